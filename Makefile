@@ -1,0 +1,52 @@
+# Everything goes through .venv, made from the locked, hashed requirements.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+
+.PHONY: run test check format lock bench clean
+
+run: .venv/run.stamp
+	@$(BIN)/python -m repl $(ARGS)
+
+test: .venv/dev.stamp
+	$(BIN)/python -m pytest
+
+check: .venv/dev.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+
+format: .venv/dev.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/dev.stamp
+	$(BIN)/python benchmarks/startup.py --check
+	$(BIN)/python benchmarks/prepare.py --check
+
+lock:  # needs uv; hashes and versions only, no addresses
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--group build pyproject.toml -o requirements.txt
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--group build --group dev pyproject.toml -o requirements-dev.txt
+	echo 'dashscope>=1.20,<2' | uv pip compile -q --no-deps --generate-hashes --no-header --no-annotate - \
+		| tee -a requirements.txt >> requirements-dev.txt
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
+	$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements.txt pyproject.toml | .venv/bin/python
+	$(PIP_INSTALL) --require-hashes -r requirements.txt
+	$(PIP_INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.txt pyproject.toml | .venv/bin/python
+	$(PIP_INSTALL) --require-hashes -r requirements-dev.txt
+	$(PIP_INSTALL) --no-build-isolation --editable .
+	@touch $@ .venv/run.stamp

@@ -1,0 +1,37 @@
+"""The budget: how many prompt tokens one model call may use, and how to count them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.messages import Message
+
+if TYPE_CHECKING:
+    from agent.protocols import Counter
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Prompt allowance of one call, in tokens of the model in use.
+
+    System prompt, tool schemas, messages and template overhead all count against `limit`; the reserve for the reply
+    does not. `overhead` is the part that belongs to no message.
+    """
+
+    limit: int
+    counter: Counter
+    overhead: int = 0
+
+    def count(self, message: Message) -> int:
+        """Tokens of one message, its share of the template included."""
+        return self.counter.count(message)
+
+    def size(self, messages: Iterable[Message]) -> int:
+        """Tokens of the whole prompt that these messages make, overhead included."""
+        return self.overhead + sum(map(self.counter.count, messages))
+
+    def over(self, messages: Iterable[Message]) -> bool:
+        """Whether the prompt that these messages make is larger than the budget."""
+        return self.size(messages) > self.limit

@@ -1,0 +1,45 @@
+"""Errors, by who has to act on them.
+
+    ThimbleError
+      ToolError      told to the model as the observation; the loop goes on
+      ModelError     the model server cannot be used, or its reply cannot be read
+      BudgetError    the budget cannot hold the request, however much is taken away
+      UsageError     a user's mistake or a wrong setting
+
+Anything else that is raised is a bug and keeps its traceback.
+"""
+
+from __future__ import annotations
+
+
+class ThimbleError(Exception):
+    """What went wrong in one line, and in `fix` how to mend it (may be empty)."""
+
+    def __init__(self, what: str, fix: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.fix = fix
+
+
+class ToolError(ThimbleError):
+    """A tool could not do what the model asked; the text is written for the model."""
+
+
+class ModelError(ThimbleError):
+    """The model server is unreachable, refused, or answered something unreadable."""
+
+
+class UsageError(ThimbleError):
+    """A command, flag or setting that cannot be taken."""
+
+
+class BudgetError(ThimbleError):
+    """The smallest view that keeps the laws is over budget. Both numbers are tokens."""
+
+    def __init__(self, needed_tokens: int, available_tokens: int) -> None:
+        super().__init__(
+            f"the request needs {needed_tokens:,} tokens and the budget holds {available_tokens:,}",
+            "raise the budget (/budget N, --budget N) or ask for less at once",
+        )
+        self.needed_tokens = needed_tokens
+        self.available_tokens = available_tokens

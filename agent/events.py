@@ -1,0 +1,97 @@
+"""What happens in an exchange, one frozen event each: the terminal renders them, the ledger adds them up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from agent.messages import Message, ToolCall
+from agent.protocols import Usage
+from agent.view import View
+
+Ending = Literal["answered", "turn-limit", "empty"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The user's message is in the history."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Preparing:
+    """The strategy starts to work on the view; with a model to ask, that can take a while."""
+
+    turn: int
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class SideCalled:
+    """A strategy asked a model. `error` is empty unless the call failed."""
+
+    purpose: str
+    prompt_tokens: int
+    exact: bool
+    usage: Usage
+    seconds: float
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The view is made and is about to be sent. `exact` says how its tokens were counted."""
+
+    turn: int
+    strategy: str
+    view: View
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A piece of the reply, as it streams."""
+
+    kind: Literal["text", "thinking"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The reply is complete and in the history."""
+
+    turn: int
+    message: Message
+    usage: Usage
+    seconds: float
+    first_token_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """A tool is about to run."""
+
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned:
+    """A tool's result is in the history; `tokens` is what it costs in a prompt."""
+
+    call: ToolCall
+    message: Message
+    tokens: int
+    seconds: float
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The exchange is over. `ending` says whether the model came to its answer by itself."""
+
+    text: str
+    ending: Ending
+
+
+Event = Asked | Preparing | SideCalled | Prepared | Said | Replied | ToolCalled | ToolReturned | Answered

@@ -1,0 +1,159 @@
+"""The ledger: the one account of tokens, prefill and time. Footer, /stats, --json and lab read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from agent.events import Answered, Asked, Event, Prepared, Replied, SideCalled, ToolReturned
+from agent.protocols import Usage
+from agent.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Tokens. `exact` is False for our own estimate, shown `~`; `tokens` is None when unknown, shown `?`."""
+
+    tokens: int | None
+    exact: bool = True
+
+    def __add__(self, other: Amount) -> Amount:
+        if self.tokens is None or other.tokens is None:
+            return Amount(None)
+        return Amount(self.tokens + other.tokens, self.exact and other.exact)
+
+
+NOTHING = Amount(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call as it was: what it was sent, what the server reported, and what no management would have cost.
+
+    `raw_prompt` and `raw_prefill` are tokens that the whole history would have cost in this call.
+    """
+
+    exchange: int
+    purpose: str
+    strategy: str
+    limit: int
+    prompt: Amount
+    cached: Amount
+    output: Amount
+    seconds: float
+    raw_prompt: int = 0
+    raw_prefill: int = 0
+
+    @property
+    def prefill(self) -> Amount:
+        """Prompt tokens that were computed anew."""
+        if self.prompt.tokens is None or self.cached.tokens is None:
+            return Amount(None)
+        return Amount(self.prompt.tokens - self.cached.tokens, self.prompt.exact and self.cached.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over calls, in tokens and seconds. `turns` leaves out the calls that strategies made."""
+
+    calls: int
+    turns: int
+    prompt: Amount
+    cached: Amount
+    prefill: Amount
+    output: Amount
+    seconds: float
+    raw_prompt: int
+    raw_prefill: int
+
+
+def totals(calls: Iterable[Call]) -> Totals:
+    """Add calls up. One unknown makes a sum unknown, one estimate makes it an estimate."""
+    rows = list(calls)
+    return Totals(
+        calls=len(rows),
+        turns=sum(row.purpose == "answer" for row in rows),
+        prompt=sum((row.prompt for row in rows), NOTHING),
+        cached=sum((row.cached for row in rows), NOTHING),
+        prefill=sum((row.prefill for row in rows), NOTHING),
+        output=sum((row.output for row in rows), NOTHING),
+        seconds=sum(row.seconds for row in rows),
+        raw_prompt=sum(row.raw_prompt for row in rows),
+        raw_prefill=sum(row.raw_prefill for row in rows),
+    )
+
+
+@dataclass
+class Ledger:
+    """A fold over the events of a session, kept by the loop."""
+
+    calls: list[Call] = field(default_factory=list)
+    exchanges: int = 0
+    answered: int = 0
+    tool_calls: int = 0
+    tool_seconds: float = 0.0
+    prepared: Prepared | None = None
+
+    @property
+    def view(self) -> View | None:
+        """The newest view that was made."""
+        return self.prepared.view if self.prepared else None
+
+    def add(self, event: Event) -> None:
+        """Enter one event."""
+        match event:
+            case Asked():
+                self.exchanges += 1
+            case Answered():
+                self.answered += 1
+            case ToolReturned():
+                self.tool_calls += 1
+                self.tool_seconds += event.seconds
+            case Prepared():
+                self.prepared = event
+            case SideCalled():
+                self.calls.append(self._side(event))
+            case Replied():
+                self.calls.append(self._turn(event))
+
+    def of_exchange(self, number: int) -> list[Call]:
+        """The calls of one exchange, counted from 1."""
+        return [call for call in self.calls if call.exchange == number]
+
+    def _side(self, event: SideCalled) -> Call:
+        limit = self.prepared.view.limit if self.prepared else 0
+        return Call(
+            exchange=self.exchanges,
+            purpose=event.purpose,
+            strategy=self.prepared.strategy if self.prepared else "",
+            limit=limit,
+            prompt=_reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact)),
+            cached=Amount(event.usage.cached_tokens),
+            output=Amount(event.usage.output_tokens),
+            seconds=event.seconds,
+        )
+
+    def _turn(self, event: Replied) -> Call:
+        if self.prepared is None:
+            raise ValueError("a reply without a view")
+        view, usage = self.prepared.view, event.usage
+        before = next((call.raw_prompt for call in reversed(self.calls) if call.purpose == "answer"), 0)
+        return Call(
+            exchange=self.exchanges,
+            purpose="answer",
+            strategy=self.prepared.strategy,
+            limit=view.limit,
+            prompt=_reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact)),
+            cached=Amount(usage.cached_tokens),
+            output=Amount(usage.output_tokens),
+            seconds=event.seconds,
+            raw_prompt=view.history_tokens,
+            raw_prefill=max(0, view.history_tokens - before),
+        )
+
+
+def _reported(tokens: int | None, counted: Amount) -> Amount:
+    return counted if tokens is None else Amount(tokens)
+
+
+__all__ = ["Amount", "Call", "Ledger", "Totals", "Usage", "totals"]

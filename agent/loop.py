@@ -1,0 +1,183 @@
+"""The ReAct loop: prepare the view, ask the model, run the tools it calls, until it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from time import perf_counter
+
+from agent import view as views
+from agent.budget import Budget
+from agent.errors import BudgetError, ToolError
+from agent.events import Answered, Asked, Ending, Event, Prepared, Preparing, Replied, Said, ToolCalled, ToolReturned
+from agent.ledger import Ledger
+from agent.messages import Message, Role, ToolCall
+from agent.prompts import CLOSING, SYSTEM
+from agent.protocols import Backend, Schema, Strategy, Text, Thinking, Tool, Usage
+from agent.side import SideModel
+
+CANCELLED = "[cancelled before it returned]"
+REPEATS = 2
+
+
+@dataclass
+class Agent:
+    """One session: its parts, any of which may be swapped between two exchanges, its history and its ledger."""
+
+    backend: Backend
+    strategy: Strategy
+    strategy_name: str
+    tools: Mapping[str, Tool]
+    limit: int = 8000
+    max_turns: int = 12
+    max_output: int = 1024
+    side: SideModel | None = None
+    system: str = SYSTEM
+    history: list[Message] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+
+    def add(self, role: Role, content: str, **rest: object) -> Message:
+        """Append a message to the history; nothing else does."""
+        if not self.history and role != "system":
+            self.add("system", self.system)
+        message = Message(f"m{len(self.history) + 1}", role, content, **rest)  # type: ignore[arg-type]
+        self.history.append(message)
+        return message
+
+    def schemas(self) -> list[Schema]:
+        """What the model is told of the tools."""
+        return [tool.schema for tool in self.tools.values()]
+
+    def budget(self, tools: Sequence[Schema]) -> Budget:
+        """The budget of a call that offers these tools."""
+        counter = self.backend.counter
+        return Budget(self.limit, counter, counter.overhead(tools))
+
+
+def run(agent: Agent, question: str) -> Generator[Event, None, None]:
+    """Answer one question, event by event; every event is entered in the ledger before it is yielded.
+
+    Closing the generator cancels: the reply under way is dropped with its connection, what was complete stays in
+    the history, and calls that had no result yet get one that says so.
+
+    Raises:
+        BudgetError: the budget cannot hold the question; it is not taken into the history.
+        ModelError: the server cannot be used. The history is sound and the session can go on.
+    """
+    with closing(_exchange(agent, question)) as events:
+        for event in events:
+            agent.ledger.add(event)
+            yield event
+
+
+def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
+    asked = agent.add("user", question)
+    first = len(agent.history)
+    try:
+        yield Asked(asked)
+        for turn in range(1, agent.max_turns + 1):
+            closing_turn = turn == agent.max_turns
+            reply = yield from _ask(agent, turn, closing_turn)
+            if not reply.calls:
+                ending: Ending = "turn-limit" if closing_turn else "answered"
+                yield Answered(reply.content, ending if reply.content.strip() else "empty")
+                return
+            for call in reply.calls:
+                yield from _act(agent, call, first)
+    except BudgetError:
+        if agent.history[-1] is asked:
+            agent.history.pop()
+        raise
+    finally:
+        _close_calls(agent)
+
+
+def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, Message]:
+    """One model call; on the closing turn the tools are withdrawn and the model is asked to answer."""
+    tools = [] if closing_turn else agent.schemas()
+    yield Preparing(turn, agent.strategy_name)
+    view = _prepare(agent, tools, closing_turn)
+    yield from agent.side.drain() if agent.side else ()
+    yield Prepared(turn, agent.strategy_name, view, agent.backend.counter.exact)
+
+    started, first, usage = perf_counter(), None, Usage()
+    text: list[str] = []
+    thinking: list[str] = []
+    calls: list[ToolCall] = []
+    with closing(agent.backend.stream(view.messages, tools, max_tokens=agent.max_output)) as stream:
+        for delta in stream:
+            first = first or perf_counter() - started
+            match delta:
+                case Text():
+                    text.append(delta.text)
+                    yield Said("text", delta.text)
+                case Thinking():
+                    thinking.append(delta.text)
+                    yield Said("thinking", delta.text)
+                case ToolCall():
+                    calls.append(delta)
+                case Usage():
+                    usage = delta
+    if usage.prompt_tokens is not None:
+        agent.backend.counter.calibrate(view.tokens, usage.prompt_tokens)
+    kept = () if closing_turn else tuple(calls)
+    reply = agent.add("assistant", "".join(text), thinking="".join(thinking), calls=kept)
+    yield Replied(turn, reply, usage, perf_counter() - started, first)
+    return reply
+
+
+def _prepare(agent: Agent, tools: Sequence[Schema], closing_turn: bool) -> views.View:
+    budget = agent.budget(tools)
+    if not closing_turn:
+        return views.prepare(agent.history, agent.strategy, budget, agent.ledger.view)
+    nudge = Message("closing", "user", CLOSING, why="the last turn: the tools are withdrawn")
+    tight = Budget(budget.limit - budget.count(nudge), budget.counter, budget.overhead)
+    view = views.prepare(agent.history, agent.strategy, tight)
+    return views.measure(agent.history, [*view.messages, nudge], budget, agent.ledger.view, view.notes)
+
+
+def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, None]:
+    yield ToolCalled(call)
+    started = perf_counter()
+    try:
+        observation, ok = _observe(agent, call, first), True
+    except ToolError as error:
+        observation, ok = f"Error: {error.what}", False
+    seconds = perf_counter() - started
+    message = agent.add("tool", observation, call_id=call.id, name=call.name)
+    yield ToolReturned(call, message, agent.backend.counter.count(message), seconds, ok)
+
+
+def _observe(agent: Agent, call: ToolCall, first: int) -> str:
+    tool = agent.tools.get(call.name)
+    if tool is None:
+        near = get_close_matches(call.name, agent.tools, 1)
+        hint = f"did you mean {near[0]}?" if near else f"the tools are {', '.join(agent.tools)}"
+        raise ToolError(f"there is no tool named {call.name!r}; {hint}")
+    if _repeats(agent.history[first:], call) > REPEATS:
+        raise ToolError("you have made this very call twice for this question. Use what it returned, or answer now")
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError as error:
+        raise ToolError(f"the arguments are not valid JSON: {error}") from error
+    if not isinstance(arguments, dict):
+        raise ToolError(f"the arguments must be a JSON object, not {type(arguments).__name__}")
+    return tool.run(arguments)
+
+
+def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
+    """How often this exchange has asked for the same tool with the same arguments, this time included."""
+    made = [other for message in exchange for other in message.calls]
+    up_to = made.index(call) + 1 if call in made else len(made)
+    return sum((other.name, other.arguments) == (call.name, call.arguments) for other in made[:up_to])
+
+
+def _close_calls(agent: Agent) -> None:
+    """Give every call that was left without a result one, so that the history stays sound."""
+    asked = max(index for index, message in enumerate(agent.history) if message.role != "tool")
+    answered = len(agent.history) - asked - 1
+    for call in agent.history[asked].calls[answered:]:
+        agent.add("tool", CANCELLED, call_id=call.id, name=call.name)

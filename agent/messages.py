@@ -1,0 +1,79 @@
+"""Messages: the one form in which a conversation is kept, counted, viewed and sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One request of the model to run a tool; `arguments` is the JSON text it wrote, valid or not."""
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One entry of the history, or of a view of it. Its id is stable: a view's copy keeps it.
+
+    `call_id` and `name` say which call a tool's result answers. `why` and `covers` are set in views only: the rule
+    behind a copy or an insertion, and the ids of the messages that an inserted summary stands for. No server is sent
+    them, so two messages that differ in nothing else are equal.
+    """
+
+    id: str
+    role: Role
+    content: str = ""
+    thinking: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    why: str = field(default="", compare=False)
+    covers: tuple[str, ...] = field(default=(), compare=False)
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    def rewritten(self, content: str, why: str) -> Message:
+        """A copy for a view: the same message with another content, and the reason."""
+        return Message(self.id, self.role, content, self.thinking, self.calls, self.call_id, self.name, why)
+
+
+def blocks(messages: Sequence[Message]) -> list[range]:
+    """Group message indices into what must be kept or dropped whole, oldest first.
+
+    A user message is a block; so is a turn: an assistant message with the results that follow it,
+    T = (reasoning, action, observation). System messages belong to no block.
+    """
+    found: list[range] = []
+    start: int | None = None
+    for index, message in enumerate(messages):
+        if message.role == "tool" and start is not None and messages[start].role != "user":
+            continue
+        if start is not None:
+            found.append(range(start, index))
+        start = None if message.role == "system" else index
+    if start is not None:
+        found.append(range(start, len(messages)))
+    return found
+
+
+def turns(messages: Sequence[Message]) -> list[range]:
+    """The blocks that are turns: one model call each, with its results."""
+    return [block for block in blocks(messages) if messages[block.start].role == "assistant"]
+
+
+def question(messages: Sequence[Message]) -> Message | None:
+    """The current question: the newest user message."""
+    return next((message for message in reversed(messages) if message.role == "user"), None)
+
+
+def task(messages: Sequence[Message]) -> Message | None:
+    """The first task: the oldest user message."""
+    return next((message for message in messages if message.role == "user"), None)

@@ -1,0 +1,104 @@
+"""What the loop knows of its parts: a counter, a backend, a strategy, a tool. Nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from agent.budget import Budget
+from agent.messages import Message, ToolCall
+
+Schema = Mapping[str, Any]
+"""A tool as a chat-completions server takes it: {"type": "function", "function": {name, description, parameters}}."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A piece of the answer, as it streams."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """A piece of the model's reasoning, as it streams; never fed back as content."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the server reported at the end of a reply; None is what it did not report. Tokens and seconds."""
+
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    load_seconds: float | None = None
+    prefill_seconds: float | None = None
+    decode_seconds: float | None = None
+    finish: Literal["stop", "length", ""] = ""
+
+
+Delta = Text | Thinking | ToolCall | Usage
+
+
+class Backend(Protocol):
+    """A model server."""
+
+    name: str
+    model: str
+
+    @property
+    def counter(self) -> Counter:
+        """Counts tokens as this model does."""
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
+
+        Closing the generator closes the connection. Raises ModelError.
+        """
+
+
+class Counter(Protocol):
+    """Counts tokens. `exact` is False for an estimate, which is shown with `~`."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the counts are the model's own."""
+
+    def count(self, message: Message) -> int:
+        """Tokens of a message in a prompt, its role markers included. Remembered, so that asking again is cheap."""
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """Tokens of a prompt that belong to no message: tool schemas and the template around them."""
+
+    def calibrate(self, counted: int, reported: int) -> None:
+        """Learn from a server that it read `reported` tokens where `counted` were expected."""
+
+
+class Strategy(Protocol):
+    """How a session manages its context: one method, small enough for a slide.
+
+    Two attributes are optional. `state` is a JSON-able dict that holds all that is remembered between two calls: it
+    is saved with a session and given back on resume. `fitted = False` asks the loop to send the view even when it is
+    over budget.
+    """
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The view that the next model call is sent. `messages` is the whole history and must not be changed."""
+
+
+class Tool(Protocol):
+    """What the model may call."""
+
+    name: str
+
+    @property
+    def schema(self) -> Schema:
+        """What the model is told of it."""
+
+    def run(self, arguments: Mapping[str, Any]) -> str:
+        """The observation. Raises ToolError with words for the model; anything else is a bug."""

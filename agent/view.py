@@ -1,0 +1,169 @@
+"""The view: what one model call is sent, and what became of every message of the history, measured from outside."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+from typing import Literal
+
+from agent.budget import Budget
+from agent.fit import fit
+from agent.messages import Message, question, task
+from agent.protocols import Strategy
+from agent.repair import repair
+
+Fate = Literal["kept", "masked", "shortened", "summarised", "offloaded", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one model call is sent, beside the history that it was made from. All sizes are tokens.
+
+    `fates` has one entry a message of the history, `inserted` the positions in `messages` that are not in it.
+    `overhead` belongs to no message (tool schemas, template). `cached` is the part that the prompt before began with,
+    byte for byte; `prefill` the rest. `edited` says that the strategy changed the prefix: something of the view
+    before is not where it was. `acted` counts the messages whose fate is new in this view.
+    """
+
+    messages: tuple[Message, ...]
+    fates: tuple[Fate, ...]
+    inserted: tuple[int, ...]
+    tokens: int
+    history_tokens: int
+    limit: int
+    overhead: int
+    cached: int
+    prefill: int
+    edited: bool
+    acted: Mapping[Fate, int]
+    notes: tuple[str, ...] = ()
+
+
+def prepare(history: Sequence[Message], strategy: Strategy, budget: Budget, before: View | None = None) -> View:
+    """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
+
+    Raises:
+        BudgetError: the system message, the task, the question and the last turn alone are over budget.
+    """
+    sound = repair(history)
+    proposed = strategy.prepare(sound.messages, budget)
+    settled = settle(proposed, sound.messages)
+    messages = settled.messages
+    if getattr(strategy, "fitted", True):
+        messages = fit(messages, budget)
+    return measure(sound.messages, messages, budget, before, (*sound.notes, *settled.notes))
+
+
+def settle(view: Sequence[Message], history: Sequence[Message]) -> Settled:
+    """Hold a strategy's answer to the laws: the history's order, its system message, task and question, whole turns.
+
+    A strategy that keeps the laws gets its own list back. One that breaks them (a participant's first try, say) is
+    mended, and each mend is a note.
+    """
+    notes: list[str] = []
+    position = {message.id: index for index, message in enumerate(history)}
+    messages = _ordered(view, position, notes)
+    covered = {covered for message in messages for covered in message.covers}
+    system = history[0] if history and history[0].role == "system" else None
+    asked, first = question(history), task(history)
+    for pinned in (system, asked, first if first and first.id not in covered else None):
+        if pinned is not None:
+            messages = _pinned(messages, pinned, position, notes)
+    sound = repair(messages)
+    return Settled(sound.messages, [*notes, *sound.notes])
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A view that keeps the laws, and a note for each that the strategy broke."""
+
+    messages: list[Message]
+    notes: list[str]
+
+
+def _ordered(view: Sequence[Message], position: Mapping[str, int], notes: list[str]) -> list[Message]:
+    placed = [position.get(message.id, -1) for message in view]
+    known = [index for index in placed if index >= 0]
+    if all(a < b for a, b in pairwise(known)):
+        return list(view)
+    notes.append("put messages back into the order of the history, each once")
+    latest, keyed = -1, []
+    for message, index in zip(view, placed, strict=True):
+        latest = index if index >= 0 else latest
+        keyed.append((latest, message))
+    unique: dict[str, Message] = {}
+    for _, message in sorted(keyed, key=lambda pair: pair[0]):
+        unique.setdefault(message.id, message)
+    return list(unique.values())
+
+
+def _pinned(messages: list[Message], pinned: Message, position: Mapping[str, int], notes: list[str]) -> list[Message]:
+    at = next((index for index, message in enumerate(messages) if message.id == pinned.id), None)
+    if at is not None and messages[at].content == pinned.content:
+        return messages
+    notes.append(f"put back the {'system message' if pinned.role == 'system' else 'question or task'}")
+    rest = [message for message in messages if message.id != pinned.id]
+    here = position[pinned.id]
+    later = (index for index, message in enumerate(rest) if position.get(message.id, -1) > here)
+    place = next(later, len(rest)) if here else 0
+    return [*rest[:place], pinned, *rest[place:]]
+
+
+def measure(
+    history: Sequence[Message],
+    messages: Sequence[Message],
+    budget: Budget,
+    before: View | None = None,
+    notes: Sequence[str] = (),
+) -> View:
+    """Compare a view with its history and with the view before it. Nothing is taken from the strategy's word."""
+    fates = _fates(history, messages)
+    known = {message.id for message in history}
+    tokens = budget.size(messages)
+    shared = _common_prefix(messages, before.messages) if before else 0
+    reused = shared and before and before.overhead == budget.overhead
+    cached = budget.size(messages[:shared]) if reused else 0
+    earlier = before.fates if before else ()
+    changed = (fate for index, fate in enumerate(fates) if fate != "kept" and earlier[index : index + 1] != (fate,))
+    return View(
+        messages=tuple(messages),
+        fates=fates,
+        inserted=tuple(index for index, message in enumerate(messages) if message.id not in known),
+        tokens=tokens,
+        history_tokens=budget.size(history),
+        limit=budget.limit,
+        overhead=budget.overhead,
+        cached=cached,
+        prefill=tokens - cached,
+        edited=before is not None and shared < len(before.messages),
+        acted=Tally(changed),
+        notes=tuple(notes),
+    )
+
+
+def _fates(history: Sequence[Message], messages: Sequence[Message]) -> tuple[Fate, ...]:
+    shown = {message.id: message for message in messages}
+    covered = {covered for message in messages for covered in message.covers}
+
+    def fate(message: Message) -> Fate:
+        copy = shown.get(message.id)
+        if copy is None:
+            return "summarised" if message.id in covered else "dropped"
+        if copy is message or copy.content == message.content:
+            return "kept"
+        return "shortened" if _shares_an_end(copy.content, message.content) else "masked"
+
+    return tuple(map(fate, history))
+
+
+def _shares_an_end(copy: str, original: str, at_least: int = 8) -> bool:
+    """Whether a copy still begins or ends as the original does: then it was shortened, not masked."""
+    return bool(original) and (copy[:at_least] == original[:at_least] or copy[-at_least:] == original[-at_least:])
+
+
+def _common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
+    return sum(
+        1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], zip(left, right, strict=False))
+    )

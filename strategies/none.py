@@ -1,0 +1,23 @@
+"""none: the whole history, every time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.budget import Budget
+from agent.messages import Message
+
+
+@dataclass
+class NoManagement:
+    """Send everything, always. The prompt grows with every turn and runs over the budget: that is the lesson.
+
+    The raw agent of The Complexity Trap (Eq. 1).
+    """
+
+    fitted = False
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The history itself, whatever it costs."""
+        return list(messages)

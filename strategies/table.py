@@ -1,0 +1,129 @@
+"""The table of strategies, and the SPEC that picks one: `name`, `name:key=value,…`, a path, or some joined by `+`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from agent.budget import Budget
+from agent.errors import UsageError
+from agent.messages import Message
+from agent.protocols import Strategy
+from agent.side import SideModel
+from strategies.hybrid import Hybrid
+from strategies.none import NoManagement
+from strategies.observation_masking import ObservationMasking
+from strategies.parameter import parameters
+from strategies.sliding_window import SlidingWindow
+from strategies.summary_buffer import SummaryBuffer
+
+STRATEGIES: dict[str, type[Strategy]] = {
+    "none": NoManagement,
+    "sliding-window": SlidingWindow,
+    "summary-buffer": SummaryBuffer,
+    "observation-masking": ObservationMasking,
+    "hybrid": Hybrid,
+}
+
+
+@dataclass
+class Pipeline:
+    """Several strategies, left to right: each gets the view of the one before it."""
+
+    parts: Sequence[Strategy]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the view is held to the budget: as the last part wishes."""
+        return getattr(self.parts[-1], "fitted", True)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The states of the parts, by position."""
+        return {str(place): getattr(part, "state", {}) for place, part in enumerate(self.parts)}
+
+    @state.setter
+    def state(self, state: dict[str, Any]) -> None:
+        for place, part in enumerate(self.parts):
+            if hasattr(part, "state"):
+                part.state = state[str(place)]
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """What the last part makes of what the parts before it left."""
+        for part in self.parts:
+            messages = part.prepare(messages, budget)
+        return list(messages)
+
+
+def parse(spec: str, side: SideModel) -> Strategy:
+    """The strategy that a SPEC names, with fresh state. `side` is the model that it may ask.
+
+    Raises:
+        UsageError: no such strategy, parameter or value; the fix names the nearest right one.
+    """
+    parts = [_one(part.strip(), side) for part in spec.split("+")]
+    return parts[0] if len(parts) == 1 else Pipeline(parts)
+
+
+def _one(spec: str, side: SideModel) -> Strategy:
+    name, _, settings = spec.partition(":")
+    if name in STRATEGIES:
+        return _build(name, settings, side)
+    if spec.endswith(".py"):
+        return _from_file(Path(spec).expanduser())
+    if settings and all(word.isidentifier() for word in name.split(".")) and "=" not in settings:
+        return _from_module(name, settings)
+    near = get_close_matches(name, STRATEGIES, 1, cutoff=0.4)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
+
+
+def _build(name: str, settings: str, side: SideModel) -> Strategy:
+    kind: Any = STRATEGIES[name]
+    known = {parameter.name: parameter for parameter in parameters(kind)}
+    values: dict[str, Any] = {}
+    for setting in filter(None, (part.strip() for part in settings.split(","))):
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if key not in known or not equals:
+            near = get_close_matches(key, known, 1, cutoff=0.4)
+            hint = f"did you mean {near[0]}? " if near else ""
+            what = f"known: {', '.join(known)}" if known else "it takes none"
+            raise UsageError(f"{name} has no parameter {key!r}", f"{hint}{what}; written {name}:key=value,…")
+        values[key] = known[key].read(text)
+    if any(field.name == "model" for field in fields(kind)):
+        values["model"] = side
+    strategy: Strategy = kind(**values)
+    return strategy
+
+
+def _from_file(path: Path) -> Strategy:
+    if not path.is_file():
+        raise UsageError(f"there is no file {path}", "give the path of a Python file that defines prepare()")
+    loader = importlib.util.spec_from_file_location(path.stem, path)
+    if loader is None or loader.loader is None:
+        raise UsageError(f"{path} is not a Python file", "give the path of a Python file that defines prepare()")
+    module = importlib.util.module_from_spec(loader)
+    loader.loader.exec_module(module)
+    return _strategy_of(module, str(path))
+
+
+def _from_module(module: str, name: str) -> Strategy:
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(
+            f"cannot import {module}:{name}: {error}", "check the name and that it is installed"
+        ) from error
+    return _strategy_of(found() if isinstance(found, type) else found, f"{module}:{name}")
+
+
+def _strategy_of(found: Any, where: str) -> Strategy:
+    if not callable(getattr(found, "prepare", None)):
+        raise UsageError(f"{where} defines no prepare()", "write: def prepare(messages, budget): return messages")
+    strategy: Strategy = found
+    return strategy
