@@ -25,6 +25,7 @@ class Preparing:
 
     turn: int
     strategy: str
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Prepared:
 
     turn: int
     strategy: str
+    model: str
     view: View
     exact: bool
 
@@ -77,11 +79,12 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
-    """A tool's result is in the history; `tokens` is what it costs in a prompt."""
+    """A tool's result is in the history; `tokens` is what it costs in a prompt, counted by us."""
 
     call: ToolCall
     message: Message
     tokens: int
+    exact: bool
     seconds: float
     ok: bool
 

@@ -7,8 +7,7 @@ current question, the last turn. If the observations of that turn cannot be halv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Collection, Sequence
 
 from agent.budget import Budget
 from agent.errors import BudgetError
@@ -18,11 +17,12 @@ SMALLEST = 48
 """Tokens below which an observation is not halved any more."""
 
 
-def fit(view: Sequence[Message], budget: Budget) -> list[Message]:
+def fit(view: Sequence[Message], budget: Budget, pinned: Collection[str] | None = None) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
-    shorten and drop the same, and the server's cache holds.
+    shorten and drop the same, and the server's cache holds. `pinned` are ids of messages that never go: by default
+    the view's own task and question.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -30,33 +30,47 @@ def fit(view: Sequence[Message], budget: Budget) -> list[Message]:
     messages = list(view)
     if not budget.over(messages):
         return messages
-    messages = _halve(messages, budget, down_to=max(SMALLEST, budget.limit // 8))
-    messages = _drop_oldest(messages, budget)
-    messages = _halve(messages, budget, down_to=SMALLEST)
+    if pinned is None:
+        pinned = {message.id for message in (task(view), question(view)) if message}
+    cutter = _Cutter(budget)
+    messages = cutter.cut(messages, down_to=max(SMALLEST, budget.limit // 8))
+    messages = _drop_oldest(messages, budget, pinned)
+    messages = cutter.cut(messages, down_to=SMALLEST)
     if budget.over(messages):
         raise BudgetError(budget.size(messages), budget.limit)
     return messages
 
 
-def _halve(messages: list[Message], budget: Budget, down_to: int) -> list[Message]:
-    """Halve the largest observation, again and again, until the view fits or all are at most `down_to` tokens."""
-    messages = list(messages)
-    size = budget.size(messages)
-    whole = dict(enumerate(messages))
-    share = {index: 1.0 for index, message in enumerate(messages) if message.role == "tool"}
-    while size > budget.limit and share:
-        index = max(share, key=lambda at: budget.count(messages[at]))
-        now = budget.count(messages[index])
-        if now <= down_to:
-            break
-        share[index] /= 2
-        shorter = shortened(whole[index], share[index], budget)
-        if budget.count(shorter) >= now:
-            del share[index]
-            continue
-        size += budget.count(shorter) - now
-        messages[index] = shorter
-    return messages
+class _Cutter:
+    """Halves observations, always from the whole one, so that a result cut twice has one marker."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.whole: dict[str, Message] = {}
+        self.share: dict[str, float] = {}
+
+    def cut(self, messages: Sequence[Message], down_to: int) -> list[Message]:
+        """Halve the largest observation until the view fits or all are at most `down_to` tokens."""
+        count = self.budget.count
+        view = list(messages)
+        size = self.budget.size(view)
+        large = {at: count(m) for at, m in enumerate(view) if m.role == "tool" and count(m) > down_to}
+        while size > self.budget.limit and large:
+            at = max(large, key=lambda place: large[place])
+            shorter = self._half(view[at])
+            saved = large[at] - count(shorter)
+            if saved > 0:
+                view[at] = shorter
+                size -= saved
+                large[at] -= saved
+            if saved <= 0 or large[at] <= down_to:
+                del large[at]
+        return view
+
+    def _half(self, message: Message) -> Message:
+        whole = self.whole.setdefault(message.id, message)
+        self.share[message.id] = self.share.get(message.id, 1.0) / 2
+        return shortened(whole, self.share[message.id], self.budget)
 
 
 def shortened(message: Message, share: float, budget: Budget) -> Message:
@@ -67,24 +81,24 @@ def shortened(message: Message, share: float, budget: Budget) -> Message:
     cut = int(budget.count(message) * (1 - share))
     return message.rewritten(
         f"{head}\n[… {cut} tokens cut …]\n{tail}",
-        f"the view was over {budget.limit:,} tokens: the largest result is cut to {share:.0%}",
+        f"the view was over {budget.limit:,} tokens: the largest result is cut to {share:.2%}",
     )
 
 
-def _drop_oldest(messages: list[Message], budget: Budget) -> list[Message]:
-    pinned = {message.id for message in (task(messages), question(messages)) if message}
-    groups = blocks(messages)
-    last_turn = next((group for group in reversed(groups) if messages[group.start].role == "assistant"), None)
-    free = [group for group in groups if group != last_turn and not pinned & {messages[i].id for i in group}]
-    sizes = [sum(budget.count(messages[i]) for i in group) for group in free]
+def _drop_oldest(messages: list[Message], budget: Budget, pinned: Collection[str]) -> list[Message]:
     over = budget.size(messages) - budget.limit
     if over <= 0:
         return messages
     quarter = max(1, budget.limit // 4)
     goal = -(-over // quarter) * quarter
+    groups = blocks(messages)
+    last_turn = next((group for group in reversed(groups) if messages[group.start].role == "assistant"), None)
     gone: set[int] = set()
-    for group, before in zip(free, accumulate(sizes, initial=0), strict=False):
-        if before >= goal:
+    dropped = 0
+    for group in groups:
+        if dropped >= goal:
             break
-        gone.update(group)
+        if group != last_turn and not any(messages[index].id in pinned for index in group):
+            gone.update(group)
+            dropped += sum(budget.count(messages[index]) for index in group)
     return [message for index, message in enumerate(messages) if index not in gone]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from agent.events import Answered, Asked, Event, Prepared, Replied, SideCalled, ToolReturned
-from agent.protocols import Usage
+from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, SideCalled, ToolReturned
 from agent.view import View
 
 
@@ -92,6 +91,7 @@ class Ledger:
     answered: int = 0
     tool_calls: int = 0
     tool_seconds: float = 0.0
+    preparing: Preparing | None = None
     prepared: Prepared | None = None
 
     @property
@@ -109,6 +109,8 @@ class Ledger:
             case ToolReturned():
                 self.tool_calls += 1
                 self.tool_seconds += event.seconds
+            case Preparing():
+                self.preparing = event
             case Prepared():
                 self.prepared = event
             case SideCalled():
@@ -121,12 +123,11 @@ class Ledger:
         return [call for call in self.calls if call.exchange == number]
 
     def _side(self, event: SideCalled) -> Call:
-        limit = self.prepared.view.limit if self.prepared else 0
         return Call(
             exchange=self.exchanges,
             purpose=event.purpose,
-            strategy=self.prepared.strategy if self.prepared else "",
-            limit=limit,
+            strategy=self.preparing.strategy if self.preparing else "",
+            limit=self.preparing.limit if self.preparing else 0,
             prompt=_reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact)),
             cached=Amount(event.usage.cached_tokens),
             output=Amount(event.usage.output_tokens),
@@ -137,7 +138,7 @@ class Ledger:
         if self.prepared is None:
             raise ValueError("a reply without a view")
         view, usage = self.prepared.view, event.usage
-        before = next((call.raw_prompt for call in reversed(self.calls) if call.purpose == "answer"), 0)
+        known = next((call.raw_prompt for call in reversed(self.calls) if call.purpose == "answer"), 0)
         return Call(
             exchange=self.exchanges,
             purpose="answer",
@@ -148,12 +149,9 @@ class Ledger:
             output=Amount(usage.output_tokens),
             seconds=event.seconds,
             raw_prompt=view.history_tokens,
-            raw_prefill=max(0, view.history_tokens - before),
+            raw_prefill=max(0, view.history_tokens - known) if view.warm else view.history_tokens,
         )
 
 
 def _reported(tokens: int | None, counted: Amount) -> Amount:
     return counted if tokens is None else Amount(tokens)
-
-
-__all__ = ["Amount", "Call", "Ledger", "Totals", "Usage", "totals"]

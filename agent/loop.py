@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from time import perf_counter
 
@@ -17,9 +17,11 @@ from agent.ledger import Ledger
 from agent.messages import Message, Role, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Backend, Schema, Strategy, Text, Thinking, Tool, Usage
+from agent.repair import named
 from agent.side import SideModel
 
 CANCELLED = "[cancelled before it returned]"
+CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: the tools are withdrawn")
 REPEATS = 2
 
 
@@ -46,6 +48,11 @@ class Agent:
         message = Message(f"m{len(self.history) + 1}", role, content, **rest)  # type: ignore[arg-type]
         self.history.append(message)
         return message
+
+    @property
+    def model(self) -> str:
+        """The backend and its model in one name."""
+        return f"{self.backend.name}/{self.backend.model}"
 
     def schemas(self) -> list[Schema]:
         """What the model is told of the tools."""
@@ -98,10 +105,16 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
 def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, Message]:
     """One model call; on the closing turn the tools are withdrawn and the model is asked to answer."""
     tools = [] if closing_turn else agent.schemas()
-    yield Preparing(turn, agent.strategy_name)
-    view = _prepare(agent, tools, closing_turn)
-    yield from agent.side.drain() if agent.side else ()
-    yield Prepared(turn, agent.strategy_name, view, agent.backend.counter.exact)
+    yield Preparing(turn, agent.strategy_name, agent.limit)
+    side = agent.side
+    try:
+        view = _prepare(agent, tools, closing_turn)
+    except BaseException:
+        for call in side.drain() if side else ():
+            agent.ledger.add(call)  # nobody is told any more, but it was paid for
+        raise
+    yield from side.drain() if side else ()
+    yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact)
 
     started, first, usage = perf_counter(), None, Usage()
     text: list[str] = []
@@ -109,7 +122,8 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
     calls: list[ToolCall] = []
     with closing(agent.backend.stream(view.messages, tools, max_tokens=agent.max_output)) as stream:
         for delta in stream:
-            first = first or perf_counter() - started
+            if first is None and not isinstance(delta, Usage):
+                first = perf_counter() - started
             match delta:
                 case Text():
                     text.append(delta.text)
@@ -123,7 +137,7 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
                     usage = delta
     if usage.prompt_tokens is not None:
         agent.backend.counter.calibrate(view.tokens, usage.prompt_tokens)
-    kept = () if closing_turn else tuple(calls)
+    kept = () if closing_turn else named(calls, f"m{len(agent.history) + 1}")
     reply = agent.add("assistant", "".join(text), thinking="".join(thinking), calls=kept)
     yield Replied(turn, reply, usage, perf_counter() - started, first)
     return reply
@@ -131,12 +145,15 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
 
 def _prepare(agent: Agent, tools: Sequence[Schema], closing_turn: bool) -> views.View:
     budget = agent.budget(tools)
+    last = agent.ledger.prepared
+    before, warm = (last.view, last.model == agent.model) if last else (None, False)
+    if before and before.messages[-1:] == (CLOSING_MESSAGE,):
+        before = replace(before, messages=before.messages[:-1])  # to take it away again is nobody's edit
     if not closing_turn:
-        return views.prepare(agent.history, agent.strategy, budget, agent.ledger.view)
-    nudge = Message("closing", "user", CLOSING, why="the last turn: the tools are withdrawn")
-    tight = Budget(budget.limit - budget.count(nudge), budget.counter, budget.overhead)
+        return views.prepare(agent.history, agent.strategy, budget, before, warm)
+    tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
     view = views.prepare(agent.history, agent.strategy, tight)
-    return views.measure(agent.history, [*view.messages, nudge], budget, agent.ledger.view, view.notes)
+    return views.measure(agent.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes)
 
 
 def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, None]:
@@ -148,31 +165,39 @@ def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, Non
         observation, ok = f"Error: {error.what}", False
     seconds = perf_counter() - started
     message = agent.add("tool", observation, call_id=call.id, name=call.name)
-    yield ToolReturned(call, message, agent.backend.counter.count(message), seconds, ok)
+    counter = agent.backend.counter
+    yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok)
 
 
 def _observe(agent: Agent, call: ToolCall, first: int) -> str:
     tool = agent.tools.get(call.name)
     if tool is None:
         near = get_close_matches(call.name, agent.tools, 1)
-        hint = f"did you mean {near[0]}?" if near else f"the tools are {', '.join(agent.tools)}"
-        raise ToolError(f"there is no tool named {call.name!r}; {hint}")
-    if _repeats(agent.history[first:], call) > REPEATS:
-        raise ToolError("you have made this very call twice for this question. Use what it returned, or answer now")
+        known = f"the tools are {', '.join(agent.tools)}" if agent.tools else "there are no tools"
+        raise ToolError(f"there is no tool named {call.name!r}; {f'did you mean {near[0]}?' if near else known}")
     try:
         arguments = json.loads(call.arguments or "{}")
-    except ValueError as error:
-        raise ToolError(f"the arguments are not valid JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"the arguments are not valid JSON: {str(error)[:100]}") from error
     if not isinstance(arguments, dict):
         raise ToolError(f"the arguments must be a JSON object, not {type(arguments).__name__}")
+    if _repeats(agent.history[first:], call) > REPEATS:
+        raise ToolError("you have made this very call twice for this question. Use what it returned, or answer now")
     return tool.run(arguments)
 
 
 def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
-    """How often this exchange has asked for the same tool with the same arguments, this time included."""
+    """How often this exchange has asked for the same tool with the same arguments, up to this call."""
     made = [other for message in exchange for other in message.calls]
-    up_to = made.index(call) + 1 if call in made else len(made)
-    return sum((other.name, other.arguments) == (call.name, call.arguments) for other in made[:up_to])
+    same = [other for other in made if other.name == call.name and _same_json(other.arguments, call.arguments)]
+    return next((count for count, other in enumerate(same, 1) if other is call), len(same))
+
+
+def _same_json(left: str, right: str) -> bool:
+    try:
+        return left == right or bool(json.loads(left) == json.loads(right))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _close_calls(agent: Agent) -> None:

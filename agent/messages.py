@@ -38,11 +38,17 @@ class Message:
     covers: tuple[str, ...] = field(default=(), compare=False)
 
     def __hash__(self) -> int:
-        return hash(self.id)
+        return hash((self.id, self.content))
 
     def rewritten(self, content: str, why: str) -> Message:
         """A copy for a view: the same message with another content, and the reason."""
-        return Message(self.id, self.role, content, self.thinking, self.calls, self.call_id, self.name, why)
+        kept = (self.thinking, self.calls, self.call_id, self.name)
+        return Message(self.id, self.role, content, *kept, why, self.covers)
+
+    @property
+    def sent(self) -> tuple[object, ...]:
+        """What of the message reaches a server: two that are equal in it are the same bytes there."""
+        return self.role, self.content, self.calls, self.call_id, self.name
 
 
 def blocks(messages: Sequence[Message]) -> list[range]:
@@ -70,10 +76,19 @@ def turns(messages: Sequence[Message]) -> list[range]:
 
 
 def question(messages: Sequence[Message]) -> Message | None:
-    """The current question: the newest user message."""
-    return next((message for message in reversed(messages) if message.role == "user"), None)
+    """The current question: the user's newest message. What was inserted or repaired says `why` and is none."""
+    return next((message for message in reversed(messages) if message.role == "user" and not message.why), None)
 
 
 def task(messages: Sequence[Message]) -> Message | None:
-    """The first task: the oldest user message."""
-    return next((message for message in messages if message.role == "user"), None)
+    """The first task: the user's oldest message."""
+    return next((message for message in messages if message.role == "user" and not message.why), None)
+
+
+def pinned(history: Sequence[Message]) -> list[Message]:
+    """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
+    system = history[0] if history and history[0].role == "system" else None
+    waiting = [
+        history[i] for block in blocks(history)[-1:] for i in block if len(history[block.start].calls) >= len(block)
+    ]
+    return [message for message in (system, task(history), question(history), *waiting) if message]

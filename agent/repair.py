@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from agent.messages import Message, ToolCall
 
@@ -24,71 +25,144 @@ def repair(messages: Sequence[Message]) -> Repaired:
     Results directly follow the call's message, matched by call id, or by position where there is none. Orphan, late
     and second results are left out; a missing one is filled in, except for calls pending at the tail.
     """
-    mender = _Mender()
-    for message in messages:
-        mender.add(message)
-    return Repaired(mender.sound, mender.notes)
+    if is_sound(messages):
+        return Repaired(list(messages), [])
+    notes: list[str] = []
+    plain = [_plain(message, notes) for message in messages]
+    paired = _paired(_system_first(plain, notes), notes)
+    return Repaired(_unique(paired, notes), notes)
 
 
-class _Mender:
-    def __init__(self) -> None:
-        self.sound: list[Message] = []
-        self.notes: list[str] = []
-        self._ids: set[str] = set()
-        self._pending: list[tuple[str, ToolCall]] = []  # the id that the history knows, the call as it is now
-
-    def add(self, message: Message) -> None:
+def is_sound(messages: Sequence[Message]) -> bool:
+    """Whether a server would accept the list as it is; calls pending at the tail are sound."""
+    pending: list[str] = []
+    for index, message in enumerate(messages):
+        if message.content is None or (message.calls and message.role != "assistant"):
+            return False
         if message.role == "tool":
-            self._add_result(message)
-            return
-        self._close_calls()
-        if message.role == "system":
-            self._add_system(message)
-        else:
-            sound = self._with_call_ids(message)
-            self._append(sound)
-            self._pending = [(old.id, call) for old, call in zip(message.calls, sound.calls, strict=True)]
+            if message.call_id not in pending:
+                return False
+            pending.remove(message.call_id)
+        elif pending or (message.role == "system" and index):
+            return False
+        elif message.calls:
+            pending = [call.id for call in message.calls]
+            if not all(pending) or len(set(pending)) < len(pending):
+                return False
+    ids = {message.id for message in messages}
+    return len(ids) == len(messages) and "" not in ids
 
-    def _append(self, message: Message) -> None:
-        unique, number = message.id, 1
-        while not unique or unique in self._ids:
-            number += 1
-            unique = f"{message.id or 'message'}~{number}"
-        self._ids.add(unique)
-        self.sound.append(message if unique == message.id else replace(message, id=unique))
 
-    def _add_system(self, message: Message) -> None:
-        if not self.sound:
-            self._append(message)
-        elif self.sound[0].role != "system":
-            self._ids.add(message.id)
-            self.sound.insert(0, message)
-            self.notes.append("moved the system message to the front")
-        elif message.content != self.sound[0].content:
-            self._append(replace(message, role="user"))
-            self.notes.append("a second system message goes as the user's")
+def _plain(message: Message, notes: list[str]) -> Message:
+    """Content is text, and only the assistant calls."""
+    if message.content is None:
+        notes.append("no content is empty content")
+        message = replace(message, content="")
+    if message.calls and message.role != "assistant":
+        notes.append(f"left out calls of the {message.role}")
+        message = replace(message, calls=())
+    return message
 
-    def _with_call_ids(self, message: Message) -> Message:
-        ids = [call.id for call in message.calls]
-        if all(ids) and len(set(ids)) == len(ids):
-            return message
-        self.notes.append("gave calls without an id of their own one")
-        calls = tuple(replace(call, id=f"{message.id}.{n}") for n, call in enumerate(message.calls, 1))
-        return replace(message, calls=calls)
 
-    def _add_result(self, message: Message) -> None:
-        match = next((pair for pair in self._pending if message.call_id in (pair[0], "")), None)
-        if match is None:
-            self.notes.append(f"left out a result without a call ({message.name or message.id})")
-            return
-        self._pending.remove(match)
-        call = match[1]
-        if message.call_id != call.id:
-            message = replace(message, call_id=call.id, name=message.name or call.name)
-        self._append(message)
+def _system_first(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+    """The first system message at the front; others with another text go as the user's, marked so, at their place."""
+    system = next((message for message in messages if message.role == "system"), None)
+    if system is None:
+        return list(messages)
+    if messages[0] is not system:
+        notes.append("moved the system message to the front")
+    rest = []
+    for message in messages:
+        if message.role != "system":
+            rest.append(message)
+        elif message is not system:
+            notes.append("a second system message goes as the user's, or not at all if it is the same")
+            if message.content != system.content:
+                rest.append(replace(message, role="user", why="a second system message"))
+    return [system, *rest]
 
-    def _close_calls(self) -> None:
-        for _, call in self._pending:
-            self._append(Message(f"{call.id}.none", "tool", NO_RESULT, call_id=call.id, name=call.name))
-            self.notes.append(f"filled in the missing result of {call.name}")
-        self._pending = []
+
+def _paired(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+    paired: list[Message] = []
+    index = 0
+    while index < len(messages):
+        message = messages[index]
+        index += 1
+        if message.role == "tool":
+            notes.append(f"left out a result without a call ({message.name or message.id})")
+            continue
+        start = index
+        while message.role == "assistant" and index < len(messages) and messages[index].role == "tool":
+            index += 1
+        paired += _turn(message, messages[start:index], index == len(messages), notes)
+    return paired
+
+
+def _turn(caller: Message, results: Sequence[Message], at_tail: bool, notes: list[str]) -> list[Message]:
+    """A message with exactly one result a call, in the order in which the results came."""
+    calls = _named(caller, notes)
+    waiting = list(range(len(calls)))
+    place: dict[int, int] = {}
+    for match in (_by_id, _result_has_none, _call_has_none):
+        for number, result in enumerate(results):
+            found = next((at for at in waiting if match(result, caller.calls[at])), None)
+            if number not in place and found is not None:
+                place[number] = found
+                waiting.remove(found)
+    turn = [replace(caller, calls=calls) if calls != caller.calls else caller]
+    for number, result in enumerate(results):
+        if number not in place:
+            notes.append(f"left out a result without a call ({result.name or result.id})")
+            continue
+        call = calls[place[number]]
+        turn.append(result if result.call_id == call.id else replace(result, call_id=call.id, name=call.name))
+    for call in [] if at_tail else [calls[at] for at in waiting]:
+        notes.append(f"filled in the missing result of {call.name}")
+        turn.append(Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name))
+    return turn
+
+
+def _by_id(result: Message, call: ToolCall) -> bool:
+    return bool(call.id) and result.call_id == call.id
+
+
+def _result_has_none(result: Message, call: ToolCall) -> bool:
+    return not result.call_id
+
+
+def _call_has_none(result: Message, call: ToolCall) -> bool:
+    return not call.id
+
+
+def _named(caller: Message, notes: list[str]) -> tuple[ToolCall, ...]:
+    ids = [call.id for call in caller.calls]
+    if all(ids) and len(set(ids)) == len(ids):
+        return caller.calls
+    notes.append("gave calls without an id of their own one")
+    return named(caller.calls, caller.id)
+
+
+def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
+    """The calls, each with an id of its own: made from `stem` and its place where a server gave none, or one twice."""
+    ids = [call.id for call in calls]
+    return tuple(
+        call if call.id and ids.count(call.id) == 1 else replace(call, id=f"{stem}.{place}")
+        for place, call in enumerate(calls, 1)
+    )
+
+
+def _unique(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+    taken = {message.id for message in messages} | {""}
+    seen: set[str] = set()
+    numbers = count(2)
+    unique = []
+    for message in messages:
+        new = message.id
+        if not new or new in seen:
+            stem = new or "message"
+            new = next(made for made in (f"{stem}~{number}" for number in numbers) if made not in taken)
+            notes.append(f"gave a message an id of its own ({new})")
+        seen.add(new)
+        taken.add(new)
+        unique.append(message if new == message.id else replace(message, id=new))
+    return unique

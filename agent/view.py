@@ -10,11 +10,12 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.fit import fit
-from agent.messages import Message, question, task
+from agent.messages import Message, pinned, question, task
 from agent.protocols import Strategy
 from agent.repair import repair
 
 Fate = Literal["kept", "masked", "shortened", "summarised", "offloaded", "dropped"]
+PINNED = {"system": "system message", "user": "question or task"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class View:
     `fates` has one entry a message of the history, `inserted` the positions in `messages` that are not in it.
     `overhead` belongs to no message (tool schemas, template). `cached` is the part that the prompt before began with,
     byte for byte; `prefill` the rest. `edited` says that the strategy changed the prefix: something of the view
-    before is not where it was. `acted` counts the messages whose fate is new in this view.
+    before is not where it was. `acted` counts the messages whose fate is new in this view. `warm` says that the server
+    could use the prompt before at all: the same model with the same tools.
     """
 
     messages: tuple[Message, ...]
@@ -39,10 +41,15 @@ class View:
     edited: bool
     acted: Mapping[Fate, int]
     notes: tuple[str, ...] = ()
+    warm: bool = False
 
 
-def prepare(history: Sequence[Message], strategy: Strategy, budget: Budget, before: View | None = None) -> View:
+def prepare(
+    history: Sequence[Message], strategy: Strategy, budget: Budget, before: View | None = None, warm: bool = True
+) -> View:
     """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
+
+    `before` is the view of the call before; `warm` says that its server would still know it.
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
@@ -52,25 +59,27 @@ def prepare(history: Sequence[Message], strategy: Strategy, budget: Budget, befo
     settled = settle(proposed, sound.messages)
     messages = settled.messages
     if getattr(strategy, "fitted", True):
-        messages = fit(messages, budget)
-    return measure(sound.messages, messages, budget, before, (*sound.notes, *settled.notes))
+        messages = fit(messages, budget, {message.id for message in pinned(sound.messages)})
+    return measure(sound.messages, messages, budget, before, warm, (*sound.notes, *settled.notes))
 
 
 def settle(view: Sequence[Message], history: Sequence[Message]) -> Settled:
-    """Hold a strategy's answer to the laws: the history's order, its system message, task and question, whole turns.
+    """Hold a strategy's answer to the laws: the history's order, what is pinned, whole turns.
 
     A strategy that keeps the laws gets its own list back. One that breaks them (a participant's first try, say) is
-    mended, and each mend is a note.
+    mended, and each mend is a note. A summary may stand for the task.
     """
     notes: list[str] = []
     position = {message.id: index for index, message in enumerate(history)}
     messages = _ordered(view, position, notes)
+    first, asked = task(history), question(history)
     covered = {covered for message in messages for covered in message.covers}
-    system = history[0] if history and history[0].role == "system" else None
-    asked, first = question(history), task(history)
-    for pinned in (system, asked, first if first and first.id not in covered else None):
-        if pinned is not None:
-            messages = _pinned(messages, pinned, position, notes)
+    for message in pinned(history):
+        if message is asked or message is not first or message.id not in covered:
+            messages = _with(messages, message, position, notes)
+    if history and history[0].role == "system" and messages[0].id != history[0].id:
+        notes.append("put the system message first")
+        messages.sort(key=lambda message: message.id != history[0].id)
     sound = repair(messages)
     return Settled(sound.messages, [*notes, *sound.notes])
 
@@ -99,16 +108,16 @@ def _ordered(view: Sequence[Message], position: Mapping[str, int], notes: list[s
     return list(unique.values())
 
 
-def _pinned(messages: list[Message], pinned: Message, position: Mapping[str, int], notes: list[str]) -> list[Message]:
-    at = next((index for index, message in enumerate(messages) if message.id == pinned.id), None)
-    if at is not None and messages[at].content == pinned.content:
+def _with(messages: list[Message], needed: Message, position: Mapping[str, int], notes: list[str]) -> list[Message]:
+    """The messages with this one of the history among them, unchanged and at its place."""
+    if any(message.id == needed.id and message.sent == needed.sent for message in messages):
         return messages
-    notes.append(f"put back the {'system message' if pinned.role == 'system' else 'question or task'}")
-    rest = [message for message in messages if message.id != pinned.id]
-    here = position[pinned.id]
+    notes.append(f"put back the {PINNED.get(needed.role, 'pending call')}")
+    rest = [message for message in messages if message.id != needed.id]
+    here = position[needed.id]
     later = (index for index, message in enumerate(rest) if position.get(message.id, -1) > here)
     place = next(later, len(rest)) if here else 0
-    return [*rest[:place], pinned, *rest[place:]]
+    return [*rest[:place], needed, *rest[place:]]
 
 
 def measure(
@@ -116,6 +125,7 @@ def measure(
     messages: Sequence[Message],
     budget: Budget,
     before: View | None = None,
+    warm: bool = True,
     notes: Sequence[str] = (),
 ) -> View:
     """Compare a view with its history and with the view before it. Nothing is taken from the strategy's word."""
@@ -123,8 +133,8 @@ def measure(
     known = {message.id for message in history}
     tokens = budget.size(messages)
     shared = _common_prefix(messages, before.messages) if before else 0
-    reused = shared and before and before.overhead == budget.overhead
-    cached = budget.size(messages[:shared]) if reused else 0
+    warm = warm and before is not None and before.overhead == budget.overhead
+    cached = budget.size(messages[:shared]) if warm and shared else 0
     earlier = before.fates if before else ()
     changed = (fate for index, fate in enumerate(fates) if fate != "kept" and earlier[index : index + 1] != (fate,))
     return View(
@@ -140,6 +150,7 @@ def measure(
         edited=before is not None and shared < len(before.messages),
         acted=Tally(changed),
         notes=tuple(notes),
+        warm=warm,
     )
 
 
@@ -151,7 +162,7 @@ def _fates(history: Sequence[Message], messages: Sequence[Message]) -> tuple[Fat
         copy = shown.get(message.id)
         if copy is None:
             return "summarised" if message.id in covered else "dropped"
-        if copy is message or copy.content == message.content:
+        if copy is message or copy.sent == message.sent:
             return "kept"
         return "shortened" if _shares_an_end(copy.content, message.content) else "masked"
 
@@ -164,6 +175,5 @@ def _shares_an_end(copy: str, original: str, at_least: int = 8) -> bool:
 
 
 def _common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
-    return sum(
-        1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], zip(left, right, strict=False))
-    )
+    pairs = zip(left, right, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0].sent == pair[1].sent, pairs))

@@ -1,0 +1,1 @@
+"""The lab: one question a file, asked of the program as a whole."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal
 
 from agent.budget import Budget
@@ -81,6 +82,7 @@ def _savings(observations: Sequence[Message], budget: Budget) -> Iterator[tuple[
             yield message, saved
 
 
+@lru_cache(maxsize=8192)
 def mask(message: Message, why: str) -> Message:
     """A copy that says only whose result stood here."""
     return message.rewritten(f"[masked: an old result of {message.name}; call it again if you need it]", why)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, blocks, question, task, turns
+from agent.messages import Message, blocks, pinned, turns
 from strategies.parameter import parameter
 
 
@@ -26,33 +26,29 @@ class SlidingWindow:
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view from the first kept block on; see the class."""
-        pinned = {message.id for message in (task(messages), question(messages)) if message}
+        stays = {message.id for message in pinned(messages)}
         if self.window is not None:
             kept = turns(messages)[max(0, len(turns(messages)) - self.window) :]
-            return _from(messages, kept[0].start if kept else len(messages), pinned)
-        view = _from(messages, self._start(messages), pinned)
+            return _from(messages, kept[0].start if kept else len(messages), stays)
+        view = _from(messages, self._start(messages), stays)
         if budget.over(view):
-            view = self._slide(view, pinned, budget)
+            view = self._slide(view, stays, budget)
         return view
 
     def _start(self, messages: Sequence[Message]) -> int:
         first = self.state.get("first")
         return next((index for index, message in enumerate(messages) if message.id == first), 0)
 
-    def _slide(self, view: list[Message], pinned: set[str], budget: Budget) -> list[Message]:
+    def _slide(self, view: list[Message], stays: set[str], budget: Budget) -> list[Message]:
         size, start = budget.size(view), 0
         for block in blocks(view)[:-1]:
             if size <= self.target * budget.limit:
                 break
-            size -= sum(budget.count(view[index]) for index in block if view[index].id not in pinned)
+            size -= sum(budget.count(view[index]) for index in block if view[index].id not in stays)
             start = block.stop
         self.state["first"] = view[start].id
-        return _from(view, start, pinned)
+        return _from(view, start, stays)
 
 
-def _from(messages: Sequence[Message], start: int, pinned: set[str]) -> list[Message]:
-    return [
-        message
-        for index, message in enumerate(messages)
-        if index >= start or message.role == "system" or message.id in pinned
-    ]
+def _from(messages: Sequence[Message], start: int, stays: set[str]) -> list[Message]:
+    return [message for index, message in enumerate(messages) if index >= start or message.id in stays]

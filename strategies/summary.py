@@ -12,7 +12,7 @@ from typing import Any
 from agent.budget import Budget
 from agent.errors import ModelError
 from agent.fit import fit
-from agent.messages import Message, question, task
+from agent.messages import Message, pinned
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
 
@@ -47,8 +47,8 @@ def summarise(
         Whether there is a new one. A call that failed, and a summary that is empty or not smaller than what it
         stands for, change nothing.
     """
-    pinned = {message.id for message in (task(messages), question(messages)) if message}
-    old = [m for m in messages[: len(messages) - keep] if m.role != "system" and m.id not in pinned]
+    stays = {message.id for message in pinned(messages)}
+    old = [message for message in messages[: len(messages) - keep] if message.id not in stays]
     covered = with_summary(old, state)
     if not old or all(message.covers for message in covered):
         return False

@@ -1,0 +1,52 @@
+"""Front matter: the YAML block at the head of an article, every value of it read as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+
+def split(text: str) -> tuple[dict[str, object], str]:
+    """The fields of the YAML block that a text may begin with, and the rest. Raises ValueError."""
+    block = re.match(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    if not block:
+        return {}, text
+    import yaml
+
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar stays the text that was written
+    try:
+        meta = yaml.load(block[1], loader)
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 2}" if mark else ""
+        problem = getattr(error, "problem", "") or "it cannot be read"
+        raise ValueError(f"its front matter is broken{where}: {problem}") from error
+    if isinstance(meta, dict):
+        return meta, text[block.end() :]
+    return ({}, text) if meta else ({}, text[block.end() :])
+
+
+def one(meta: dict[str, object], field: str) -> str:
+    """A field that holds one text, "" without it. Raises ValueError for anything else."""
+    value = meta.get(field) or ""
+    if not isinstance(value, str):
+        raise ValueError(f"its front matter is broken: {field} must be one text")
+    return " ".join(value.split())
+
+
+def many(meta: dict[str, object], field: str, separator: str | None = None) -> tuple[str, ...]:
+    """A field that holds a list of texts, or one text cut at `separator`. Raises ValueError for anything else."""
+    value = meta.get(field) or []
+    if isinstance(value, str):
+        value = value.split(separator) if separator else [value]
+    items = [_item(item) for item in value] if isinstance(value, Sequence) else [None]
+    if None in items:
+        raise ValueError(f"its front matter is broken: {field} must be a list of texts")
+    return tuple(" ".join(item.split()) for item in items if item and item.strip())
+
+
+def _item(item: object) -> str | None:
+    """An item of a list as text; `a: b` without quotes reaches us as a mapping."""
+    if isinstance(item, dict) and all(isinstance(value, str) for value in item.values()):
+        return ", ".join(f"{key}: {value}" for key, value in item.items())
+    return item if isinstance(item, str) else None

@@ -1,0 +1,43 @@
+"""Reading text files that may be anything: each failure is an OSError whose `strerror` says why, in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+# A link that was put in place after the check is not followed, a FIFO does not block, a terminal is not taken over.
+FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
+
+
+def read_text(path: Path, limit_bytes: int) -> str:
+    """The text of a regular UTF-8 file, its byte-order mark removed and its line endings those of Unix.
+
+    Raises OSError for a link, a folder, a FIFO, a device, more than `limit_bytes`, binary data or another encoding.
+    """
+    data = _read_bytes(path, limit_bytes)
+    if b"\0" in data:
+        raise OSError(errno.EILSEQ, "it is binary, not text")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise OSError(errno.EILSEQ, f"it is not UTF-8 text (byte {error.start:,})") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _read_bytes(path: Path, limit_bytes: int) -> bytes:
+    descriptor = os.open(path, FLAGS)
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a folder")
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(limit_bytes + 1)
+    finally:
+        os.close(descriptor)
+    if len(data) > limit_bytes:
+        raise OSError(errno.EFBIG, f"it is larger than {limit_bytes / 1_000_000:.3g} MB")
+    return data

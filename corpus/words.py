@@ -1,0 +1,51 @@
+"""Words: how names, topics and questions are folded before they are compared."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_FUNCTION_WORDS = """
+    a about all also am an and any are as at be because been being but by can could d did do does doing
+    don else ever few for from had has have having how i if in into is it its ll m many may me might more
+    most much must my no nor not of on or our out over own per re s same shall she should since so some
+    such t tell than that the their them then there these they this those through to too under until up us
+    ve very was we were what when where whether which while who whom whose why will with would you your
+"""
+STOPWORDS = frozenset(_FUNCTION_WORDS.split())
+
+
+def slugify(text: str) -> str:
+    """A name for `text` in lower-case words joined by hyphens, at most 80 characters; may be empty."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    bare = unicodedata.normalize("NFC", re.sub(r"[\u0300-\u036f]", "", folded))
+    return "-".join(re.findall(r"[^\W_]+", bare))[:80].strip("-")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case, in order."""
+    return re.findall(r"[^\W_]+", text.casefold())
+
+
+def content_words(text: str) -> list[str]:
+    """The words that carry meaning, each once and in order; every word when all of them are stopwords."""
+    every = list(dict.fromkeys(words(text)))
+    return [word for word in every if word not in STOPWORDS] or every
+
+
+def stem(word: str) -> str:
+    """Fold the plain English endings, so that `cache`, `caches`, `cached` and `caching` are one."""
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-3] + "y" if word.endswith("ies") else word[:-1]
+    for ending in ("ing", "ed"):
+        root = word.removesuffix(ending)
+        if root != word and len(root) > 2 and re.search("[aeiouy]", root):
+            doubled = root[-1] == root[-2] and root[-1] not in "aeioulsz"
+            word = root[:-1] if doubled else root
+            break
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text, folded."""
+    return {stem(word) for word in words(text)}

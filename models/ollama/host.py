@@ -1,0 +1,95 @@
+"""Where an Ollama server is, and whether it is there. Standard library only: this runs at every start."""
+
+from __future__ import annotations
+
+import re
+import socket
+from ipaddress import ip_address
+from threading import Thread
+from urllib.parse import urlsplit
+
+from agent.errors import UsageError
+
+DEFAULT_URL = "http://127.0.0.1:11434"
+
+_PORTS = {"": 11434, "http": 80, "https": 443}
+_ADDRESS = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:]*)(?::(?P<port>\d+))?")
+
+
+def host_url(value: str | None) -> str:
+    """The address as `scheme://host:port[/path]`, from any form that OLLAMA_HOST may have.
+
+    Those are: nothing, host, host:port, :port, a URL, each with a path or not, and IPv6 with or without brackets.
+    Without a scheme the port is 11434, with one it is 80 or 443. An address that a server listens on everywhere
+    (0.0.0.0, ::) becomes this machine's own.
+
+    Raises:
+        UsageError: It is no such address.
+    """
+    text = (value or "").strip().strip("\"'").strip()
+    head, separator, rest = text.partition("://")
+    scheme, rest = (head.lower(), rest) if separator else ("", text)
+    address, _, path = rest.partition("/")
+    bare = address if _is_ip(address) else ""
+    parts = _ADDRESS.fullmatch(f"[{bare}]" if ":" in bare else address)
+    if scheme not in _PORTS or parts is None or re.search(r"[\s@?#\\]", rest) or int(parts["port"] or 1) > 65535:
+        fix = "write it as host, host:port, :port or a URL, such as http://127.0.0.1:11434"
+        raise UsageError(f"{value!r} is no address of an Ollama server", fix)
+    host = _reachable(parts["host"].strip("[]"))
+    port = int(parts["port"] or _PORTS[scheme])
+    path = path.strip("/")
+    return f"{scheme or 'http'}://{host}:{port}" + (f"/{path}" if path else "")
+
+
+def is_loopback(base_url: str) -> bool:
+    """Whether an address is this machine's own, which no proxy must stand before."""
+    host = urlsplit(base_url).hostname or ""
+    return host == "localhost" or (_is_ip(host) and ip_address(host).is_loopback)
+
+
+def answers(base_url: str, seconds: float = 0.3) -> bool:
+    """Whether an Ollama server answers at this address, known after so many seconds at the latest."""
+    found: list[bool] = []
+    # A thread, because nothing else puts an end to a name server that does not answer.
+    probe = Thread(target=lambda: found.append(_is_ollama(base_url, seconds)), daemon=True)
+    probe.start()
+    probe.join(seconds)
+    return found == [True]
+
+
+def _is_ollama(base_url: str, seconds: float) -> bool:
+    """Whether `/api/version` is answered with a version."""
+    url = urlsplit(base_url)
+    try:
+        with socket.create_connection((url.hostname or "", url.port or 80), seconds):
+            pass  # the usual case is that nothing listens, and then no HTTP client need be loaded
+        import json
+        from http.client import HTTPConnection, HTTPException, HTTPSConnection
+    except OSError:
+        return False
+    kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+    connection = kind(url.hostname or "", url.port, timeout=seconds)
+    try:
+        connection.request("GET", f"{url.path}/api/version")
+        version = json.loads(connection.getresponse().read(10_000))
+    except (OSError, HTTPException, ValueError):
+        return False
+    finally:
+        connection.close()
+    return isinstance(version, dict) and "version" in version
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _reachable(host: str) -> str:
+    """A host to connect to, in brackets where a URL needs them."""
+    host = host or "127.0.0.1"
+    if _is_ip(host) and ip_address(host).is_unspecified:
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"[{host}]" if ":" in host else host

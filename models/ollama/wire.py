@@ -1,0 +1,113 @@
+"""What goes over the wire: messages as `/api/chat` takes them, deltas and usage from the lines it answers with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+from uuid import uuid4
+
+from agent.messages import Message, ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage
+from models.ollama.errors import unreadable
+
+
+def sent(message: Message) -> dict[str, Any]:
+    """A message as the server takes it. Thinking stays behind: it is not part of the conversation."""
+    body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
+    if message.calls:
+        body["tool_calls"] = [
+            {"id": call.id, "function": {"name": call.name, "arguments": _arguments(call)}} for call in message.calls
+        ]
+    if message.role == "tool":
+        body |= {"tool_name": message.name, "tool_call_id": message.call_id}
+    return body
+
+
+def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a stream, wherever its chunks end.
+
+    Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
+    such as U+0085.
+    """
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from filter(bytes.strip, whole)
+    if rest.strip():
+        yield rest
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """One line of a reply. Raises ModelError when it is not a JSON object."""
+    try:
+        chunk = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise unreadable(line) from error
+    if not isinstance(chunk, dict) or not isinstance(chunk.get("message") or {}, dict):
+        raise unreadable(line)
+    return chunk
+
+
+def deltas(chunk: dict[str, Any], taken: set[str]) -> Iterator[Delta]:
+    """What one line adds to the reply. Ids of its tool calls join `taken`, the ids that may not be used again."""
+    message = chunk.get("message") or {}
+    if thinking := message.get("thinking"):
+        yield Thinking(str(thinking))
+    if content := message.get("content"):
+        yield Text(str(content))
+    for call in message.get("tool_calls") or ():
+        yield _call(call, taken)
+
+
+def usage(chunk: dict[str, Any]) -> Usage:
+    """The account in the last line; None is what it leaves out."""
+    reason = chunk.get("done_reason")
+    return Usage(
+        prompt_tokens=_number(chunk, "prompt_eval_count"),
+        cached_tokens=_number(chunk, "prompt_eval_cached_count"),
+        output_tokens=_number(chunk, "eval_count"),
+        load_seconds=_seconds(chunk, "load_duration"),
+        prefill_seconds=_seconds(chunk, "prompt_eval_duration"),
+        decode_seconds=_seconds(chunk, "eval_duration"),
+        finish=reason if reason in ("stop", "length") else "",
+    )
+
+
+def _arguments(call: ToolCall) -> dict[str, Any]:
+    """Arguments as the object that the server insists on.
+
+    What is no JSON object is sent as {"_raw": text}: the model then sees what it wrote beside the error that the
+    tool answered with, where an empty object would hide its mistake from it.
+    """
+    try:
+        value = json.loads(call.arguments)
+        json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which no other JSON reader takes
+    except (ValueError, RecursionError):
+        value = None
+    return value if isinstance(value, dict) else {"_raw": call.arguments}
+
+
+def _call(given: Any, taken: set[str]) -> ToolCall:
+    """A whole tool call, with an id that no other call of the conversation has."""
+    function = given.get("function") if isinstance(given, dict) else None
+    if not isinstance(function, dict):
+        raise unreadable(json.dumps(given).encode())
+    name = str(given.get("id") or "")
+    if not name or name in taken:
+        name = f"call_{uuid4().hex[:12]}"  # random, because a view may hide the calls before
+    taken.add(name)
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = json.dumps({} if arguments is None else arguments, ensure_ascii=False)
+    return ToolCall(name, str(function.get("name") or ""), arguments)
+
+
+def _number(chunk: dict[str, Any], key: str) -> int | None:
+    value = chunk.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _seconds(chunk: dict[str, Any], key: str) -> float | None:
+    nanoseconds = _number(chunk, key)
+    return None if nanoseconds is None else nanoseconds / 1e9

@@ -1,0 +1,157 @@
+"""The tools over the library: list_articles, search_articles, read_article."""
+
+from __future__ import annotations
+
+from agent.errors import ToolError, UsageError
+from agent.protocols import Tool
+from corpus.library import OPENING, Article, Library, Section
+from corpus.markdown import paragraphs, shorten
+from corpus.search import Search
+from corpus.words import slugify
+from tools.schema import tool
+from tools.wording import call, counted, quoted
+
+LISTED = 20
+PAGE = 7_000
+
+
+def article_tools(library: Library) -> list[Tool]:
+    """The tools bound to one library."""
+    articles = ArticleTools(library)
+    return [tool(articles.list_articles), tool(articles.search_articles), tool(articles.read_article)]
+
+
+class ArticleTools:
+    """What a model may do with a library. The docstrings of the methods are written for the model."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._search = Search(library)
+
+    def list_articles(self, topic: str = "", page: int = 1) -> str:
+        """List the articles of the library, with a summary of each.
+
+        Args:
+            topic: Only articles about this, such as "agents".
+            page: 20 articles a page.
+        """
+        asked = bool(topic.strip())
+        articles = self._library.matching(topic) if asked else self._library.articles
+        about = f" about {quoted(topic)}" if asked else ""
+        if not articles:
+            return f"No articles{about}.\nKnown tags: {', '.join(self._library.tags) or 'none'}"
+        pages = -(-len(articles) // LISTED)
+        _check_page(page, pages)
+        first = (page - 1) * LISTED
+        shown = enumerate(articles[first : first + LISTED], first + 1)
+        lines = [counted(len(articles), "article") + about, *(_entry(*numbered) for numbered in shown)]
+        if page < pages:
+            more = call("list_articles", topic=shorten(topic, 80), page=page + 1)
+            lines.append(f"[page {page} of {pages}: {more} has more]")
+        return "\n".join(lines)
+
+    def search_articles(self, query: str, limit: int = 5) -> str:
+        """Find the sections that answer a query best, each with the sentences that match.
+
+        Args:
+            query: A few words, or a question.
+            limit: Results, 1 to 20.
+        """
+        hits = self._search.find(query, max(1, min(limit, 20)))
+        if not hits:
+            return f"No results for {quoted(query)}."
+        lines = [f"{counted(len(hits), 'result')} for {quoted(query)}"]
+        for number, hit in enumerate(hits, 1):
+            article = hit.article
+            section = shorten(hit.section.title, 100)
+            lines.append(f"{number}. {article.slug} — {article.title} — section: {section}")
+            lines.append(f"   {hit.snippet}")
+        return "\n".join(lines)
+
+    def read_article(self, slug: str, section: str = "", page: int = 1) -> str:
+        """Read an article, or one section of it.
+
+        Args:
+            slug: As listed.
+            section: Title of a section.
+            page: A long text has several.
+        """
+        article = self._find(slug)
+        chosen = _sections(article, section) if section.strip() else article.sections
+        pages = paged([_rendered(part) for part in chosen])
+        _check_page(page, len(pages))
+        place = f"page {page} of {len(pages)}"
+        facts = [f"slug: {article.slug}", place, counted(sum(part.words for part in chosen), "word")]
+        named = ""
+        if section.strip():
+            named = shorten(chosen[0].title, 100)
+            facts[1:2] = [f"section: {named}", *([place] if len(pages) > 1 else [])]
+        head = [f"# {article.title}", " · ".join(facts), *([] if named else [_contents(article)])]
+        text = "\n".join(head) + f"\n\n{pages[page - 1]}"
+        if page < len(pages):
+            rest = call("read_article", slug=article.slug, section=named, page=page + 1)
+            text += f"\n\n[{place}: {rest} has the rest]"
+        return text
+
+    def _find(self, slug: str) -> Article:
+        try:
+            return self._library.find(slug)
+        except UsageError as error:
+            raise ToolError(f"{error.what}. {call('list_articles')} shows every slug.") from error
+
+
+def _entry(number: int, article: Article) -> str:
+    tags = f"; tags: {', '.join(article.tags)}" if article.tags else ""
+    facts = shorten(f"{counted(article.words, 'word')}{tags}", 200)
+    return f"{number}. {article.slug} — {article.title} ({facts})\n   {shorten(article.summary, 300)}"
+
+
+def _check_page(page: int, pages: int) -> None:
+    if not 1 <= page <= pages:
+        raise ToolError(f"there is no page {page}: {'there is 1 page' if pages == 1 else f'there are {pages} pages'}")
+
+
+def _contents(article: Article) -> str:
+    return shorten("sections: " + "; ".join(shorten(part.title, 100) for part in article.sections), 600)
+
+
+def _sections(article: Article, wanted: str) -> list[Section]:
+    """The section meant, or all that bear exactly the title asked for."""
+    title = _folded(wanted)
+    for fits in (str.__eq__, str.startswith, str.__contains__):
+        found = [part for part in article.sections if fits(_folded(part.title), title)]
+        if found and (len(found) == 1 or fits is str.__eq__):
+            return found
+    raise ToolError(f"{article.slug} has no one section {quoted(wanted)}; {_contents(article)}")
+
+
+def _folded(title: str) -> str:
+    return slugify(title) or title.strip().casefold()
+
+
+def _rendered(section: Section) -> str:
+    return section.text if section.title == OPENING else f"## {section.title}\n{section.text}"
+
+
+def paged(texts: list[str]) -> list[str]:
+    """The texts as pages of at most `PAGE` characters, cut between paragraphs wherever they allow it."""
+    pages = [""]
+    for paragraph in (part for text in texts for part in paragraphs(text)):
+        for piece in _pieces(paragraph):
+            joined = f"{pages[-1]}\n\n{piece}" if pages[-1] else piece
+            if len(joined) <= PAGE:
+                pages[-1] = joined
+            else:
+                pages.append(piece)
+    return pages
+
+
+def _pieces(paragraph: str) -> list[str]:
+    """A paragraph that is longer than a page, cut at a line, a sentence or a word."""
+    pieces = []
+    while len(paragraph) > PAGE:
+        ends = ((mark, paragraph.rfind(mark, PAGE // 2, PAGE)) for mark in ("\n", ". ", " "))
+        end = next((at + len(mark) for mark, at in ends if at >= 0), PAGE)
+        pieces.append(paragraph[:end])
+        paragraph = paragraph[end:]
+    return [*pieces, paragraph]

@@ -1,0 +1,162 @@
+"""A tool is a typed function; its signature and docstring become the JSON schema."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from agent.errors import ToolError
+from agent.protocols import Schema
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+LIMIT = 8_000
+HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
+
+
+def tool(function: Callable[..., str], limit: int = LIMIT) -> FunctionTool:
+    """Make a tool of a function that returns its observation, cut to at most `limit` characters.
+
+    Every parameter has an annotation; its description comes from the `Args:` of the docstring, whose text before them
+    describes the tool. Raises TypeError for a function that cannot be described so.
+    """
+    return FunctionTool(function, limit)
+
+
+class FunctionTool:
+    """A function that a model may call: its schema, and a run that forgives arguments of nearly the right type."""
+
+    def __init__(self, function: Callable[..., str], limit: int = LIMIT) -> None:
+        self.name = function.__name__
+        self._function = function
+        self._limit = limit
+        self._parameters = inspect.signature(function).parameters
+        self.description, self._described = _docstring(function)
+        for parameter in self._parameters.values():
+            if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.annotation is parameter.empty:
+                raise TypeError(f"{self.name}: {parameter} must be a plain parameter with an annotation")
+        if not self.description or self._described.keys() - self._parameters.keys():
+            raise TypeError(f"{self.name}: the docstring must describe the tool and only its own parameters")
+
+    @property
+    def signature(self) -> str:
+        """The call as one would write it: `read_file(path: str, start: int = 1)`."""
+        return f"{self.name}({', '.join(map(_written, self._parameters.values()))})"
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The tool as a chat-completions server takes it, in as few tokens as it can be told."""
+        required = [name for name, parameter in self._parameters.items() if parameter.default is parameter.empty]
+        parameters: dict[str, Any] = {
+            "type": "object",
+            "properties": {name: self._property(name) for name in self._parameters},
+        }
+        if required:
+            parameters["required"] = required
+        function = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": function}
+
+    def run(self, arguments: Mapping[str, Any]) -> str:
+        """The observation. Raises ToolError when an argument is missing, unknown or of another type."""
+        values, problems = {}, []
+        for name in arguments.keys() - self._parameters.keys():
+            problems.append(f"unknown argument {_shown(name)}")
+        for name, parameter in self._parameters.items():
+            if name in arguments:
+                try:
+                    values[name] = self._value(parameter, arguments[name])
+                except ValueError:
+                    problems.append(f"{name} must be {_type(parameter)}, not {_shown(arguments[name])}")
+            elif parameter.default is parameter.empty:
+                problems.append(f"{name} ({_type(parameter)}) is missing")
+        if problems:
+            raise ToolError(f"{'; '.join(sorted(problems))}. Call it as {self.signature}.")
+        return cut(self._function(**values), self._limit)
+
+    @cached_property
+    def _adapters(self) -> dict[str, TypeAdapter[Any]]:
+        from pydantic import ConfigDict, TypeAdapter
+
+        hints = get_type_hints(self._function, include_extras=True)
+        config = ConfigDict(coerce_numbers_to_str=True)
+        return {name: TypeAdapter(hints[name], config=config) for name in self._parameters}
+
+    def _property(self, name: str) -> dict[str, Any]:
+        schema = _compact(self._adapters[name].json_schema())
+        if text := self._described.get(name):
+            schema["description"] = text
+        default = self._parameters[name].default
+        if default not in (inspect.Parameter.empty, None, ""):
+            schema["default"] = default
+        return schema
+
+    def _value(self, parameter: inspect.Parameter, given: object) -> object:
+        """The argument in its type; tried as it came, then as JSON text. Raises ValueError."""
+        adapter = self._adapters[parameter.name]
+        given = _whole(given) if isinstance(given, str) else given
+        try:
+            return adapter.validate_python(given)
+        except ValueError:
+            blank = given is None or (isinstance(given, str) and not given.strip())
+            if blank and parameter.default is not parameter.empty:
+                return parameter.default
+            if not isinstance(given, str):
+                raise
+        try:
+            return adapter.validate_json(given)
+        except ValueError:
+            return adapter.validate_python(given.strip())
+
+
+def cut(text: str, limit: int) -> str:
+    """The text in at most `limit` characters, cut at the end of a line where there is one, and saying so."""
+    text = _whole(text)
+    if len(text) <= limit:
+        return text
+    room = max(0, limit - len(f"\n[cut: {len(text):,} of {len(text):,} characters shown]"))
+    end = text.rfind("\n", 0, room + 1)
+    shown = text[: end if end > room // 2 else room]
+    return f"{shown}\n[cut: {len(shown):,} of {len(text):,} characters shown]"
+
+
+def _whole(text: str) -> str:
+    """The text as it can be encoded: a model may write half of a surrogate pair."""
+    return text.encode(errors="replace").decode()
+
+
+def _docstring(function: Callable[..., str]) -> tuple[str, dict[str, str]]:
+    """The description of a function and of its parameters, from a Google-style docstring."""
+    sections = re.split(HEADING, inspect.getdoc(function) or "", flags=re.MULTILINE)
+    args = textwrap.dedent(sections[sections.index("Args") + 1]) if "Args" in sections else ""
+    items = re.findall(r"^(\w+)(?: \(.*?\))?:(.*(?:\n[ \t]+.*)*)", args, re.MULTILINE)
+    return " ".join(sections[0].split()), {name: " ".join(text.split()) for name, text in items}
+
+
+def _compact(schema: dict[str, Any]) -> dict[str, Any]:
+    """A parameter's schema without titles; one that may be null is described by its other type."""
+    bare = {key: value for key, value in schema.items() if key not in ("title", "default")}
+    others = [choice for choice in bare.get("anyOf", []) if choice != {"type": "null"}]
+    if len(others) == 1:
+        bare = {**{key: value for key, value in bare.items() if key != "anyOf"}, **others[0]}
+    return bare
+
+
+def _written(parameter: inspect.Parameter) -> str:
+    default = "" if parameter.default is parameter.empty else f" = {_shown(parameter.default)}"
+    return f"{parameter.name}: {_type(parameter)}{default}"
+
+
+def _type(parameter: inspect.Parameter) -> str:
+    annotation = parameter.annotation
+    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+def _shown(value: object) -> str:
+    text = _whole(json.dumps(value, ensure_ascii=False)) if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

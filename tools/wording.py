@@ -1,0 +1,23 @@
+"""Wording that observations share."""
+
+from __future__ import annotations
+
+import json
+
+from corpus.markdown import shorten
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun: `1 word`, `1,204 words`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def quoted(text: str) -> str:
+    """What the model asked for, in double quotes on one short line."""
+    return f'"{shorten(text, 80)}"'
+
+
+def call(name: str, **arguments: str | int) -> str:
+    """A call that the model can copy: `read_article(slug="x", page=2)`; empty arguments are left out."""
+    given = (f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in arguments.items() if value != "")
+    return f"{name}({', '.join(given)})"
