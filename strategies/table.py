@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from agent.budget import Budget
@@ -102,24 +104,33 @@ def _build(name: str, settings: str, side: SideModel) -> Strategy:
 
 
 def _from_file(path: Path) -> Strategy:
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}", "give the path of a Python file that defines prepare()")
-    loader = importlib.util.spec_from_file_location(path.stem, path)
+    loader = importlib.util.spec_from_file_location(path.stem, path) if path.is_file() else None
     if loader is None or loader.loader is None:
-        raise UsageError(f"{path} is not a Python file", "give the path of a Python file that defines prepare()")
+        raise UsageError(f"there is no file {path}", "give the path of a Python file that defines prepare()")
     module = importlib.util.module_from_spec(loader)
-    loader.loader.exec_module(module)
+    with _loading(str(path)):
+        loader.loader.exec_module(module)
     return _strategy_of(module, str(path))
 
 
 def _from_module(module: str, name: str) -> Strategy:
-    try:
+    with _loading(f"{module}:{name}"):
         found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+        return _strategy_of(found() if isinstance(found, type) else found, f"{module}:{name}")
+
+
+@contextmanager
+def _loading(where: str) -> Iterator[None]:
+    """What goes wrong in a file of the user's own is the user's to mend, whatever it is."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except Exception as error:
+        line = "" if isinstance(error, SyntaxError) else f" (line {extract_tb(error.__traceback__)[-1].lineno})"
         raise UsageError(
-            f"cannot import {module}:{name}: {error}", "check the name and that it is installed"
+            f"{where} cannot be loaded: {type(error).__name__}: {error}{line}", "mend it, and name it again"
         ) from error
-    return _strategy_of(found() if isinstance(found, type) else found, f"{module}:{name}")
 
 
 def _strategy_of(found: Any, where: str) -> Strategy:

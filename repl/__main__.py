@@ -1,0 +1,96 @@
+"""`thimble`, which is `python -m repl`: from the command line to a session."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from agent.errors import ThimbleError, UsageError
+from repl import options
+
+TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from repl.settings import Settings
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run thimble and return its exit code, never a traceback for what a user can cause.
+
+    0 done; 1 the question was not answered; 2 wrong usage or settings; 3 the model server cannot be used; 4 the
+    budget cannot hold the request.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        return _run(arguments)
+    except (ThimbleError, KeyboardInterrupt, BrokenPipeError) as error:
+        from repl.headless import report
+
+        return report(error, as_json="--json" in arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        given = options.parse(arguments)
+    except SystemExit:  # --help and --version end so
+        given = None
+    code = _start(given) if given else 0
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError as error:
+        from repl.headless import unwritable
+
+        raise unwritable(error) from error
+    return code
+
+
+def _start(given: Namespace) -> int:
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a letter that the encoding lacks must not cost the answer
+    if given.command == "config":
+        from repl.headless import show_settings
+
+        return show_settings(_settings(given, interactive=True), given.json)
+    headless = bool(given.prompts) or not _is_terminal(sys.stdin)
+    settings = _settings(given, interactive=not headless)
+    if headless:
+        return _answer(given, settings)
+    if given.json or not _is_terminal(sys.stdout):
+        what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
+        raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
+    return _converse(settings)
+
+
+def _settings(given: Namespace, interactive: bool) -> Settings:
+    from repl.settings import resolve
+
+    flags = {name: value for name, value in vars(given).items() if value is not None}
+    return resolve(flags, interactive)
+
+
+def _answer(given: Namespace, settings: Settings) -> int:
+    from repl import headless
+    from repl.session import open_session
+
+    return headless.answer(open_session(settings), headless.prompts(given.prompts), given.json)
+
+
+def _converse(settings: Settings) -> int:
+    from repl.session import open_session
+
+    session = open_session(settings)  # looks for a server while the imports below take their time
+    from repl.app import interactive
+
+    return interactive(session)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+"""The conversation: read a question, show how it is answered, say what it cost, and never end before the user does.
+
+What the first prompt does not need is imported after it.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from agent.errors import ThimbleError
+from agent.events import Event
+from repl import figures
+from repl.prompt import PlainPrompt, open_prompt
+from repl.sanitise import clean, line
+from repl.theme import console_for, is_plain
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
+HINT = "Ctrl-D or /quit leaves"
+
+
+def interactive(session: Session) -> int:
+    """Converse until the user leaves; the exit code.
+
+    Raises:
+        ThimbleError: the session cannot be used at all: its strategy or its model server.
+    """
+    plain = is_plain(session.settings.plain)
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="replace")  # a terminal that cannot show a letter gets a question mark
+    return Conversation(session, console_for(plain, color=session.settings.color), plain).run()
+
+
+class Conversation:
+    """The loop of prompt and answer."""
+
+    def __init__(self, session: Session, console: Console, plain: bool) -> None:
+        self.session = session
+        self.console = console
+        self.plain = plain
+        self._interrupts = Interrupts()
+        self._told: set[str] = set()
+        self._introduced = False
+        self._prompt = open_prompt(session, plain, self.introduce)
+
+    def run(self) -> int:
+        """Until Ctrl-D or /quit. Ctrl-C never ends it."""
+        self._greet()
+        going = True
+        with self._interrupts:
+            while going:
+                try:
+                    going = self._step()
+                except KeyboardInterrupt:
+                    self._say(HINT, "quiet")
+                except EOFError:
+                    going = False
+        return 0
+
+    def introduce(self) -> None:
+        """Say what takes a moment to find out: the model, the articles, and what every prompt holds already."""
+        if not self._introduced:
+            self._introduced = True
+            agent, library = self.session.agent, self.session.library
+            builtin = agent.backend.name == "reader"
+            words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
+            words.append(figures.several(len(library.articles), "article"))
+            words.append(figures.several(len(agent.tools), "tool"))
+            self._say(" · ".join(words), "quiet")
+        self._tell_news()
+
+    def _greet(self) -> None:
+        settings = self.session.settings
+        name = Text("thimble", style="name")
+        name.append(f" · {line(self.session.spec)} in {settings.budget:,} tokens · /help", style="quiet")
+        self.console.print(name)
+        if isinstance(self._prompt, PlainPrompt):
+            self.introduce()
+
+    def _step(self) -> bool:
+        with self._interrupts.allowed():
+            text = self._prompt.read().strip()
+        if not text:
+            return True
+        if text.startswith("/"):
+            return self._command(text)
+        self.introduce()
+        self._ask(text)
+        return True
+
+    def _command(self, text: str) -> bool:
+        from repl.commands import run_command
+
+        going = True
+        try:
+            with self._interrupts.allowed():
+                going = run_command(self.session, text, self.console)
+        except KeyboardInterrupt:
+            self._say("stopped", "warn")
+        except Exception:
+            self._bug()
+        self._space()
+        return going
+
+    def _space(self) -> None:
+        """A blank line, where lines are drawn and not read out."""
+        if not self.plain:
+            self.console.print()
+
+    def _ask(self, question: str) -> None:
+        from repl.commands import show_error
+        from repl.render import Lines, Screen
+
+        agent = self.session.agent
+        renderer = (Lines if self.plain else Screen)(self.console, figures.model(agent.backend), agent.ledger.view)
+        try:
+            with closing(self.session.ask(question)) as events, renderer:
+                for event in self._interrupts.stopping(events):
+                    renderer.show(event)
+        except KeyboardInterrupt:
+            self._say(STOPPED, "warn")
+        except ThimbleError as error:
+            show_error(self.console, error)
+            self._space()
+            return
+        except Exception:
+            self._bug()
+            self._space()
+            return
+        self._foot()
+
+    def _foot(self) -> None:
+        from repl.footer import context, footer
+
+        shown = Text(footer(self.session, self.console.width), style="" if self.plain else "quiet")
+        start = shown.plain.find("ctx ")
+        end = shown.plain.find(" · ", start)
+        for style in ("not dim", context(self.session).level):
+            shown.stylize(style, start, end if end >= 0 else None)
+        self._space()
+        self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
+        self._space()
+
+    def _tell_news(self) -> None:
+        for notice in self.session.notices:
+            if notice not in self._told:
+                self._told.add(notice)
+                self._say(notice, "warn")
+
+    def _bug(self) -> None:
+        """What nobody foresaw, such as a bug in a strategy that is being written right now."""
+        self._say(clean(traceback.format_exc()), "error")
+        self._say("That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")
+
+    def _say(self, text: str, style: str = "") -> None:
+        self.console.print(Text(clean(text), style=style))
+
+
+class Interrupts:
+    """Ctrl-C ends what can be ended, and never cuts a drawing, or the tidying up after another Ctrl-C, short."""
+
+    def __init__(self) -> None:
+        self._heard_one = False
+        self._may_raise = False
+
+    def __enter__(self) -> Interrupts:
+        """Listen."""
+        self._before = signal.signal(signal.SIGINT, self._hear)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Give Ctrl-C back its usual meaning."""
+        signal.signal(signal.SIGINT, self._before)
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Where Ctrl-C raises KeyboardInterrupt at once."""
+        self._may_raise = True
+        try:
+            yield
+        finally:
+            self._may_raise = False
+
+    def stopping(self, events: Iterable[Event]) -> Iterator[Event]:
+        """The events; Ctrl-C raises KeyboardInterrupt while one is waited for, or when it has been shown."""
+        self._heard_one = False
+        source = iter(events)
+        while not self._heard_one:
+            with self.allowed():
+                event = next(source, None)
+            if event is None:
+                return
+            yield event
+        raise KeyboardInterrupt
+
+    def _hear(self, number: int, frame: FrameType | None) -> None:
+        self._heard_one = True
+        if self._may_raise:
+            self._may_raise = False
+            raise KeyboardInterrupt

@@ -1,0 +1,270 @@
+"""The commands: what can be said to thimble itself. None of it, nor what it prints, is ever sent to a model."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from agent.errors import ThimbleError, UsageError
+from repl import figures
+from repl.sanitise import clean, line
+from repl.tables import Table
+from repl.theme import is_drawn
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+Run = Callable[["Session", str, Console], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command: how it is written, what it does in one line, and more on it for /help COMMAND."""
+
+    usage: str
+    summary: str
+    more: str
+    run: Run
+
+
+def run_command(session: Session, text: str, console: Console) -> bool:
+    """Run a line that begins with `/`; False if it asks to leave. What is wrong with it is told, never raised."""
+    try:
+        return obey(session, text, console)
+    except ThimbleError as error:
+        show_error(console, error)
+        return True
+
+
+def obey(session: Session, text: str, console: Console) -> bool:
+    """Run a line that begins with `/`; False if it asks to leave.
+
+    Raises:
+        ThimbleError: there is no such command, or it cannot do this; nothing has changed then.
+    """
+    word, rest = [*text.split(None, 1), "", ""][:2]
+    name = word.removeprefix("/")
+    name = ALIASES.get(name, name)
+    if name not in COMMANDS:
+        raise _unknown(name)
+    COMMANDS[name].run(session, rest.strip(), console)
+    return name != "quit"
+
+
+def show_error(console: Console, error: ThimbleError) -> None:
+    """One line what is wrong, one line how to mend it."""
+    drawn = is_drawn(console)
+    _say(console, f"{'✗ ' if drawn else 'error: '}{line(error.what)}", "error")
+    if error.fix:
+        _say(console, f"{'  ' if drawn else 'fix: '}{line(error.fix)}", "quiet")
+
+
+def _unknown(name: str) -> UsageError:
+    near = get_close_matches(name, [*COMMANDS, *ALIASES], 1, cutoff=0.5)
+    hint = f"did you mean /{near[0]}? " if near else ""
+    return UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
+
+
+# ---- the commands ----
+
+
+def _strategy(session: Session, spec: str, console: Console) -> None:
+    if not spec:
+        strategy_table(session, console).show(console)
+        console.print()
+        _say(
+            console,
+            "Swap with /strategy NAME, or NAME:key=value,key=value, A+B, ./file.py, package.module:Name.",
+            "quiet",
+        )
+        return
+    session.use_strategy(spec)
+    _say(console, f"The strategy is now {line(session.spec)}. Its memory is empty: it sees the whole history afresh.")
+    _next_prompt(session, console)
+
+
+def strategy_table(session: Session, console: Console) -> Table:
+    """Every strategy with what it does and its parameters; the one in use is marked."""
+    from strategies.parameter import parameters
+    from strategies.table import STRATEGIES
+
+    used = [part.partition(":")[0].strip() for part in session.spec.split("+")]
+    rows = []
+    for name, kind in STRATEGIES.items():
+        taken = [f"{p.name}{'' if p.default is None else f'={p.default}'}: {p.meaning}" for p in parameters(kind)]
+        rows.append((_marked(name, name in used, console), "\n".join([_first_sentences(kind), *taken])))
+    return Table(f"In use: {line(session.spec)}", ("  strategy", "what it does, and its parameters"), rows)
+
+
+def _first_sentences(kind: type, count: int = 2) -> str:
+    paragraph = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]
+    return " ".join(re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split()))[:count])
+
+
+def _stats(session: Session, rest: str, console: Console) -> None:
+    from repl.stats import show_stats
+
+    _no_argument("/stats", rest)
+    show_stats(session, console)
+
+
+def _reset(session: Session, rest: str, console: Console) -> None:
+    _no_argument("/reset", rest)
+    messages, notes = len(session.agent.history), len(session.notes.kept)
+    session.reset()
+    gone = f"{figures.several(messages, 'message')}, {figures.several(notes, 'note')}"
+    _say(console, f"Gone: {gone}, the statistics, and what the strategy remembered.")
+    _say(
+        console,
+        f"Kept: {line(session.spec)}, the budget of {session.agent.limit:,}, the model, the articles and files.",
+    )
+
+
+def _budget(session: Session, text: str, console: Console) -> None:
+    if text:
+        session.use_budget(_tokens(text))
+        _say(console, f"The budget is {session.agent.limit:,} tokens from the next prompt on.")
+    else:
+        _say(console, f"The budget is {session.agent.limit:,} tokens of prompt for each call. Change it: /budget 4000")
+    _next_prompt(session, console)
+
+
+def _tokens(text: str) -> int:
+    found = re.fullmatch(r"(\d[\d,_ ]*)(k?)", text.lower())
+    if not found:
+        raise UsageError(f"{text[:40]!r} is not a number of tokens", "write /budget 4000 or /budget 4k")
+    return int(re.sub(r"\D", "", found[1])) * (1000 if found[2] else 1)
+
+
+def _model(session: Session, name: str, console: Console) -> None:
+    from models.ollama import DEFAULT_MODEL
+
+    if name:
+        session.use_model(name)
+        backend = session.agent.backend
+        _say(console, f"The model is now {line(figures.model(backend))} ({line(backend.name)}). The history stays.")
+        _next_prompt(session, console)
+        return
+    used = figures.model(session.agent.backend)
+    rows = [(_marked(model, model == used, console),) for model in session.models()]
+    Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
+    if len(rows) < 2:
+        _say(console, f"Only the built-in reader is here. For a model: start Ollama, then ollama pull {DEFAULT_MODEL}.")
+
+
+def _articles(session: Session, topic: str, console: Console) -> None:
+    library = session.library
+    found = library.matching(topic) if topic else library.articles
+    if not found:
+        raise UsageError(f"no article about {topic[:40]!r}", f"the topics are {', '.join(library.tags)}")
+    rows = [(article.slug, article.title, f"{article.words:,}") for article in found]
+    about = f" about {line(topic)}" if topic else ""
+    Table(f"{figures.several(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows).show(console)
+
+
+def _help(session: Session, text: str, console: Console) -> None:
+    name = text.removeprefix("/")
+    name = ALIASES.get(name, name)
+    if name and name not in COMMANDS:
+        raise _unknown(name)
+    if name:
+        command = COMMANDS[name]
+        _say(console, f"{command.usage}  {command.summary}")
+        if command.more:
+            _say(console, command.more, "quiet")
+        return
+    rows = [(command.usage, command.summary) for command in COMMANDS.values()]
+    Table("Anything else that you type is asked of the model.", ("command", "what it does"), rows).show(console)
+    console.print()
+    _say(console, KEYS if is_drawn(console) else PLAIN_KEYS, "quiet")
+
+
+def _quit(session: Session, rest: str, console: Console) -> None:
+    _no_argument("/quit", rest)
+
+
+KEYS = """\
+Enter sends · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: search history
+Ctrl-C stops an answer, clears the line · Ctrl-X Ctrl-E: editor · Ctrl-D leaves"""
+PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves."
+
+COMMANDS: dict[str, Command] = {
+    "strategy": Command(
+        "/strategy [SPEC]",
+        "list the strategies, or swap to one",
+        "A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left "
+        "to right), a file of yours (./mine.py) or package.module:Name. The history stays as it is; the new strategy "
+        "sees all of it, and remembers nothing of the one before.",
+        _strategy,
+    ),
+    "stats": Command(
+        "/stats",
+        "where the tokens are, and what they cost so far",
+        "By role, by what became of each message in the last prompt, by exchange; what no management would have cost; "
+        "and the prompt of each call against the budget. ~ is an estimate, ? is not known.",
+        _stats,
+    ),
+    "budget": Command(
+        "/budget [TOKENS]",
+        "show or set the tokens that one prompt may use",
+        "System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000.",
+        _budget,
+    ),
+    "model": Command(
+        "/model [NAME]",
+        "list the models, or change to one",
+        '"reader" is built in and needs no server. If the change fails, all stays as it was.',
+        _model,
+    ),
+    "articles": Command(
+        "/articles [TOPIC]",
+        "list the articles that the model can read",
+        "For you only: what it prints never enters the context.",
+        _articles,
+    ),
+    "reset": Command(
+        "/reset",
+        "forget the conversation; keep strategy, budget and model",
+        "History, notes, statistics and the strategy's memory go.",
+        _reset,
+    ),
+    "help": Command("/help [COMMAND]", "this list, or more on one command", "", _help),
+    "quit": Command("/quit", "leave (also /exit and Ctrl-D)", "", _quit),
+}
+ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
+
+
+def _next_prompt(session: Session, console: Console) -> None:
+    """What the next prompt will cost, as far as that can be known without asking a model."""
+    from repl.preview import preview
+
+    next_ = preview(session)
+    tokens = figures.tokens(next_.tokens, session.agent.backend.counter.exact)
+    share = figures.share(next_.tokens, next_.limit)
+    unless = "" if next_.settled else ", before the strategy has done its work"
+    over = " It is over the budget." if next_.tokens > next_.limit else ""
+    words = f"The next prompt will hold {tokens} of {next_.limit:,} tokens ({share}){unless}, and your question.{over}"
+    _say(console, words, "over" if over and next_.settled else "")
+
+
+def _marked(name: str, used: bool, console: Console) -> str:
+    """A name of several, and whether it is the one in use."""
+    if is_drawn(console):
+        return f"{'›' if used else ' '} {name}"
+    return f"{name} (in use)" if used else name
+
+
+def _no_argument(command: str, rest: str) -> None:
+    if rest:
+        raise UsageError(f"{command} takes nothing behind it, not {rest[:40]!r}", f"write {command}")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(clean(text), style=style))

@@ -1,0 +1,127 @@
+"""Completion: what Tab offers. Commands, strategies with their parameters and values, models, articles, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from agent.errors import ThimbleError
+
+if TYPE_CHECKING:
+    from repl.commands import Command
+    from repl.session import Session
+
+LEAST_LETTERS = 3
+"""Letters of a name after which Tab looks for articles and files in a question."""
+MOST_FILES = 2_000
+BUDGETS = ("2000", "4000", "8000", "16000", "32000")
+
+Offer = tuple[str, str]
+"""What is inserted, and what is shown beside it."""
+
+
+class Completions(Completer):
+    """Offers what fits what stands before the cursor."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._arguments: dict[str, Callable[[str], Iterable[Offer]]] = {
+            "strategy": self._specs,
+            "model": self._models,
+            "articles": self._topics,
+            "budget": lambda _: [(size, "tokens") for size in BUDGETS],
+            "help": lambda _: [(name, command.summary) for name, command in _commands().items()],
+        }
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """The completions at the cursor; none is offered that could not be shown safely."""
+        text = document.text_before_cursor
+        try:
+            start, offers = self._offers(text)
+            for offer, meaning in offers:
+                if offer.startswith(start) and offer.isprintable():
+                    yield Completion(offer, -len(start), display_meta=meaning)
+        except (ThimbleError, OSError):
+            return
+
+    def _offers(self, text: str) -> tuple[str, Iterable[Offer]]:
+        if not text.startswith("/"):
+            word = text.split()[-1] if text and not text[-1].isspace() else ""
+            return word, self._names() if len(word) >= LEAST_LETTERS else ()
+        command, space, rest = text.partition(" ")
+        if not space:
+            return command, [(f"/{name}", known.summary) for name, known in _commands().items()]
+        name = command[1:]
+        return rest.lstrip(), self._arguments[name](rest.lstrip()) if name in self._arguments else ()
+
+    def _specs(self, text: str) -> Iterator[Offer]:
+        """Continuations of a SPEC; each is offered with all that stands before it."""
+        from strategies.parameter import parameters
+        from strategies.table import STRATEGIES
+
+        before, plus, part = text.rpartition("+")
+        done = before + plus
+        if part.startswith((".", "/", "~")):
+            yield from ((done + path, "your strategy") for path in _python_files(part))
+            return
+        name, colon, settings = part.partition(":")
+        if not colon:
+            yield from ((done + known, _summary(kind)) for known, kind in STRATEGIES.items())
+            return
+        taken = {
+            parameter.name: parameter for parameter in (parameters(STRATEGIES[name]) if name in STRATEGIES else ())
+        }
+        given, comma, setting = settings.rpartition(",")
+        done += f"{name}:{given}{comma}"
+        key, equals, _ = setting.partition("=")
+        if equals and key in taken:
+            values = taken[key].choices or (str(taken[key].default),)
+            yield from ((f"{done}{key}={value}", taken[key].meaning) for value in values)
+        elif not equals:
+            yield from ((f"{done}{key}=", f"{p.meaning} ({p.legal}; default {p.default})") for key, p in taken.items())
+
+    def _models(self, _: str) -> list[Offer]:
+        return [(name, "") for name in self._session.models()]
+
+    def _topics(self, _: str) -> list[Offer]:
+        library = self._session.library
+        return [(tag, "topic") for tag in library.tags] + [(a.slug, a.title) for a in library.articles]
+
+    def _names(self) -> Iterator[Offer]:
+        """What a question may name: articles, then files."""
+        yield from ((article.slug, article.title) for article in self._session.library.articles)
+        yield from ((path, "file") for path in islice(_files(self._session.settings.files), MOST_FILES))
+
+
+def _commands() -> dict[str, Command]:
+    from repl.commands import COMMANDS
+
+    return COMMANDS
+
+
+def _summary(kind: type) -> str:
+    return (kind.__doc__ or "").strip().partition("\n")[0]
+
+
+def _files(root: Path) -> Iterator[str]:
+    """Paths below a folder, relative to it; hidden ones are left out, links are not followed."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith("."):
+                yield Path(folder, name).relative_to(root).as_posix()
+
+
+def _python_files(start: str) -> Iterator[str]:
+    """Folders and Python files that a path goes on to, written as it was begun."""
+    folder, slash, _ = start.rpartition("/")
+    place = Path(folder + slash).expanduser() if slash else Path()
+    for entry in sorted(place.iterdir()) if slash and place.is_dir() else ():
+        if not entry.name.startswith(".") and (entry.is_dir() or entry.suffix == ".py"):
+            yield f"{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"

@@ -1,0 +1,54 @@
+"""How figures are written, everywhere alike: `?` is unknown, `~` an estimate."""
+
+from __future__ import annotations
+
+from agent.ledger import Amount
+from agent.protocols import Backend
+
+
+def tokens(count: int | None, exact: bool = True) -> str:
+    """Tokens in full: `6,812`, `~6,812`, `?`."""
+    return "?" if count is None else f"{'' if exact else '~'}{count:,}"
+
+
+def amount(of: Amount) -> str:
+    """An amount of the ledger in full."""
+    return tokens(of.tokens, of.exact)
+
+
+def short(count: int | None, exact: bool = True) -> str:
+    """Tokens in at most five characters and a mark: `812`, `~2.1k`, `214k`, `1.2M`, `?`."""
+    if count is None:
+        return "?"
+    for unit, size in (("M", 1_000_000), ("k", 1_000)):
+        if count >= size * 0.99995:
+            scaled = count / size
+            return f"{'' if exact else '~'}{scaled:.{0 if scaled >= 99.95 else 1}f}{unit}"
+    return tokens(count, exact)
+
+
+def share(count: int | None, of: int) -> str:
+    """A share in per cent: `85%`, `?`. Only what is over the whole is above 100%."""
+    if count is None or of <= 0:
+        return "?"
+    percent = round(100 * count / of)
+    return f"{max(percent, 101) if count > of else min(percent, 100)}%"
+
+
+def duration(seconds: float) -> str:
+    """A time: `4 ms`, `0.4 s`, `2 min 5 s`."""
+    if seconds < 0.1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 99.95:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+
+
+def several(count: int, noun: str) -> str:
+    """A count and its noun: `1 result`, `3 results`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def model(backend: Backend) -> str:
+    """What the model is called where it is chosen: the built-in reader by its backend's name."""
+    return backend.name if backend.name == "reader" else backend.model

@@ -1,0 +1,112 @@
+"""The footer: one line after each exchange that says what it cost. Every figure comes from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len
+
+from agent.ledger import Amount, Call, Ledger, totals
+from agent.messages import Message
+from agent.repair import repair
+from agent.view import Fate, View
+from repl import figures
+from repl.sanitise import line
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+Level = Literal["calm", "near", "over"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The last prompt of an exchange beside its budget, in tokens."""
+
+    prompt: Amount
+    limit: int
+
+    @property
+    def level(self) -> Level:
+        """How near the budget it is."""
+        return level(self.prompt.tokens, self.limit)
+
+    def __str__(self) -> str:
+        share = figures.share(self.prompt.tokens, self.limit)
+        over = " OVER" if self.level == "over" else ""
+        return f"{figures.amount(self.prompt)}/{self.limit:,} {share}{over}"
+
+
+def footer(session: Session, width: int, exchange: int | None = None) -> str:
+    """What an exchange cost, in at most `width` columns; the newest exchange unless told otherwise.
+
+    `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
+    the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
+    cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models; the
+    session's prompt tokens. Where the line is too long, the strategy gives up its name if it has something to say,
+    then fields drop from the right.
+    """
+    ledger = session.agent.ledger
+    number = ledger.exchanges if exchange is None else exchange
+    calls = ledger.of_exchange(number)
+    answers = [call for call in calls if call.purpose == "answer"]
+    spent, total = totals(calls), totals(ledger.calls).prompt
+    saved = _saved(session) if number == ledger.exchanges and (answers or _unanswered(ledger)) else ""
+    fields = [
+        f"turns {spent.turns}",
+        f"ctx {context(session, number)}",
+        f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
+        f"out {figures.amount(spent.output) if calls else '?'}",
+        f"{line(answers[-1].strategy if answers else session.spec)} {saved}".rstrip(),
+        f"{spent.seconds:.1f}s" if calls else "?",
+        f"Σ {figures.short(total.tokens, total.exact)}",
+    ]
+    if saved and cell_len(" · ".join(fields)) > width:
+        fields[4] = saved
+    while len(fields) > 1 and cell_len(" · ".join(fields)) > width:
+        fields.pop()
+    return " · ".join(fields)
+
+
+def context(session: Session, exchange: int | None = None) -> Context:
+    """The last prompt of an exchange: as the server reported it, else as it was counted, else unknown."""
+    ledger = session.agent.ledger
+    number = ledger.exchanges if exchange is None else exchange
+    answers = [call for call in ledger.of_exchange(number) if call.purpose == "answer"]
+    pending = _unanswered(ledger) if number == ledger.exchanges else None
+    if pending and ledger.prepared:
+        return Context(Amount(pending.tokens, ledger.prepared.exact), pending.limit)
+    if answers:
+        return Context(answers[-1].prompt, answers[-1].limit)
+    return Context(Amount(None), session.agent.limit)
+
+
+def level(tokens: int | None, limit: int) -> Level:
+    """How near a prompt is to the budget: calm below 70% of it, near it, over it."""
+    if tokens is None or tokens < 0.7 * limit:
+        return "calm"
+    return "near" if tokens <= limit else "over"
+
+
+def _unanswered(ledger: Ledger) -> View | None:
+    """The newest view, if the call that it was sent with was stopped or failed."""
+    answered: Call | None = next((call for call in reversed(ledger.calls) if call.purpose == "answer"), None)
+    view = ledger.view
+    return view if view and (answered is None or view.history_tokens != answered.raw_prompt) else None
+
+
+def _saved(session: Session) -> str:
+    """What the newest view leaves out: observations that are not in it as they were, and tokens."""
+    view = session.agent.ledger.view
+    if view is None:
+        return ""
+    hidden = sum(message.role == "tool" and fate != "kept" for message, fate in fated(session.agent.history, view))
+    less = view.history_tokens - view.tokens
+    return " ".join([f"−{hidden} obs"] * bool(hidden) + [f"−{figures.short(less)}"] * (less > 0))
+
+
+def fated(history: Sequence[Message], view: View) -> list[tuple[Message, Fate]]:
+    """The messages that a view was made from, each with its fate."""
+    return list(zip(repair(history).messages, view.fates, strict=False))

@@ -1,0 +1,231 @@
+"""Without a conversation: answers go to standard output, all else to standard error; or events as JSON Lines."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
+from difflib import get_close_matches
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, BinaryIO
+
+from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
+from agent.events import Answered, Event, Prepared, Replied, SideCalled, ToolReturned
+from repl import jsonl
+from repl.sanitise import clean, line
+
+if TYPE_CHECKING:
+    from agent.view import View
+    from repl.session import Session
+    from repl.settings import Settings
+
+DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
+"""Exit codes."""
+
+
+def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
+    """Answer prompts one after the other in one session; the exit code is the worst that happened.
+
+    An error ends it, because what follows may build on what went wrong. An empty answer does not.
+    """
+    _ = session.agent  # what cannot work at all is said before anything is asked
+    for notice in session.notices:
+        _tell(notice)
+    printer = None if as_json else _Printer(session)
+    code = DONE
+    try:
+        for prompt in prompts:
+            if prompt.startswith("/"):
+                if not _command(session, prompt):
+                    break
+            else:
+                code = max(code, _ask(session, prompt, printer))
+    except (ThimbleError, KeyboardInterrupt) as error:
+        code = report(error, as_json)
+    if as_json:
+        _write(jsonl.to_line(jsonl.session(session)))
+    return code
+
+
+def prompts(given: Sequence[str]) -> Iterator[str]:
+    """The prompts as they come: those that were given, where `-` is all of standard input, or else its lines.
+
+    Raises:
+        UsageError: there is none, one is empty, or standard input is not UTF-8.
+    """
+    if given.count("-") > 1:
+        raise UsageError("standard input can be read only once", "write -p - once")
+    for text in given:
+        prompt = "\n".join(_input_lines()).strip() if text == "-" else text.strip()
+        if not prompt:
+            raise UsageError("a prompt is empty", 'write -p "your question"')
+        yield prompt
+    if given:
+        return
+    piped = filter(None, map(str.strip, _input_lines()))
+    first = next(piped, "")
+    if not first:
+        raise UsageError("standard input holds no prompt", "pipe one prompt a line, or use -p TEXT")
+    yield first
+    yield from piped
+
+
+def report(error: BaseException, as_json: bool) -> int:
+    """Say what is wrong in one line and how to mend it in another, on standard error; the exit code for it."""
+    if isinstance(error, BrokenPipeError):  # whoever read the answers has gone, and needs no telling
+        return NOT_ANSWERED
+    if isinstance(error, ThimbleError):
+        what, fix, code = error.what, error.fix, _code(error)
+    else:
+        what, fix, code = "stopped before the answer was complete", "", NOT_ANSWERED
+    _tell(f"thimble: {what}")
+    if fix:
+        _tell(f"fix: {fix}")
+    if as_json:
+        _write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
+    return code
+
+
+def show_settings(settings: Settings, as_json: bool) -> int:
+    """Print each setting, its value and where it comes from; as JSON, one setting a line."""
+    rows = [(name, getattr(settings, name), origin) for name, origin in settings.origins.items()]
+    if as_json:
+        for name, value, origin in rows:
+            shown = value if isinstance(value, str | int | float) else str(value)
+            _write(jsonl.to_line({"type": "setting", "name": name, "value": shown, "origin": origin}))
+        return DONE
+    texts = [(name, line(_in_words(value)), origin) for name, value, origin in rows]
+    widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
+    for name, value, origin in texts:
+        _write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}\n")
+    return DONE
+
+
+class _Printer:
+    """Answers to standard output, a blank line between two; what happened on the way to standard error."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._answers = 0
+        self._width = get_terminal_size((100, 24)).columns
+
+    def show(self, event: Event, before: View | None) -> None:
+        from repl import figures, trace
+
+        match event:
+            case Prepared():
+                acted = (trace.acted_line(event, before), *trace.note_lines(event, before), trace.over_line(event))
+                for text in filter(None, acted):
+                    _tell(text)
+            case SideCalled():
+                _tell(trace.side_line(event, figures.model(self._session.agent.backend)))
+            case Replied(message=message) if message.calls and message.content.strip():
+                _tell(f"  {message.content}")
+            case ToolReturned():
+                _tell(trace.tool_line(event, self._width))
+            case Answered():
+                self._answer(event.text)
+
+    def _answer(self, text: str) -> None:
+        from repl.footer import footer
+
+        answer = clean(text).strip()
+        if answer:
+            _write(f"\n{answer}\n" if self._answers else f"{answer}\n")
+            self._answers += 1
+        _tell(footer(self._session, self._width))
+
+
+def _ask(session: Session, question: str, printer: _Printer | None) -> int:
+    code = NOT_ANSWERED
+    with closing(session.ask(question)) as events:
+        before = session.agent.ledger.view
+        for event in events:
+            if printer:
+                printer.show(event, before)
+            else:
+                _write(jsonl.to_line(jsonl.event(event)))
+            if isinstance(event, Prepared):
+                before = event.view
+            if isinstance(event, Answered) and event.ending != "empty":
+                code = DONE
+    if code:
+        _tell("thimble: the model gave no answer")
+        _tell("fix: ask again, in other words or with another --model")
+    return code
+
+
+def _command(session: Session, text: str) -> bool:
+    """Run a command, its output on standard error; False if it asks to leave. What is wrong with it is raised."""
+    from repl.commands import ALIASES, COMMANDS
+    from repl.theme import console_for
+
+    word, _, rest = text.partition(" ")
+    name = ALIASES.get(word[1:], word[1:])
+    if name not in COMMANDS:
+        near = get_close_matches(name, [*COMMANDS, *ALIASES], 1)
+        hint = f"did you mean /{near[0]}? " if near else ""
+        raise UsageError(f"there is no command {word[:40]}", f"{hint}/help lists the commands; nothing was sent")
+    shown = io.StringIO()
+    try:
+        COMMANDS[name].run(session, rest.strip(), console_for(plain=True, file=shown))
+    finally:
+        _aside(shown.getvalue())
+    return name != "quit"
+
+
+def _tell(text: str) -> None:
+    """One line to standard error, its indent kept."""
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    _aside(f"{indent}{line(text)}\n")
+
+
+def _aside(text: str) -> None:
+    """To standard error; that it cannot be told must not keep an answer back."""
+    with suppress(OSError, AttributeError):  # it is None where it was closed
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _write(text: str) -> None:
+    """To standard output, at once."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise unwritable(error) from error
+
+
+def unwritable(error: OSError) -> Exception:
+    """What to raise when standard output cannot be written to. From now on it goes nowhere, and cannot fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    if isinstance(error, BrokenPipeError):
+        return error
+    return UsageError(f"cannot write to standard output: {error.strerror}", "check where it goes")
+
+
+def _input_lines() -> Iterator[str]:
+    """Standard input, line by line as it arrives."""
+    stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+    for number, raw in enumerate(stream or (), 1):
+        try:
+            yield raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            what = f"standard input is not UTF-8 text (line {number}, byte {error.start + 1})"
+            raise UsageError(what, "convert it first: iconv -t UTF-8") from error
+
+
+def _code(error: ThimbleError) -> int:
+    return MODEL if isinstance(error, ModelError) else BUDGET if isinstance(error, BudgetError) else USAGE
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if value != "" else "(automatic)"

@@ -1,0 +1,62 @@
+"""Markdown as thimble shows it: nothing that the text holds is lost, nothing in it becomes a link of the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from rich import markdown
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
+
+
+@dataclass(frozen=True, slots=True)
+class Markdown:
+    """Sanitised Markdown, without empty lines around it and without spaces at line ends, so that it copies well."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """One segment list a line."""
+        lines = [_trimmed(line) for line in console.render_lines(_Markdown(self.text), options, pad=False)]
+        while lines and not lines[0]:
+            del lines[0]
+        while lines and not lines[-1]:
+            del lines[-1]
+        for line in lines:
+            yield from line
+            yield Segment.line()
+
+
+class _Heading(markdown.Heading):
+    """At the margin, like the answer that it belongs to."""
+
+    LEVEL_ALIGN: ClassVar = {}
+
+
+class _Markdown(markdown.Markdown):
+    """rich's Markdown, but HTML, images and references are shown as they were written."""
+
+    elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading}
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", code_theme="ansi_dark", hyperlinks=False)
+        self.markup = text
+        self.parsed = _parser().parse(text)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
+    return parser.disable(["html_block", "html_inline", "image", "reference"])
+
+
+def _trimmed(line: list[Segment]) -> list[Segment]:
+    while line and not (line[-1].style and line[-1].style.bgcolor):
+        last = line.pop()
+        text = last.text.rstrip(" ")
+        if text:
+            return [*line, Segment(text, last.style)]
+    return line

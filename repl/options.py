@@ -1,0 +1,128 @@
+"""The flags. Nothing heavy is imported here, so that `--help` and `--version` answer at once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from agent.errors import UsageError
+from repl import __version__
+
+TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+COMMANDS = ("config",)
+
+DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
+EPILOG = """\
+commands:
+  config           print every setting, its value and where it comes from
+
+Piped standard input is read as prompts, one a line. A prompt that begins with
+/ is a command; /help lists them. Settings come from flags, then environment
+(THIMBLE_*, OLLAMA_HOST, NO_COLOR), then ./thimble.toml, then the user's config.
+
+Exit codes: 0 done, 1 not answered, 2 wrong usage or settings, 3 no model
+server, 4 the budget is too small.
+"""
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The flags that were given: `command`, `prompts`, `json`, and each setting's text, None where it is not given.
+
+    `--help` and `--version` print and raise SystemExit.
+
+    Raises:
+        UsageError: an unknown flag or command, a missing value, an argument that is not UTF-8.
+    """
+    for given in argv:
+        if any("\ud800" <= char <= "\udfff" for char in given):
+            raise UsageError(f"the argument {given!a} is not UTF-8 text", "write it in UTF-8")
+    options, rest = _parser().parse_known_args(argv)
+    options.command = ""
+    for word in rest:
+        if word not in COMMANDS or options.command:
+            raise _unknown(word)
+        options.command = word
+    if options.command and options.prompts:
+        raise UsageError(f"{options.command} takes no prompts", f"run thimble {options.command}, or thimble -p TEXT")
+    return options
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="thimble",
+        usage="thimble [config] [-p TEXT]... [--json] [options]",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=_Formatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "-p",
+        dest="prompts",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="ask this and exit; repeatable; - reads standard input",
+    )
+    add("--json", action="store_true", help="standard output is JSON Lines, one event a line")
+    add("--backend", metavar="NAME", help="auto, ollama or reader (built in, needs no model); default: auto")
+    add("--model", metavar="NAME", help="a model of that server; default: the one that suits best")
+    add("--base-url", metavar="URL", help="where the server is; default: OLLAMA_HOST")
+    add("--strategy", metavar="SPEC", help="how the context is managed: name, name:key=value,... or several with +")
+    add("--budget", metavar="N", help="prompt tokens that one model call may use; default: 8000")
+    add("--corpus", metavar="DIR", help="the folder of articles; default: the built-in ones")
+    add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
+    add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
+    add("--version", action="version", version=f"thimble {__version__}", help="print the version and exit")
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong as a UsageError instead of leaving by itself."""
+
+    def error(self, message: str) -> NoReturn:
+        flag, _, problem = message.removeprefix("argument ").partition(": ")
+        if problem == "expected one argument":
+            apart, attached = ("-p TEXT", "-pTEXT") if flag == "-p" else (f"{flag} VALUE", f"{flag}=VALUE")
+            raise UsageError(f"{flag} needs a value", f"write {apart}, or {attached} where it begins with a dash")
+        if problem.startswith("ignored explicit argument"):
+            raise UsageError(f"{flag} takes no value", f"write {flag} alone")
+        raise UsageError(message, "thimble --help lists the flags")
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal, up to 100 columns; what argparse imports to find out costs an eighth of the start."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=19, width=min(_columns(), 100) - 2)
+
+
+def _columns() -> int:
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked):
+        return int(asked)
+    try:
+        return os.get_terminal_size().columns or 80
+    except OSError:
+        return 80
+
+
+def _unknown(word: str) -> UsageError:
+    from difflib import get_close_matches
+
+    is_flag = word.startswith("-")
+    name = word.partition("=")[0]
+    near = get_close_matches(name, _flags() if is_flag else COMMANDS, 1)
+    fix = f"did you mean {near[0]}? thimble --help lists the rest" if near else "thimble --help lists what there is"
+    if is_flag:
+        return UsageError(f"there is no flag {name}", fix)
+    return UsageError(f"there is no command {name!r}", fix if near else f'to ask a question: thimble -p "{word} ..."')
+
+
+def _flags() -> list[str]:
+    return [flag for action in _parser()._actions for flag in action.option_strings]

@@ -1,0 +1,205 @@
+"""The prompt: where questions are typed. prompt_toolkit where the terminal allows it, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Protocol
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.application.current import set_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import has_focus
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth, Output
+from prompt_toolkit.styles import Style
+
+from repl.completion import Completions
+from repl.meter import Meter
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+GLYPH = "› "
+STYLE = Style.from_dict(
+    {
+        "glyph": "bold ansigreen",
+        "bottom-toolbar": "noreverse",
+        "calm": "ansigreen",
+        "near": "ansiyellow",
+        "over": "bold ansired",
+        "rest": "ansibrightblack",
+        "auto-suggestion": "ansibrightblack",
+    }
+)
+
+
+class Prompt(Protocol):
+    """Where questions and commands come from."""
+
+    def read(self) -> str:
+        """The next one. Raises EOFError to leave, KeyboardInterrupt at Ctrl-C where there is nothing to clear."""
+
+
+class PlainPrompt:
+    """One line, edited as the terminal does it: for plain output and for terminals that can do no more."""
+
+    def read(self) -> str:
+        """The line."""
+        try:
+            return input("you: ")
+        except (KeyboardInterrupt, EOFError):
+            sys.stdout.write("\n")  # the key left the cursor behind the prompt
+            raise
+
+
+class TerminalPrompt:
+    """Line editing with history, completion and the meter. The first drawing waits for nothing.
+
+    Args:
+        session: What is completed and measured; it is warmed in the background, once the prompt is drawn.
+        announce: Prints what is known only then; called with the prompt out of the way.
+    """
+
+    def __init__(self, session: Session, announce: Callable[[], None]) -> None:
+        self._announce = announce
+        self._meter = Meter(session)
+        self._warming = False
+        self._prompt: PromptSession[str] = PromptSession(
+            [("class:glyph", GLYPH)],
+            multiline=True,
+            prompt_continuation=" " * len(GLYPH),
+            history=open_history(),
+            auto_suggest=AutoSuggestFromHistory(),
+            completer=Completions(session),
+            complete_while_typing=False,  # a Tab that comes while it runs is lost
+            key_bindings=_keys(),
+            bottom_toolbar=self._toolbar,
+            style=STYLE,
+            include_default_pygments_style=False,
+            color_depth=None if session.settings.color else ColorDepth.DEPTH_1_BIT,
+            output=_output(),
+            enable_open_in_editor=True,
+            enable_suspend=True,
+            tempfile_suffix=".md",
+            reserve_space_for_menu=6,
+        )
+        self._prompt.app.after_render += lambda _: self._warm()
+
+    def read(self) -> str:
+        """What was sent. A session that cannot work at all raises its error here, once that is known."""
+        if self._meter.error:
+            raise self._meter.error
+        self._meter.refresh()
+        return self._prompt.prompt()
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        columns = self._prompt.app.output.get_size().columns
+        pieces: StyleAndTextTuples = []
+        pieces += self._meter.pieces(self._prompt.default_buffer.text, columns - 1)
+        return pieces
+
+    def _warm(self) -> None:
+        if not self._warming:
+            self._warming = True
+            Thread(target=self._load, daemon=True).start()
+
+    def _load(self) -> None:
+        self._meter.warm()
+        with suppress(RuntimeError):  # the prompt was answered in the meantime: the loop is closed
+            if self._prompt.app.loop:
+                self._prompt.app.loop.call_soon_threadsafe(self._loaded)
+
+    def _loaded(self) -> None:
+        app = self._prompt.app
+        if app.is_running and self._meter.error:
+            app.exit(exception=self._meter.error)
+        elif app.is_running:
+            with set_app(app):
+                run_in_terminal(self._announce)
+
+
+def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> Prompt:
+    """The best prompt that this terminal can show."""
+    if plain or not sys.stdin.isatty():
+        return PlainPrompt()
+    try:
+        return TerminalPrompt(session, announce)
+    except Exception as error:
+        if type(error).__name__ == "NoConsoleScreenBufferError":  # its module can be imported on Windows only
+            return PlainPrompt()
+        raise
+
+
+def open_history() -> History:
+    """What was typed in earlier sessions, in a file that only the user can read; in memory where that cannot be."""
+    from platformdirs import user_state_dir
+
+    path = Path(user_state_dir("thimble"), "history")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600))
+    except OSError:
+        return InMemoryHistory()
+    return _History(path)
+
+
+class _History(FileHistory):
+    """A file that can be lost or locked at any time: the session goes on without it."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return list(super().load_history_strings())
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        with suppress(OSError):
+            super().store_string(string)
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+    typing = has_focus(DEFAULT_BUFFER)
+
+    @keys.add("enter", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        if event.current_buffer.text.strip():
+            event.current_buffer.validate_and_handle()
+
+    @keys.add("c-j", filter=typing)
+    @keys.add("escape", "enter", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    @keys.add("c-c", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        _clear(event.current_buffer) if event.current_buffer.text else event.app.exit(exception=KeyboardInterrupt)
+
+    return keys
+
+
+def _clear(buffer: Buffer) -> None:
+    buffer.reset(append_to_history=False)
+
+
+def _output() -> Output | None:
+    """An output that never asks the terminal where its cursor is: the answer of a slow one would land in the text."""
+    if sys.platform == "win32":
+        return None
+    from prompt_toolkit.output.vt100 import Vt100_Output
+
+    class Unasked(Vt100_Output):
+        def get_rows_below_cursor_position(self) -> int:
+            return 1
+
+    return Unasked.from_pty(sys.stdout, term=os.environ.get("TERM"))

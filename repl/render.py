@@ -1,0 +1,257 @@
+"""Rendering: what an exchange looks like while it happens. What is finished is printed for good and never redrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.segment import Segment
+from rich.text import Text
+
+from agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolCalled, ToolReturned
+from agent.view import View
+from repl import figures, trace
+from repl.blocks import Blocks
+from repl.sanitise import Sanitiser, line
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+Kind = Literal["tool", "act", "note", "over", "error", "thought"]
+
+LABELS: dict[Kind, str] = {
+    "tool": "tool",
+    "act": "strategy",
+    "note": "note",
+    "over": "over budget",
+    "error": "error",
+    "thought": "thinking",
+}
+STYLES: dict[Kind, str] = {
+    "tool": "tool",
+    "act": "act",
+    "note": "warn",
+    "over": "over",
+    "error": "error",
+    "thought": "thought",
+}
+ENDINGS = {
+    "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
+    "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
+}
+TAIL_LINES = 6
+TAIL_CHARACTERS = 4_000
+FRAMES_PER_SECOND = 12
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Lines:
+    """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn."""
+
+    def __init__(self, console: Console, model: str = "", before: View | None = None) -> None:
+        self.console = console
+        self._model = model
+        self._before = before
+        self._text, self._thinking = Sanitiser(), Sanitiser()
+        self._thought: list[str] = []
+        self._column = 0
+
+    def __enter__(self) -> Lines:
+        """Ready to show events."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        """What was begun is ended, however the exchange ended."""
+        self._end_text(called=False)
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case Preparing():
+                self._wait(f"{line(event.strategy)} prepares the view")
+            case SideCalled():
+                self._line("error" if event.error else "act", trace.side_line(event, self._model))
+            case Prepared():
+                self._prepared(event)
+            case Said():
+                self._said(event)
+            case Replied():
+                self._end_text(called=bool(event.message.calls))
+            case ToolCalled():
+                self._wait(trace.call_line(event.call, self.console.width - 20))
+            case ToolReturned():
+                self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
+            case Answered():
+                if event.ending != "answered":
+                    self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
+
+    def _prepared(self, event: Prepared) -> None:
+        before, self._before = self._before, event.view
+        for note in trace.note_lines(event, before):
+            self._line("note", note)
+        acted = trace.acted_line(event, before, self._width())
+        if acted:
+            self._line("act", acted)
+        over = trace.over_line(event)
+        if over:
+            self._line("over", over)
+        self._wait(f"reading {figures.tokens(event.view.tokens, event.exact)} tokens")
+
+    def _said(self, event: Said) -> None:
+        if event.kind == "thinking":
+            self._thought.append(self._thinking.feed(event.text))
+            return
+        text = self._text.feed(event.text)
+        if text:
+            self._end_thought()
+            self._say(text)
+
+    def _end_thought(self) -> None:
+        thought, self._thought = line("".join(self._thought)), []
+        self._thinking.flush()
+        if thought:
+            self._line("thought", trace.cut(f"  ∴ {thought}", self._width()))
+
+    def _end_text(self, called: bool) -> None:
+        self._end_thought()
+        self._text.flush()
+        self._end_said(called)
+
+    # ---- what a drawn screen does otherwise ----
+
+    def _width(self) -> int:
+        return max(self.console.width, 80)
+
+    def _wait(self, what: str) -> None:
+        """Nothing is drawn while waiting."""
+
+    def _line(self, kind: Kind, text: str) -> None:
+        words = text.strip()[2:]
+        self.console.out(f"{LABELS[kind]}: {words}", highlight=False)
+
+    def _say(self, text: str) -> None:
+        if not self._column:
+            text = text.lstrip()
+            if not text:
+                return
+            text = f"assistant: {text}"
+        self._column += len(text)
+        self.console.out(text, end="", highlight=False)
+
+    def _end_said(self, called: bool) -> None:
+        if self._column:
+            self.console.out("")
+        self._column = 0
+
+
+class Screen(Lines):
+    """Colours, Markdown, and while something is under way a few live lines at the end, wiped when it is done."""
+
+    def __init__(self, console: Console, model: str = "", before: View | None = None) -> None:
+        super().__init__(console, model, before)
+        self._blocks = Blocks()
+        self._shown: Literal["", "trace", "answer"] = ""
+        self._waiting, self._since = "", perf_counter()
+        self._live: Live | None = None
+
+    def __enter__(self) -> Screen:
+        """Start the live lines."""
+        from rich.live import Live
+
+        self.console.print()
+        self._live = Live(
+            get_renderable=lambda: _Tail(self._tail, TAIL_LINES),
+            console=self.console,
+            transient=True,
+            refresh_per_second=FRAMES_PER_SECOND,
+            vertical_overflow="crop",
+        )
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        """Wipe the live lines; an answer that was cut off stays as far as it came."""
+        try:
+            super().__exit__(kind, error, where)
+        finally:
+            if self._live:
+                self._waiting = ""
+                self._live.stop()
+
+    def _width(self) -> int:
+        return self.console.width
+
+    def _wait(self, what: str) -> None:
+        self._waiting, self._since = what, perf_counter()
+
+    def _line(self, kind: Kind, text: str) -> None:
+        self._print(Text(text, style=STYLES[kind]), "trace")
+
+    def _say(self, text: str) -> None:
+        self._wait("writing")
+        for block in self._blocks.feed(text):
+            self._answer(block)
+
+    def _end_said(self, called: bool) -> None:
+        for block in self._blocks.flush():
+            if called:
+                self._print(Padding(Text(block.strip(), style="quiet"), (0, 0, 0, 2), expand=False), "trace")
+            else:
+                self._answer(block)
+
+    def _answer(self, block: str) -> None:
+        from repl.markdown import Markdown
+
+        if self._shown:
+            self.console.print()
+        self._print(Markdown(block), "answer")
+
+    def _print(self, what: RenderableType, kind: Literal["trace", "answer"]) -> None:
+        if kind == "trace" and self._shown == "answer":
+            self.console.print()
+        self._shown = kind
+        self.console.print(what, soft_wrap=False)
+
+    def _tail(self) -> RenderableType:
+        """What is under way now: the end of the open block, the thinking, or what is waited for."""
+        rest = self._blocks.open(TAIL_CHARACTERS)
+        if rest.strip():
+            from repl.markdown import Markdown
+
+            return Markdown(rest) if len(rest) <= TAIL_CHARACTERS else Text(rest[-TAIL_CHARACTERS:])
+        thought = line("".join(self._thought[-200:]))
+        if thought:
+            room = max(1, self.console.width - 6)
+            return Text(f"  {self._frame()} …{thought[-room:]}", style="thought", no_wrap=True)
+        if self._waiting:
+            seconds = perf_counter() - self._since
+            passed = f" {seconds:.0f} s" if seconds >= 1 else ""
+            return Text(trace.cut(f"  {self._frame()} {self._waiting}…{passed}", self.console.width), style="quiet")
+        return Text("")
+
+    @staticmethod
+    def _frame() -> str:
+        return SPINNER[int(perf_counter() * FRAMES_PER_SECOND) % len(SPINNER)]
+
+
+class _Tail:
+    """The last lines of something that may be longer than there is room for."""
+
+    def __init__(self, renderable: Callable[[], RenderableType], lines: int) -> None:
+        self._renderable, self._lines = renderable, lines
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        room = max(1, min(self._lines, console.height - 2))
+        lines = console.render_lines(self._renderable(), options.update(height=None), pad=False)
+        for number, shown in enumerate(lines[-room:]):
+            if number:
+                yield Segment.line()
+            yield from shown

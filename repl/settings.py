@@ -1,0 +1,213 @@
+"""Settings, and where each comes from: flag > environment > ./thimble.toml > user config > default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from agent.errors import UsageError
+
+CORPUS = Path(__file__).parent.parent / "corpus"
+LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
+BACKENDS = ("auto", "ollama", "reader")
+YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+INTERACTIVE_PACE = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a session starts with.
+
+    `backend` is auto, ollama or reader; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
+    SPEC; `budget` counts prompt tokens of one call; `pace` is how many tokens a second the reader streams (0: at
+    once); `color` is off where NO_COLOR is set. `origins` names where each of them came from.
+    """
+
+    backend: str = "auto"
+    model: str = ""
+    base_url: str = ""
+    strategy: str = "observation-masking"
+    budget: int = 8000
+    corpus: Path = CORPUS / "articles"
+    files: Path = CORPUS / "files"
+    plain: bool = False
+    color: bool = True
+    pace: float = 0.0
+    max_turns: int = 12
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value as a source gives it, the name of that source, and the folder that its paths are relative to."""
+
+    value: object
+    origin: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a setting is read. `read` raises ValueError for a value that is not `legal`; `also` are environment names."""
+
+    read: Callable[[Given], Any]
+    legal: str
+    also: tuple[str, ...] = ()
+
+
+def _text(given: Given) -> str:
+    if not isinstance(given.value, str):
+        raise ValueError
+    return given.value.strip()
+
+
+def _backend(given: Given) -> str:
+    if given.value == "vllm":
+        raise UsageError("the vllm backend is not there yet", "use --backend ollama or --backend reader")
+    if given.value not in BACKENDS:
+        raise ValueError
+    return str(given.value)
+
+
+def _whole(least: int, most: int) -> Callable[[Given], int]:
+    def read(given: Given) -> int:
+        if isinstance(given.value, bool) or not isinstance(given.value, int | str):
+            raise ValueError
+        number = int(given.value)
+        if not least <= number <= most:
+            raise ValueError
+        return number
+
+    return read
+
+
+def _pace(given: Given) -> float:
+    if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
+        raise ValueError
+    pace = float(given.value)
+    if not 0 <= pace <= 10_000:
+        raise ValueError
+    return pace
+
+
+def _switch(given: Given) -> bool:
+    word = str(given.value).lower()
+    if word not in YES + NO:
+        raise ValueError
+    return word in YES
+
+
+def _folder(given: Given) -> Path:
+    path = given.folder / Path(_text(given)).expanduser()
+    if not _text(given) or not path.is_dir():
+        raise ValueError
+    return path.absolute()
+
+
+SETTINGS: dict[str, Setting] = {
+    "backend": Setting(_backend, "one of " + ", ".join(BACKENDS)),
+    "model": Setting(_text, "the name of a model"),
+    "base_url": Setting(_text, "the address of a model server", also=("OLLAMA_HOST",)),
+    "strategy": Setting(_text, "a strategy SPEC such as observation-masking or sliding-window+none"),
+    "budget": Setting(
+        _whole(LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
+    ),
+    "corpus": Setting(_folder, "a folder that exists"),
+    "files": Setting(_folder, "a folder that exists"),
+    "plain": Setting(_switch, "true or false"),
+    "color": Setting(_switch, "true or false"),
+    "pace": Setting(_pace, "a number of tokens per second, 0 to 10,000; 0 is at once"),
+    "max_turns": Setting(_whole(1, 100), "a whole number, 1 to 100"),
+}
+
+
+def resolve(
+    flags: Mapping[str, object], interactive: bool, environ: Mapping[str, str] | None = None, folder: Path = Path()
+) -> Settings:
+    """The settings, each from the strongest source that gives it.
+
+    Args:
+        flags: what was given on the command line, by setting name; other names are ignored.
+        interactive: the reader streams at a pace to watch unless something else is set.
+        environ: the environment; the process's own by default. Empty values count as not set.
+        folder: where `thimble.toml` is looked for.
+
+    Raises:
+        UsageError: an unknown key, an illegal value or a file that cannot be read; it names the source.
+    """
+    environ = os.environ if environ is None else environ
+    sources = (
+        _from_flags(flags, folder),
+        _from_environment(environ, folder),
+        _from_file(folder / "thimble.toml", "./thimble.toml"),
+        _from_file(_user_file(), str(_user_file())),
+    )
+    values: dict[str, Any] = {"pace": INTERACTIVE_PACE if interactive else 0.0}
+    origins = dict.fromkeys(SETTINGS, "default")
+    for name, setting in SETTINGS.items():
+        given = next((source[name] for source in sources if name in source), None)
+        if given is not None:
+            values[name], origins[name] = _read(name, setting, given), given.origin
+    return Settings(**values, origins=origins)
+
+
+def _read(name: str, setting: Setting, given: Given) -> Any:
+    try:
+        return setting.read(given)
+    except (ValueError, OverflowError, OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+        near = get_close_matches(str(given.value), BACKENDS, 1) if name == "backend" else ()
+        hint = f"did you mean {near[0]}? " if near else ""
+        what = f"{name} cannot be {repr(given.value)[:80]} ({given.origin})"
+        raise UsageError(what, f"{hint}it takes {setting.legal}") from error
+
+
+def _from_flags(flags: Mapping[str, object], folder: Path) -> dict[str, Given]:
+    return {name: Given(flags[name], f"flag --{name.replace('_', '-')}", folder) for name in SETTINGS if name in flags}
+
+
+def _from_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Given]:
+    found = {}
+    for name, setting in SETTINGS.items():
+        names = (f"THIMBLE_{name.upper()}", *setting.also)
+        variable = next((one for one in names if environ.get(one)), "")
+        if variable:
+            found[name] = Given(environ[variable], f"environment {variable}", folder)
+    if environ.get("NO_COLOR"):
+        found["color"] = Given("false", "environment NO_COLOR", folder)
+    return found
+
+
+def _from_file(path: Path, called: str) -> dict[str, Given]:
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        raise UsageError(f"{called} cannot be read: {error.strerror}", "mend its permissions or remove it") from error
+    import tomllib
+
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except ValueError as error:  # of the encoding or of the syntax
+        raise UsageError(
+            f"{called} is not valid TOML: {error}", 'write lines such as budget = 4000 or model = "name"'
+        ) from error
+    found: dict[str, Given] = {}
+    for key, value in table.items():
+        name = key.replace("-", "_")
+        if name not in SETTINGS:
+            near = get_close_matches(name, SETTINGS, 1)
+            fix = f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}"
+            raise UsageError(f"{called} has an unknown key {key!r}", fix)
+        found[name] = Given(value, called, path.parent)
+    return found
+
+
+def _user_file() -> Path:
+    from platformdirs import user_config_dir
+
+    return Path(user_config_dir("thimble"), "config.toml")

@@ -1,0 +1,58 @@
+"""How thimble looks: colours by name, from the terminal's own palette, so that light and dark both work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, TextIO
+
+from rich.console import Console
+from rich.theme import Theme
+
+THEME = Theme(
+    {
+        "quiet": "dim",
+        "thought": "dim italic",
+        "name": "bold cyan",
+        "tool": "cyan",
+        "act": "magenta",
+        "error": "red",
+        "warn": "yellow",
+        "calm": "green",
+        "near": "yellow",
+        "over": "bold red",
+        "mark": "bold green",
+        "markdown.code": "cyan",
+        "markdown.code_block": "cyan",
+        "markdown.item.bullet": "cyan",
+        "markdown.item.number": "cyan",
+        "markdown.block_quote": "italic",
+        "markdown.link": "underline",
+        "markdown.link_url": "dim",
+    }
+)
+
+
+def is_plain(asked: bool, stream: TextIO | None = None) -> bool:
+    """Whether output is append-only lines without any escape sequence: asked for, no terminal, or a dumb one."""
+    stream = sys.stdout if stream is None else stream
+    return asked or not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
+
+
+def console_for(plain: bool, file: IO[str] | None = None, color: bool = True) -> Console:
+    """The console of a session. In a plain one nothing is coloured, drawn, moved or broken into lines."""
+    return Console(
+        file=file,
+        theme=THEME,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        soft_wrap=plain,
+        no_color=True if plain or not color else None,
+        force_terminal=False if plain else None,
+    )
+
+
+def is_drawn(console: Console) -> bool:
+    """Whether this console takes drawings: tables with rules, bars."""
+    return console.is_terminal and not console.is_dumb_terminal

@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelError, ThimbleError, UsageError
+from agent.events import Answered
+from models.ollama import Ollama
+from repl.session import Session, _Later, open_session
+from repl.settings import Settings
+from strategies import STRATEGIES
+from tests.models.wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
+
+QUESTION = "What is observation masking?"
+PROJECT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture
+def articles(tmp_path: Path) -> Path:
+    folder = tmp_path / "articles"
+    folder.mkdir()
+    (folder / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    return folder
+
+
+def reader(**settings: Any) -> Session:
+    return open_session(Settings(backend="reader", **settings))
+
+
+@contextmanager
+def ollama(tags: bytes = TAGS) -> Iterator[str]:
+    """An Ollama server on this machine that has these models and always gives the same answer."""
+
+    def handle(handler: Any, body: Any) -> None:
+        replies = {"/api/version": b'{"version":"0.13.0"}', "/api/tags": tags, "/api/show": SHOW, "/api/chat": ANSWER}
+        send(handler, replies[handler.path])
+
+    with loopback(handle) as url:
+        yield url
+
+
+def nowhere() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def choices(session: Session) -> tuple[object, ...]:
+    agent = session.agent
+    return session.spec, agent.strategy, agent.strategy_name, agent.limit, agent.backend
+
+
+# ---- swaps ----
+
+SWAPS: dict[str, Callable[[Session, Any], None]] = {
+    "strategy": lambda session, spec: session.use_strategy(spec),
+    "budget": lambda session, tokens: session.use_budget(tokens),
+    "model": lambda session, name: session.use_model(name),
+    "reset": lambda session, _: session.reset(),
+}
+SPECS = st.sampled_from([*STRATEGIES, " none ", "none+hybrid", "noen", "", "hybrid:nothing=1", "./nowhere.py", "a:B"])
+SWAP = st.one_of(
+    st.tuples(st.just("strategy"), SPECS),
+    st.tuples(st.just("budget"), st.integers(-10, 3_000_000)),
+    st.tuples(st.just("model"), st.sampled_from(["reader", " reader", "qwen2.5:7b", "missing:1b", ""])),
+    st.tuples(st.just("reset"), st.none()),
+)
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("few")
+    (folder / "masking.md").write_text("# Masking\n\nObservation masking hides old observations.\n")
+    return folder
+
+
+@given(st.lists(SWAP, max_size=6))
+def test_a_swap_is_made_whole_or_not_at_all(few: Path, swaps: list[tuple[str, Any]]) -> None:
+    session = reader(base_url=NOWHERE, corpus=few, files=few)
+    list(session.ask(QUESTION))
+    for kind, value in swaps:
+        before, history = choices(session), list(session.agent.history)
+        try:
+            SWAPS[kind](session, value)
+        except ThimbleError:
+            assert choices(session) == before
+        else:
+            if kind == "strategy":
+                assert session.spec == session.agent.strategy_name == value.strip()
+                assert session.agent.strategy is not before[1]
+            if kind == "budget":
+                assert session.agent.limit == value
+        assert session.agent.side is not None
+        assert session.agent.side.backend is session.agent.backend
+        assert session.agent.history == ([] if kind == "reset" else history)
+
+
+NOWHERE = nowhere()
+
+
+@pytest.mark.parametrize("tokens", [-1, 0, 499, 2_000_001])
+def test_a_budget_that_makes_no_sense_is_refused(tokens: int) -> None:
+    session = reader()
+    with pytest.raises(UsageError, match="not possible") as caught:
+        session.use_budget(tokens)
+    assert "500 to 2,000,000" in caught.value.fix
+    assert session.agent.limit == 8000
+
+
+def test_a_swapped_strategy_starts_fresh_and_sees_the_whole_history() -> None:
+    session = reader(strategy="observation-masking")
+    events = list(session.ask(QUESTION))
+    assert isinstance(events[-1], Answered)
+    length = len(session.agent.history)
+    old = session.agent.strategy
+    session.use_strategy("observation-masking")
+    assert session.agent.strategy is not old
+    assert getattr(session.agent.strategy, "state", {}) == getattr(reader().agent.strategy, "state", {})
+    list(session.ask("And what is context rot?"))
+    view = session.agent.ledger.view
+    assert view is not None
+    assert len(view.fates) > length
+
+
+def test_reset_forgets_everything_but_the_choices() -> None:
+    session = reader()
+    session.use_strategy("hybrid")
+    session.use_budget(4000)
+    list(session.ask(QUESTION))
+    session.notes.save("title", "text")
+    notes, backend = session.notes, session.agent.backend
+    session.reset()
+    assert session.agent.history == []
+    assert session.agent.ledger.calls == []
+    assert session.agent.ledger.view is None
+    assert session.notes is notes
+    assert notes.kept == []
+    assert choices(session)[0] == "hybrid"
+    assert (session.agent.limit, session.agent.backend) == (4000, backend)
+    assert isinstance(list(session.ask(QUESTION))[-1], Answered)
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("def prepare(messages, budget)\n", "SyntaxError: expected ':' (mine.py, line 1)"),
+        ("x = 1\n\ny = x / 0\n", "ZeroDivisionError: division by zero (line 3)"),
+        ("import nothing_of_that_name\n", "ModuleNotFoundError"),
+        ("x = 1\n", "prepare"),
+    ],
+)
+def test_a_broken_strategy_of_ones_own_is_named(source: str, what: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(source)
+    session = reader()
+    before = choices(session)
+    with pytest.raises(UsageError) as caught:
+        session.use_strategy(str(tmp_path / "mine.py"))
+    assert what in caught.value.what
+    assert choices(session) == before
+
+
+# ---- which model answers ----
+
+
+def test_without_a_server_the_reader_answers_and_says_how_to_get_a_model() -> None:
+    session = open_session(Settings(base_url=NOWHERE))
+    assert session.agent.backend.name == "reader"
+    (notice,) = session.notices
+    assert notice.startswith(f"No Ollama at {NOWHERE}: the built-in reader answers")
+    assert "ollama pull qwen2.5:7b" in notice
+    assert session.models() == ["reader"]
+
+
+def test_a_server_without_models_leaves_the_reader_too() -> None:
+    with ollama(tags=b'{"models":[]}') as url:
+        session = open_session(Settings(base_url=url))
+        assert session.agent.backend.name == "reader"
+        assert session.models() == ["reader"]
+    (notice,) = session.notices
+    assert "no model is installed" in notice
+    assert "ollama pull qwen2.5:7b" in notice
+
+
+def test_another_server_at_that_address_is_no_ollama() -> None:
+    with loopback(lambda handler, _: send(handler, PAGE)) as url:
+        session = open_session(Settings(base_url=url))
+        assert session.agent.backend.name == "reader"
+    assert session.notices
+
+
+def test_a_server_that_is_there_is_used() -> None:
+    with ollama() as url:
+        session = open_session(Settings(base_url=url.removeprefix("http://")))
+        answered = list(session.ask(QUESTION))[-1]
+        assert (session.agent.backend.name, session.agent.backend.model) == ("ollama", "qwen2.5:7b")
+        assert session.notices == []
+        assert session.models() == ["reader", "llama3.2:3b", "qwen2.5:7b"]
+    assert isinstance(answered, Answered)
+    assert answered.text.startswith("A thimble")
+
+
+@pytest.mark.parametrize("backend", ["auto", "ollama"])
+def test_a_model_that_was_named_is_never_replaced(backend: str) -> None:
+    session = open_session(Settings(backend=backend, model="qwen2.5:7b", base_url=NOWHERE))
+    with pytest.raises(ModelError, match="nothing answers"):
+        _ = session.agent
+    with ollama() as url:
+        session = open_session(Settings(backend=backend, model="mistral", base_url=url))
+        with pytest.raises(ModelError, match="not installed") as caught:
+            _ = session.agent
+    assert "ollama pull mistral" in caught.value.fix
+    assert "qwen2.5:7b" in caught.value.fix
+
+
+def test_a_server_that_was_asked_for_must_be_there() -> None:
+    with pytest.raises(ModelError) as caught:
+        _ = open_session(Settings(backend="ollama", base_url=NOWHERE)).agent
+    assert "ollama serve" in caught.value.fix
+
+
+def test_an_address_that_is_none_is_named() -> None:
+    with pytest.raises(UsageError, match="no address"):
+        _ = open_session(Settings(base_url="::::")).agent
+    assert reader(base_url="::::").models() == ["reader"]
+
+
+def test_another_model_counts_and_summarises_too() -> None:
+    with ollama() as url:
+        session = open_session(Settings(backend="auto", model="reader", base_url=url))
+        list(session.ask(QUESTION))
+        history = list(session.agent.history)
+        counter = session.agent.backend.counter
+        session.use_model("llama3.2:3b")
+        assert isinstance(session.agent.backend, Ollama)
+        assert session.agent.side is not None
+        assert session.agent.side.backend is session.agent.backend
+        assert session.agent.budget([]).counter is session.agent.backend.counter is not counter
+        assert session.agent.history == history
+        with pytest.raises(ModelError, match="not installed"):
+            session.use_model("mistral")
+        assert session.agent.backend.model == "llama3.2:3b"
+        session.use_model("reader")
+        assert session.agent.backend.name == "reader"
+
+
+def test_the_window_of_the_server_always_holds_the_budget() -> None:
+    with ollama() as url:
+        session = open_session(Settings(backend="ollama", base_url=url, budget=30_000))
+        first = session.agent.backend
+        assert isinstance(first, Ollama)
+        assert first.num_ctx >= 31_000
+        session.use_budget(4000)
+        assert session.agent.backend is first
+        session.use_budget(100_000)
+        larger = session.agent.backend
+        assert isinstance(larger, Ollama)
+        assert larger.num_ctx >= 101_000
+        assert larger.model == first.model
+
+
+# ---- what is made late ----
+
+
+def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
+    code = (
+        "import sys\n"
+        "from repl.session import open_session\n"
+        "from repl.settings import resolve\n"
+        f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}, True))\n"
+        "assert session.find_backend().name == 'reader'\n"
+        "print(*{'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio'} & set(sys.modules))\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, timeout=30)
+    assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "", "")
+
+
+def test_opening_waits_for_no_server() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        started = time.perf_counter()
+        session = open_session(Settings(base_url=f"127.0.0.1:{silent.getsockname()[1]}"))
+        assert time.perf_counter() - started < 0.2
+        assert session.agent.backend.name == "reader"
+        assert time.perf_counter() - started < 1
+
+
+def test_warming_up_makes_the_first_question_ready_and_never_fails(articles: Path, tmp_path: Path) -> None:
+    session = reader(corpus=articles, files=articles)
+    session.warm()
+    assert [article.slug for article in session.library.articles] == ["thimbles"]
+    assert "list_articles" in session.agent.tools
+    assert len(session.agent.tools) == len(session.agent.schemas())
+    (tmp_path / "empty").mkdir()
+    for broken in (reader(corpus=tmp_path / "empty"), reader(strategy="noen"), open_session(Settings(base_url="::::"))):
+        broken.warm()
+        with pytest.raises(UsageError):
+            _ = broken.agent
+
+
+def test_articles_that_were_left_out_are_told_but_not_without_end(articles: Path) -> None:
+    for number in range(9):
+        (articles / f"broken-{number}.md").write_bytes(b"\xff")
+    session = reader(corpus=articles)
+    _ = session.agent
+    assert len(session.notices) == 6
+    assert "broken-0.md" in session.notices[0]
+    assert "4 more" in session.notices[-1]
+
+
+def test_what_is_made_late_is_made_once() -> None:
+    made: list[int] = []
+
+    def make() -> int:
+        time.sleep(0.02)
+        made.append(1)
+        return len(made)
+
+    later = _Later(make)
+    threads = [threading.Thread(target=later) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (later(), made) == (1, [1])
