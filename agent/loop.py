@@ -188,9 +188,9 @@ def _observe(agent: Agent, call: ToolCall, first: int) -> str:
 
 def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
     """How often this exchange has asked for the same tool with the same arguments, up to this call."""
-    made = [other for message in exchange for other in message.calls]
-    same = [other for other in made if other.name == call.name and _same_json(other.arguments, call.arguments)]
-    return next((count for count, other in enumerate(same, 1) if other is call), len(same))
+    run_before = sum(message.role == "tool" for message in exchange)
+    made = [other for message in exchange for other in message.calls][: run_before + 1]
+    return sum(other.name == call.name and _same_json(other.arguments, call.arguments) for other in made)
 
 
 def _same_json(left: str, right: str) -> bool:

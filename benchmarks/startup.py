@@ -1,10 +1,10 @@
 """How long until thimble answers, against what a Python that does nothing else takes for the same imports.
 
-Two ratios of medians, from runs that take turns so that a busy machine slows all of them alike:
+Ratios of medians, from runs that take turns so that a busy machine slows all of them alike:
 
-    thimble --help         against  python -c "import argparse, json"                    at most 1.5
-    thimble --version      against  the same                                             at most 1.5
-    thimble, first prompt  against  python -c "import prompt_toolkit, rich..." (below)   at most 1.6
+    thimble --help         against  python -c "import argparse, json"           at most 1.5
+    thimble --version      against  the same                                    at most 1.5
+    thimble, first prompt  against  python -c "import prompt_toolkit, rich"         at most 1.6
 
 The first prompt is that of a conversation on a real pseudo-terminal, with the search for a model server under way
 (nothing listens at the address), read until the prompt's glyph appears. Bytecode is written by a first round that is
@@ -31,9 +31,7 @@ from time import perf_counter
 PROJECT = Path(__file__).resolve().parent.parent
 GLYPH = "›".encode()
 BARE = "import argparse, json"
-LIBRARIES = (
-    "import prompt_toolkit, rich.console, rich.markdown, rich.table\nfrom prompt_toolkit.shortcuts import PromptSession"
-)
+LIBRARIES = "import prompt_toolkit, rich"
 PATIENCE_SECONDS = 30.0
 
 

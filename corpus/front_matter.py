@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+LIMIT = 10_000  # libyaml's recursion ends the process on some tens of thousands of open brackets
+
 
 def split(text: str) -> tuple[dict[str, object], str]:
     """The fields of the YAML block that a text may begin with, and the rest. Raises ValueError."""
     block = re.match(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", text, re.DOTALL | re.MULTILINE)
     if not block:
         return {}, text
+    if len(block[1]) > LIMIT:
+        raise ValueError(f"its front matter is longer than {LIMIT:,} characters")
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar stays the text that was written

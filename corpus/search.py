@@ -20,6 +20,7 @@ WEIGHTS = (4.0, 3.0, 1.0)  # of the article's title and tags, the section's titl
 EVERY_TERM, WHOLE_PHRASE = 2.0, 1.5  # a section's score is multiplied by these
 MAX_TERMS = 32
 SNIPPET = 300
+PASSAGE = 10_000
 START, END = "\x02", "\x03"  # stand around a matched word; removed from the text before it is indexed
 # A writing without spaces is searched by character, since the tokenizer would take a whole clause for one word.
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
@@ -44,7 +45,8 @@ class Search:
     """
 
     def __init__(self, library: Library) -> None:
-        self._rows = [(article, section) for article in library.articles for section in article.sections]
+        self._library = library
+        self._rows: list[tuple[Article, Section]] = []
         self._index: sqlite3.Connection | None = None
         self._lock = threading.Lock()
 
@@ -55,8 +57,7 @@ class Search:
             return []
         with self._lock:
             if self._index is None:
-                self._index = _build(self._rows)
-                weakref.finalize(self, self._index.close)
+                self._build()
             expression = " OR ".join(terms)
             scores = self._scores(expression)
             if not scores:
@@ -76,11 +77,13 @@ class Search:
     def _best(self, scores: dict[int, float], limit: int, per_article: int) -> list[int]:
         best: list[int] = []
         taken: Counter[str] = Counter()
+        seen: set[int] = set()
         for row in sorted(scores, key=lambda row: (-scores[row], row)):
-            slug = self._rows[row][0].slug
-            if len(best) < limit and taken[slug] < per_article:
+            article, section = self._rows[row]
+            if len(best) < limit and taken[article.slug] < per_article and id(section) not in seen:
                 best.append(row)
-                taken[slug] += 1
+                taken[article.slug] += 1
+                seen.add(id(section))
         return best
 
     def _hit(self, row: int, expression: str, score: float) -> Hit:
@@ -89,24 +92,27 @@ class Search:
         (marked,) = self._index.execute(sql, (START, END, expression, row)).fetchone()
         return Hit(*self._rows[row], snippet=_snippet(marked), score=score)
 
+    def _build(self) -> None:
+        import sqlite3
 
-def _build(rows: list[tuple[Article, Section]]) -> sqlite3.Connection:
-    import sqlite3
+        self._index = sqlite3.connect(":memory:", check_same_thread=False)
+        weakref.finalize(self, self._index.close)
+        self._index.execute(
+            "CREATE VIRTUAL TABLE sections USING fts5(title, heading, text, tokenize='porter unicode61')"
+        )
+        for article in self._library.articles:
+            title = _spaced(" ".join((article.title, *article.tags)))
+            for section in article.sections:
+                for text in _passages(section):
+                    values = (len(self._rows), title, _spaced(section.title), text)
+                    self._index.execute("INSERT INTO sections(rowid, title, heading, text) VALUES (?, ?, ?, ?)", values)
+                    self._rows.append((article, section))
 
-    index = sqlite3.connect(":memory:", check_same_thread=False)
-    index.execute("CREATE VIRTUAL TABLE sections USING fts5(title, heading, text, tokenize='porter unicode61')")
-    index.executemany(
-        "INSERT INTO sections(rowid, title, heading, text) VALUES (?, ?, ?, ?)",
-        (
-            (row, _spaced(" ".join((article.title, *article.tags))), _spaced(section.title), _text(section))
-            for row, (article, section) in enumerate(rows)
-        ),
-    )
-    return index
 
-
-def _text(section: Section) -> str:
-    return _spaced(plain(re.sub("[\x00-\x08\x0b-\x1f]", " ", section.text)))
+def _passages(section: Section) -> list[str]:
+    """The plain text of a section, cut between words where it is very long: highlighting takes quadratic time."""
+    text = plain(re.sub("[\x00-\x08\x0b-\x1f]", " ", section.text))
+    return [_spaced(part) for part in re.findall(rf"(?s).{{1,{PASSAGE}}}(?!\S)|.{{1,{PASSAGE}}}", text)] or [""]
 
 
 def _spaced(text: str) -> str:

@@ -10,20 +10,20 @@ import sys
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import cached_property
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-
 from agent.errors import ThimbleError
-from agent.events import Event
+from agent.events import Answered, Event
 from repl import figures
 from repl.prompt import PlainPrompt, open_prompt
 from repl.sanitise import clean, line
 from repl.theme import console_for, is_plain
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from repl.session import Session
 
 STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
@@ -41,26 +41,30 @@ def interactive(session: Session) -> int:
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure:
             reconfigure(errors="replace")  # a terminal that cannot show a letter gets a question mark
-    return Conversation(session, console_for(plain, color=session.settings.color), plain).run()
+    return Conversation(session, plain).run()
 
 
 class Conversation:
     """The loop of prompt and answer."""
 
-    def __init__(self, session: Session, console: Console, plain: bool) -> None:
+    def __init__(self, session: Session, plain: bool) -> None:
         self.session = session
-        self.console = console
         self.plain = plain
         self._interrupts = Interrupts()
         self._told: set[str] = set()
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
 
+    @cached_property
+    def console(self) -> Console:
+        """Where everything but the prompt is printed."""
+        return console_for(self.plain, color=self.session.settings.color)
+
     def run(self) -> int:
         """Until Ctrl-D or /quit. Ctrl-C never ends it."""
         self._greet()
         going = True
-        with self._interrupts:
+        with self._interrupts, silent_keyboard(not self.plain):
             while going:
                 try:
                     going = self._step()
@@ -83,10 +87,8 @@ class Conversation:
         self._tell_news()
 
     def _greet(self) -> None:
-        settings = self.session.settings
-        name = Text("thimble", style="name")
-        name.append(f" · {line(self.session.spec)} in {settings.budget:,} tokens · /help", style="quiet")
-        self.console.print(name)
+        budget = self.session.settings.budget
+        self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
         if isinstance(self._prompt, PlainPrompt):
             self.introduce()
 
@@ -126,12 +128,15 @@ class Conversation:
 
         agent = self.session.agent
         renderer = (Lines if self.plain else Screen)(self.console, figures.model(agent.backend), agent.ledger.view)
+        answered = False
         try:
             with closing(self.session.ask(question)) as events, renderer:
                 for event in self._interrupts.stopping(events):
                     renderer.show(event)
+                    answered = isinstance(event, Answered)
         except KeyboardInterrupt:
-            self._say(STOPPED, "warn")
+            if not answered:
+                self._say(STOPPED, "warn")
         except ThimbleError as error:
             show_error(self.console, error)
             self._space()
@@ -143,6 +148,8 @@ class Conversation:
         self._foot()
 
     def _foot(self) -> None:
+        from rich.text import Text
+
         from repl.footer import context, footer
 
         shown = Text(footer(self.session, self.console.width), style="" if self.plain else "quiet")
@@ -166,7 +173,28 @@ class Conversation:
         self._say("That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")
 
     def _say(self, text: str, style: str = "") -> None:
+        from rich.text import Text
+
         self.console.print(Text(clean(text), style=style))
+
+
+@contextmanager
+def silent_keyboard(drawn: bool) -> Iterator[None]:
+    """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt."""
+    if not drawn or sys.platform == "win32" or not sys.stdin.isatty():
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(sys.stdin)
+    silent = list(before)
+    silent[0] &= ~termios.ICRNL
+    silent[3] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 
 class Interrupts:

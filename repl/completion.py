@@ -12,6 +12,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agent.errors import ThimbleError
+from repl.sanitise import line
 
 if TYPE_CHECKING:
     from repl.commands import Command
@@ -46,7 +47,7 @@ class Completions(Completer):
             start, offers = self._offers(text)
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable():
-                    yield Completion(offer, -len(start), display_meta=meaning)
+                    yield Completion(offer, -len(start), display_meta=line(meaning))
         except (ThimbleError, OSError):
             return
 
@@ -81,7 +82,7 @@ class Completions(Completer):
         done += f"{name}:{given}{comma}"
         key, equals, _ = setting.partition("=")
         if equals and key in taken:
-            values = taken[key].choices or (str(taken[key].default),)
+            values = taken[key].choices or tuple(str(value) for value in [taken[key].default] if value is not None)
             yield from ((f"{done}{key}={value}", taken[key].meaning) for value in values)
         elif not equals:
             yield from ((f"{done}{key}=", f"{p.meaning} ({p.legal}; default {p.default})") for key, p in taken.items())

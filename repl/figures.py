@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from agent.ledger import Amount
-from agent.protocols import Backend
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent.ledger import Amount
+    from agent.protocols import Backend
 
 
 def tokens(count: int | None, exact: bool = True) -> str:

@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from difflib import get_close_matches
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -109,7 +108,7 @@ class _Printer:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._answers = 0
-        self._width = get_terminal_size((100, 24)).columns
+        self._width = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
 
     def show(self, event: Event, before: View | None) -> None:
         from repl import figures, trace
@@ -159,21 +158,14 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
 
 def _command(session: Session, text: str) -> bool:
     """Run a command, its output on standard error; False if it asks to leave. What is wrong with it is raised."""
-    from repl.commands import ALIASES, COMMANDS
+    from repl.commands import obey
     from repl.theme import console_for
 
-    word, _, rest = text.partition(" ")
-    name = ALIASES.get(word[1:], word[1:])
-    if name not in COMMANDS:
-        near = get_close_matches(name, [*COMMANDS, *ALIASES], 1)
-        hint = f"did you mean /{near[0]}? " if near else ""
-        raise UsageError(f"there is no command {word[:40]}", f"{hint}/help lists the commands; nothing was sent")
     shown = io.StringIO()
     try:
-        COMMANDS[name].run(session, rest.strip(), console_for(plain=True, file=shown))
+        return obey(session, text, console_for(plain=True, file=shown))
     finally:
         _aside(shown.getvalue())
-    return name != "quit"
 
 
 def _tell(text: str) -> None:

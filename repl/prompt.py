@@ -15,9 +15,10 @@ from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.application.current import set_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import has_focus
-from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth, Output
@@ -33,6 +34,7 @@ GLYPH = "› "
 STYLE = Style.from_dict(
     {
         "glyph": "bold ansigreen",
+        "name": "bold ansicyan",
         "bottom-toolbar": "noreverse",
         "calm": "ansigreen",
         "near": "ansiyellow",
@@ -46,12 +48,19 @@ STYLE = Style.from_dict(
 class Prompt(Protocol):
     """Where questions and commands come from."""
 
+    def greet(self, name: str, rest: str) -> None:
+        """The first line: a name and what goes with it."""
+
     def read(self) -> str:
         """The next one. Raises EOFError to leave, KeyboardInterrupt at Ctrl-C where there is nothing to clear."""
 
 
 class PlainPrompt:
     """One line, edited as the terminal does it: for plain output and for terminals that can do no more."""
+
+    def greet(self, name: str, rest: str) -> None:
+        """Without colours."""
+        sys.stdout.write(f"{name}{rest}\n")
 
     def read(self) -> str:
         """The line."""
@@ -81,12 +90,12 @@ class TerminalPrompt:
             history=open_history(),
             auto_suggest=AutoSuggestFromHistory(),
             completer=Completions(session),
-            complete_while_typing=False,  # a Tab that comes while it runs is lost
+            complete_while_typing=False,
             key_bindings=_keys(),
             bottom_toolbar=self._toolbar,
             style=STYLE,
             include_default_pygments_style=False,
-            color_depth=None if session.settings.color else ColorDepth.DEPTH_1_BIT,
+            color_depth=ColorDepth.from_env() if session.settings.color else ColorDepth.DEPTH_1_BIT,
             output=_output(),
             enable_open_in_editor=True,
             enable_suspend=True,
@@ -94,6 +103,11 @@ class TerminalPrompt:
             reserve_space_for_menu=6,
         )
         self._prompt.app.after_render += lambda _: self._warm()
+
+    def greet(self, name: str, rest: str) -> None:
+        """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
+        words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
+        self._prompt.app.print_text(words, STYLE)
 
     def read(self) -> str:
         """What was sent. A session that cannot work at all raises its error here, once that is known."""
@@ -181,21 +195,35 @@ def _keys() -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         event.current_buffer.newline(copy_margin=False)
 
+    @keys.add("tab", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        _complete(event.current_buffer)
+
     @keys.add("c-c", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        _clear(event.current_buffer) if event.current_buffer.text else event.app.exit(exception=KeyboardInterrupt)
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=KeyboardInterrupt)
 
     return keys
 
 
-def _clear(buffer: Buffer) -> None:
-    buffer.reset(append_to_history=False)
+def _complete(buffer: Buffer) -> None:
+    """Insert what all completions share, at once, so that what is typed after Tab cannot overtake it."""
+    if buffer.complete_state:
+        buffer.complete_next()
+        return
+    offers = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+    buffer.insert_text(get_common_complete_suffix(buffer.document, offers))
+    if len(offers) > 1:
+        buffer.start_completion()
 
 
 def _output() -> Output | None:
     """An output that never asks the terminal where its cursor is: the answer of a slow one would land in the text."""
-    if sys.platform == "win32":
-        return None
+    if sys.platform == "win32" or not sys.stdout.isatty():
+        return None  # prompt_toolkit knows what to do
     from prompt_toolkit.output.vt100 import Vt100_Output
 
     class Unasked(Vt100_Output):

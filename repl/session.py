@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agent.errors import ModelError, ThimbleError, UsageError
@@ -34,7 +35,7 @@ Made = TypeVar("Made")
 def open_session(settings: Settings) -> Session:
     """A session with these settings, at once: a server is looked for in the background, the rest is made when used."""
     session = Session(settings)
-    threading.Thread(target=session.find_backend, daemon=True).start()
+    threading.Thread(target=session.server_answers, daemon=True).start()
     return session
 
 
@@ -53,7 +54,7 @@ class Session:
         self.spec = settings.strategy.strip()
         self.notices: list[str] = []
         self.notes = Notes()
-        self.find_backend = _Later(self._first_backend)
+        self.server_answers = _Later(self._look_for_server)
         self._agent = _Later(self._make_agent)
         self._library = _Later(self._read_library)
 
@@ -135,9 +136,7 @@ class Session:
         self.agent.backend = _side(self.agent).backend = backend
 
     def _make_agent(self) -> Agent:
-        backend = self.find_backend()
-        if isinstance(backend, ThimbleError):
-            raise backend
+        backend = self._first_backend()
         side = SideModel(backend)
         return Agent(
             backend=backend,
@@ -158,20 +157,25 @@ class Session:
         self.notices += told[:SKIPPED_TOLD] + rest
         return library
 
-    def _first_backend(self) -> Backend | ThimbleError:
-        """The backend to start with, or why there is none."""
-        try:
-            return self._chosen_backend()
-        except ThimbleError as error:
-            return error
-
-    def _chosen_backend(self) -> Backend:
+    def _look_for_server(self) -> bool:
+        """Whether to go on with a server: one answers, or the user insists on one."""
         wanted = self.settings
-        automatic = wanted.backend == "auto" and wanted.model in ("", READER)
-        if wanted.backend == READER or (automatic and wanted.model == READER):
+        if wanted.backend == READER or wanted.model == READER:
+            return False
+        if wanted.backend == "ollama" or wanted.model:
+            return True
+        with suppress(UsageError):
+            return answers(host_url(wanted.base_url), PROBE_SECONDS)
+        return True  # an address that is none is told when it is used
+
+    def _first_backend(self) -> Backend:
+        """The backend to start with."""
+        wanted = self.settings
+        automatic = wanted.backend == "auto" and not wanted.model
+        if not self.server_answers() and not automatic:
             return make(READER, pace=wanted.pace)
         url = host_url(wanted.base_url)
-        if automatic and not answers(url, PROBE_SECONDS):
+        if not self.server_answers():
             return self._reader_because(f"No Ollama at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
         try:
             model = choose_model(installed(url), wanted.model, lambda name: "tools" in capabilities(name, url))

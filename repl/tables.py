@@ -39,10 +39,11 @@ class Table:
         console.print(Padding(self._drawn(), (0, 0, 0, 2), expand=False))
 
     def _least_width(self) -> int:
-        """Columns that names and figures need in full, and a last column of words at least."""
+        """What names and figures need in full, and words at least."""
         widths = [max(cell_len(line(cell)) for cell in cells) for cells in zip(self.columns, *self.rows, strict=True)]
-        if len(widths) > 1 and not self.columns[-1].startswith(">"):
-            widths[-1] = min(widths[-1], LEAST_WORDS)
+        for place, column in enumerate(self.columns):
+            if place and not column.startswith(">"):
+                widths[place] = min(widths[place], LEAST_WORDS)
         return sum(widths) + 3 * len(widths)
 
     def _drawn(self) -> Drawn:

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import IO, TextIO
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, TextIO
 
-from rich.console import Console
-from rich.theme import Theme
+if TYPE_CHECKING:
+    from rich.console import Console
 
-THEME = Theme(
-    {
-        "quiet": "dim",
-        "thought": "dim italic",
-        "name": "bold cyan",
-        "tool": "cyan",
-        "act": "magenta",
-        "error": "red",
-        "warn": "yellow",
-        "calm": "green",
-        "near": "yellow",
-        "over": "bold red",
-        "mark": "bold green",
-        "markdown.code": "cyan",
-        "markdown.code_block": "cyan",
-        "markdown.item.bullet": "cyan",
-        "markdown.item.number": "cyan",
-        "markdown.block_quote": "italic",
-        "markdown.link": "underline",
-        "markdown.link_url": "dim",
-    }
-)
+STYLES: Mapping[str, str] = {
+    "quiet": "dim",
+    "thought": "dim italic",
+    "name": "bold cyan",
+    "tool": "cyan",
+    "act": "magenta",
+    "error": "red",
+    "warn": "yellow",
+    "calm": "green",
+    "near": "yellow",
+    "over": "bold red",
+    "mark": "bold green",
+    "markdown.code": "cyan",
+    "markdown.code_block": "cyan",
+    "markdown.item.bullet": "cyan",
+    "markdown.item.number": "cyan",
+    "markdown.block_quote": "italic",
+    "markdown.link": "underline",
+    "markdown.link_url": "dim",
+}
 
 
 def is_plain(asked: bool, stream: TextIO | None = None) -> bool:
@@ -41,9 +40,12 @@ def is_plain(asked: bool, stream: TextIO | None = None) -> bool:
 
 def console_for(plain: bool, file: IO[str] | None = None, color: bool = True) -> Console:
     """The console of a session. In a plain one nothing is coloured, drawn, moved or broken into lines."""
+    from rich.console import Console
+    from rich.theme import Theme
+
     return Console(
         file=file,
-        theme=THEME,
+        theme=Theme(STYLES),
         highlight=False,
         emoji=False,
         markup=False,

@@ -15,6 +15,8 @@ from repl import figures
 from repl.sanitise import line
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
+KNOWN = ("slug: ", "section: ", "page 1 of 1")
+"""Parts of an article's second line that say nothing new."""
 LONGEST = 2_000
 """Characters of an untrusted text that are looked at for a line."""
 
@@ -69,7 +71,7 @@ def result(event: ToolReturned) -> str:
         return line(text).removeprefix("Error: ")
     first, second = map(line, [*text.split("\n", 2), ""][:2])
     if second.startswith("slug: "):
-        return " · ".join(part for part in second.split(" · ") if not part.startswith(("slug: ", "section: ")))
+        return " · ".join(part for part in second.split(" · ") if not part.startswith(KNOWN))
     return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).rstrip(":.") or "nothing"
 
 
@@ -138,7 +140,8 @@ def _deeds(view: View, before: View | None) -> list[str]:
     earlier = {(message.id, message.content) for message in before.messages} if before else set()
     new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
     summaries = sum(bool(message.covers) for message in new)
-    deeds += ["inserted a summary"] * bool(summaries)
+    if not view.acted.get("summarised"):
+        deeds += ["inserted a summary"] * bool(summaries)
     deeds += [f"inserted {figures.several(len(new) - summaries, 'message')}"] * (len(new) > summaries)
     back = sum(a != "kept" and b == "kept" for a, b in zip(before.fates, view.fates, strict=False)) if before else 0
     if back:

@@ -26,7 +26,7 @@ class ObservationMasking:
 
     window: int = parameter(2, "newest turns whose observations stay")
     when: Literal["over", "always"] = parameter("over", "mask when over the budget, or at every call as the paper does")
-    target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1.0)
+    target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     state: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:

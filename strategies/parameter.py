@@ -23,7 +23,7 @@ class Parameter:
     @property
     def legal(self) -> str:
         """The legal values, in words."""
-        return " or ".join(self.choices) if self.choices else f"{self.least:g} to {self.most:,g}"
+        return " or ".join(self.choices) if self.choices else f"{self.least:,} to {self.most:,}"
 
     def read(self, text: str) -> Any:
         """The value that a SPEC gives as text.

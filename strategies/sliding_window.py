@@ -20,34 +20,36 @@ class SlidingWindow:
     keeps just that many turns at every call, as the textbook does.
     """
 
-    target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1.0)
+    target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     window: int | None = parameter(None, "turns kept at every call; unset: as many as fit")
     state: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view from the first kept block on; see the class."""
-        stays = {message.id for message in pinned(messages)}
+        stays = {message.id for message in pinned(messages)} | set(self.state.get("kept", ()))
         if self.window is not None:
             kept = turns(messages)[max(0, len(turns(messages)) - self.window) :]
             return _from(messages, kept[0].start if kept else len(messages), stays)
         view = _from(messages, self._start(messages), stays)
         if budget.over(view):
-            view = self._slide(view, stays, budget)
+            view = self._slide(view, budget)
         return view
 
     def _start(self, messages: Sequence[Message]) -> int:
         first = self.state.get("first")
         return next((index for index, message in enumerate(messages) if message.id == first), 0)
 
-    def _slide(self, view: list[Message], stays: set[str], budget: Budget) -> list[Message]:
+    def _slide(self, view: list[Message], budget: Budget) -> list[Message]:
+        """Move the start forward. What is pinned now stays until the next slide, however the question changes."""
+        stays = [message.id for message in pinned(view)]
         size, start = budget.size(view), 0
         for block in blocks(view)[:-1]:
             if size <= self.target * budget.limit:
                 break
             size -= sum(budget.count(view[index]) for index in block if view[index].id not in stays)
             start = block.stop
-        self.state["first"] = view[start].id
-        return _from(view, start, stays)
+        self.state = {"first": view[start].id, "kept": stays} if start else self.state
+        return _from(view, start, set(stays))
 
 
 def _from(messages: Sequence[Message], start: int, stays: set[str]) -> list[Message]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from agent.budget import Budget
-from agent.errors import ModelError
+from agent.errors import BudgetError, ModelError
 from agent.fit import fit
 from agent.messages import Message, pinned
 from agent.prompts import SUMMARY_TAG
@@ -56,7 +56,7 @@ def summarise(
     upto = with_summary(messages[: len(messages) - keep], state)
     try:
         text = model.ask(fit([*upto, instruction], budget), "summary", max_tokens=3 * words).strip()
-    except ModelError:
+    except (ModelError, BudgetError):
         return False
     new = {"summary": text, "covers": [message.id for message in old]}
     if not text or budget.count(_message(new)) >= sum(map(budget.count, covered)):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from traceback import extract_tb
+from types import ModuleType
 from typing import Any
 
 from agent.budget import Budget
@@ -76,10 +78,11 @@ def _one(spec: str, side: SideModel) -> Strategy:
     name, _, settings = spec.partition(":")
     if name in STRATEGIES:
         return _build(name, settings, side)
-    if spec.endswith(".py"):
-        return _from_file(Path(spec).expanduser())
-    if settings and all(word.isidentifier() for word in name.split(".")) and "=" not in settings:
-        return _from_module(name, settings)
+    path, ending, member = spec.partition(".py")
+    if ending and (not member or member[0] == ":"):
+        return _strategy_of(spec, side, lambda: _run_file(Path(f"{path}.py").expanduser()), member[1:])
+    if settings.isidentifier() and all(word.isidentifier() for word in name.split(".")):
+        return _strategy_of(spec, side, lambda: importlib.import_module(name), settings)
     near = get_close_matches(name, STRATEGIES, 1, cutoff=0.4)
     hint = f"did you mean {near[0]}? " if near else ""
     raise UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
@@ -91,32 +94,43 @@ def _build(name: str, settings: str, side: SideModel) -> Strategy:
     values: dict[str, Any] = {}
     for setting in filter(None, (part.strip() for part in settings.split(","))):
         key, equals, text = (part.strip() for part in setting.partition("="))
-        if key not in known or not equals:
+        if key not in known:
             near = get_close_matches(key, known, 1, cutoff=0.4)
             hint = f"did you mean {near[0]}? " if near else ""
             what = f"known: {', '.join(known)}" if known else "it takes none"
             raise UsageError(f"{name} has no parameter {key!r}", f"{hint}{what}; written {name}:key=value,…")
+        if not equals:
+            raise UsageError(f"{name}: {key} has no value", f"written {key}=value; it takes {known[key].legal}")
         values[key] = known[key].read(text)
-    if any(field.name == "model" for field in fields(kind)):
-        values["model"] = side
-    strategy: Strategy = kind(**values)
+    return _made(kind, side, values)
+
+
+def _made(kind: Any, side: SideModel, values: Mapping[str, Any]) -> Strategy:
+    """An instance; one that declares a field `model` is given the model that it may ask."""
+    asks = is_dataclass(kind) and any(field.name == "model" for field in fields(kind))
+    strategy: Strategy = kind(**values, **({"model": side} if asks else {}))
     return strategy
 
 
-def _from_file(path: Path) -> Strategy:
-    loader = importlib.util.spec_from_file_location(path.stem, path) if path.is_file() else None
+def _strategy_of(spec: str, side: SideModel, load: Callable[[], ModuleType], member: str) -> Strategy:
+    """The strategy that a module of the user's own is, or holds under a name."""
+    with _loading(spec):
+        module = load()
+        found = getattr(module, member) if member else module
+        strategy: Strategy = _made(found, side, {}) if isinstance(found, type) else found
+    if not callable(getattr(strategy, "prepare", None)):
+        raise UsageError(f"{spec} defines no prepare()", "write: def prepare(messages, budget): return messages")
+    return strategy
+
+
+def _run_file(path: Path) -> ModuleType:
+    """The module of a file, read anew each time; dataclasses look it up by its name while it is read."""
+    loader = importlib.util.spec_from_file_location(f"strategy of {path.stem}", path) if path.is_file() else None
     if loader is None or loader.loader is None:
         raise UsageError(f"there is no file {path}", "give the path of a Python file that defines prepare()")
-    module = importlib.util.module_from_spec(loader)
-    with _loading(str(path)):
-        loader.loader.exec_module(module)
-    return _strategy_of(module, str(path))
-
-
-def _from_module(module: str, name: str) -> Strategy:
-    with _loading(f"{module}:{name}"):
-        found = getattr(importlib.import_module(module), name)
-        return _strategy_of(found() if isinstance(found, type) else found, f"{module}:{name}")
+    module = sys.modules[loader.name] = importlib.util.module_from_spec(loader)
+    loader.loader.exec_module(module)
+    return module
 
 
 @contextmanager
@@ -126,15 +140,7 @@ def _loading(where: str) -> Iterator[None]:
         yield
     except UsageError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         line = "" if isinstance(error, SyntaxError) else f" (line {extract_tb(error.__traceback__)[-1].lineno})"
-        raise UsageError(
-            f"{where} cannot be loaded: {type(error).__name__}: {error}{line}", "mend it, and name it again"
-        ) from error
-
-
-def _strategy_of(found: Any, where: str) -> Strategy:
-    if not callable(getattr(found, "prepare", None)):
-        raise UsageError(f"{where} defines no prepare()", "write: def prepare(messages, budget): return messages")
-    strategy: Strategy = found
-    return strategy
+        what = f"{where} cannot be loaded: {type(error).__name__}: {error}{line}"
+        raise UsageError(what, "mend it, and name it again") from error

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.theme import Theme
 
 from agent.events import Event
 from agent.ledger import Amount, Call
@@ -16,7 +17,7 @@ from agent.protocols import Counter
 from models.scripted import Scripted, Step
 from repl.session import Session, open_session
 from repl.settings import Settings
-from repl.theme import THEME
+from repl.theme import STYLES
 from tests.histories import TinyCounter
 
 
@@ -59,7 +60,7 @@ class Paper:
         self.file = io.StringIO()
         self.console = Console(
             file=self.file,
-            theme=THEME,
+            theme=Theme(STYLES),
             width=width,
             height=24,
             force_terminal=drawn,

@@ -126,9 +126,7 @@ def test_a_summary_is_told_once() -> None:
     history = Story().ask("task").turn(50).turn(50).answer("so").ask("more").messages
     summary = Message("s1", "user", "summary", covers=("m3", "m4"))
     view = views.measure(history, [*history[:2], summary, *history[4:]], budget())
-    assert "summarised 2 messages, inserted a summary" in (
-        trace.acted_line(prepared(view, "summary-buffer"), None) or ""
-    )
+    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer"), None) or "")
     again = views.measure(history, view.messages, budget(), view)
     assert trace.acted_line(prepared(again), view) is None
 

@@ -1,0 +1,167 @@
+"""What managing the context costs: milliseconds of `prepare`, and prefill on one long question.
+
+    python benchmarks/prepare.py            # tables in Markdown
+    python benchmarks/prepare.py --check    # the same, and exit 1 when a limit is broken
+
+Times are of the strategies that call no model, in milliseconds. Warm is one more call of a session that has had 41
+(82 messages), cold the first call of a fresh strategy that is handed 4,002 messages at once; in both the history's
+tokens were counted before. *Road* is all of `agent.view.prepare`: repair, the strategy, the laws, fit, measurement.
+*Ratio* compares with a fixed piece of work measured in the same run, so that two machines can be compared: copying
+the list and adding up its tokens. The limits are those of `prepare` alone.
+
+Prefill counts, as `agent.view.measure` does, the tokens behind the first difference from the prompt before.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from agent.budget import Budget
+from agent.messages import Message
+from agent.protocols import Counter, Delta, Strategy, Text
+from agent.side import SideModel
+from agent.view import View, prepare
+from models.scripted import Scripted
+from models.tokens import ChatCounter
+from strategies import STRATEGIES, parse
+from tests.histories import TinyCounter, calls_of, react
+
+LIMIT_TOKENS = 8_000
+WARM_LIMIT_MS, COLD_LIMIT_MS = 1.0, 20.0
+WARM_TIMES, COLD_TIMES = 300, 15
+PREFILL_LIMIT = 1.35
+"""How much more prefill than without management masking may cost on react40."""
+
+SPECS = [name for name, kind in STRATEGIES.items() if "model" not in kind.__annotations__]
+PAPERS = [
+    "sliding-window:window=10",
+    "observation-masking:window=10,when=always",
+    "hybrid:window=10,summarise_at=43,tail=10",
+]
+
+
+class QuickCounter(ChatCounter):
+    """Remembers counts as the real counters do, and counts what is new at no cost."""
+
+    def tokens(self, text: str) -> int:
+        """Four characters are a token."""
+        return len(text) // 4
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Median milliseconds of one strategy at one length of history, bare and on the road, and of the reference."""
+
+    bare: float
+    road: float
+    reference: float
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the tables; 1 when `--check` is asked for and a limit is broken."""
+    broken = [*_times(), *_prefills()]
+    for line in broken:
+        print(f"over the limit: {line}")
+    return 1 if broken and "--check" in arguments else 0
+
+
+# --- times ------------------------------------------------------------------------------------------------------------
+
+
+def _times() -> list[str]:
+    broken = []
+    for title, measure, limit in (
+        (f"Warm, 82 messages, median of {WARM_TIMES} calls", _warm, WARM_LIMIT_MS),
+        (f"Cold, 4,002 messages, median of {COLD_TIMES} sessions", _cold, COLD_LIMIT_MS),
+    ):
+        print(f"\n{title}; budget {LIMIT_TOKENS:,}, limit {limit:g} ms\n")
+        print("| strategy | prepare ms | road ms | reference ms | ratio | road ratio |\n|---|--:|--:|--:|--:|--:|")
+        for spec in SPECS:
+            took = measure(spec)
+            ratios = f"{took.bare / took.reference:.1f} | {took.road / took.reference:.1f}"
+            print(f"| {spec} | {took.bare:.3f} | {took.road:.3f} | {took.reference:.3f} | {ratios} |")
+            broken += [f"{spec}, {title}: {took.bare:.3f} ms"] if took.bare > limit else []
+    return broken
+
+
+def _warm(spec: str) -> Timing:
+    history, strategy, budget = react(40), _strategy(spec), _budget(QuickCounter())
+    before: View | None = None
+    for messages in calls_of(history):
+        before = prepare(messages, strategy, budget, before)
+    tasks = _tasks(strategy, history, budget, before)
+    return Timing(*(median(_milliseconds(task) for _ in range(WARM_TIMES)) for task in tasks))
+
+
+def _cold(spec: str) -> Timing:
+    taken: list[list[float]] = [[], [], []]
+    for number in range(COLD_TIMES):
+        for column, text in enumerate(("bare", "road", "reference")):
+            history = [replace(message, content=f"{text} {number} {message.content}") for message in react(2_000)]
+            budget = _budget(QuickCounter())
+            budget.size(history)
+            taken[column].append(_milliseconds(_tasks(_strategy(spec), history, budget)[column]))
+    return Timing(*map(median, taken))
+
+
+def _tasks(
+    strategy: Strategy, history: list[Message], budget: Budget, before: View | None = None
+) -> tuple[Callable[[], object], ...]:
+    return (
+        lambda: strategy.prepare(history, budget),
+        lambda: prepare(history, strategy, budget, before),
+        lambda: budget.size(list(history)),
+    )
+
+
+def _milliseconds(task: Callable[[], object]) -> float:
+    started = perf_counter()
+    task()
+    return (perf_counter() - started) * 1000
+
+
+# --- prefill ----------------------------------------------------------------------------------------------------------
+
+
+def _prefills() -> list[str]:
+    print("\nreact40: one question, 40 tool steps of about 600 tokens, 41 calls\n")
+    print("| strategy | prompt tokens | prefill | calls over budget | of unmanaged prefill |\n|---|--:|--:|--:|--:|")
+    unmanaged, broken = 0, []
+    for spec in [*STRATEGIES, "observation-masking+sliding-window", *PAPERS]:
+        views = _views(spec)
+        prefill = sum(view.prefill for view in views)
+        over = sum(view.tokens > view.limit for view in views)
+        unmanaged = unmanaged or prefill
+        print(f"| {spec} | {sum(view.tokens for view in views):,} | {prefill:,} | {over} | {prefill / unmanaged:.2f} |")
+        if spec == "observation-masking" and (over or prefill > PREFILL_LIMIT * unmanaged):
+            broken.append(f"{spec}: {prefill:,} tokens of prefill, {over} calls over the budget")
+    return broken
+
+
+def _views(spec: str) -> list[View]:
+    strategy, budget = _strategy(spec), _budget(TinyCounter())
+    views: list[View] = []
+    for messages in calls_of(react(40)):
+        views.append(prepare(messages, strategy, budget, views[-1] if views else None))
+    return views
+
+
+def _budget(counter: Counter) -> Budget:
+    return Budget(LIMIT_TOKENS, counter)
+
+
+def _strategy(spec: str) -> Strategy:
+    """A fresh strategy; where it asks a model, that one writes summaries of 250 words."""
+    summary: Delta = Text("found " * 250)
+    return parse(spec, SideModel(Scripted([summary] * 99, TinyCounter())))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,100 @@
+"""The reader as a backend: looks at the view, decides, and streams what it has to say."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
+
+from agent.messages import Message, ToolCall
+from agent.protocols import Counter, Delta, Schema, Text
+from models.meter import PrefixMeter
+from models.reader.answer import answer, found
+from models.reader.language import PIECE
+from models.reader.plan import next_step
+from models.reader.question import understand
+from models.reader.ranking import Evidence
+from models.reader.summary import asked_summary, summary
+from models.reader.view import look
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What the reader says, and the calls that it makes."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+
+
+def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
+    """The reader's reply to a view. A pure function: what is not in the messages it does not know."""
+    if wanted := asked_summary(messages, tools):
+        return Reply(summary(messages[:-1], wanted))
+    view = look(messages)
+    if not view.question:
+        return Reply("I cannot see a question here. Please ask it again.")
+    ask, evidence = understand(view), Evidence(view)
+    step = next_step(ask, evidence, tools)
+    if step is None:
+        return Reply(answer(ask, evidence, bool(tools)))
+    arguments = json.dumps(dict(step.arguments), ensure_ascii=False)
+    # An id that no other reply of the session has, and that the same view gives again.
+    unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{step.name}|{arguments}".encode())
+    text = " ".join(filter(None, [found(ask, step, evidence), step.why]))
+    return Reply(text, (ToolCall(f"call_{unique:08x}", step.name, arguments),))
+
+
+class Reader:
+    """thimble's built-in default where no model is at hand: not a language model, but a deterministic reader.
+
+    It finds, reads and quotes. The same messages and tools always give the same reply; it keeps nothing between two
+    calls and opens nothing by itself. What a strategy takes out of the view, it no longer knows.
+    """
+
+    name = "reader"
+    model = "extractive"
+
+    def __init__(self, counter: Counter, *, pace: float = 0.0) -> None:
+        """Stream at `pace` tokens per second, or at once when it is 0."""
+        self._counter = counter
+        self._meter = PrefixMeter(counter)
+        self._pace = pace
+
+    @property
+    def counter(self) -> Counter:
+        """Counts tokens; the reader reads no tokens itself, so any counter will do."""
+        return self._counter
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        """Stream the reply word by word, then its calls, then the usage; cut at `max_tokens` as a server would."""
+        said = reply(messages, tools)
+        written = said.text + "".join(call.name + call.arguments for call in said.calls)
+        whole = max_tokens is None or self._tokens(written) <= max_tokens
+        text = said.text if max_tokens is None else self._cut(said.text, max_tokens)
+        for piece in PIECE.findall(text):
+            if self._pace > 0:
+                time.sleep(self._tokens(piece) / self._pace)
+            yield Text(piece)
+        if whole:
+            yield from said.calls
+        usage = self._meter.usage(messages, tools, written if whole else text)
+        yield usage if whole else replace(usage, finish="length")
+
+    def _tokens(self, text: str) -> int:
+        """Tokens of a text, the markers around a message not counted."""
+        count = self._counter.count
+        return count(Message("draft", "assistant", text)) - count(Message("draft", "assistant"))
+
+    def _cut(self, text: str, most: int) -> str:
+        """As many whole words from the start as are at most so many tokens."""
+        pieces = PIECE.findall(text)
+        low, high = 0, len(pieces)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = self._tokens("".join(pieces[:middle])) <= most
+            low, high = (middle, high) if fits else (low, middle - 1)
+        return "".join(pieces[:low])

@@ -1,0 +1,206 @@
+"""Questions: what kind of thing is asked for, about what, and what an answer to it must hold."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from models.reader import wording
+from models.reader.language import COMMON_VERBS, WORD, phrases, stem, stems, subject
+from models.reader.reference import Reference, named, referent, without
+from models.reader.view import View
+
+MOST_PARTS = 3
+LONGEST = 2_000
+"""Characters of a question that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing to find out.
+
+    `words` say what it is about; `minor` are stems of those that an answer may well do without, `names` of those that
+    it may not, numbers and proper names, and `runs` are names of two words. `hints` are words of the question before,
+    which a pronoun stands for. `focus` are the articles that are meant, beyond doubt when `sure`; `lost` says that
+    they are no longer in view.
+    """
+
+    text: str
+    words: tuple[str, ...] = ()
+    minor: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    runs: frozenset[tuple[str, ...]] = frozenset()
+    hints: tuple[str, ...] = ()
+    wanted: str = ""
+    noun: str = ""
+    focus: tuple[str, ...] = ()
+    sure: bool = False
+    lost: bool = False
+    paths: tuple[str, ...] = ()
+
+    @property
+    def terms(self) -> frozenset[str]:
+        """The stems of its words."""
+        return frozenset(stem(word.lower()) for word in self.words)
+
+    @property
+    def topic(self) -> str:
+        """Its words in a row."""
+        return " ".join(self.words)
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """What to list: where the whole topic is the subject of next to none, its last word: agents, for AI agents."""
+        return tuple(dict.fromkeys((self.topic, *self.words[-1:])))
+
+    @property
+    def query(self) -> str:
+        """What to search for."""
+        telling = [word for word in (*self.words, *self.hints) if word.lower() not in COMMON_VERBS]
+        return " ".join(dict.fromkeys(telling)) or self.topic or self.text[:100]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What the user asks for: its kind, its parts, and perhaps an article to be read first."""
+
+    kind: str
+    text: str
+    parts: tuple[Part, ...]
+    first: Part | None = None
+    aspects: tuple[str, ...] = ()
+
+    @property
+    def part(self) -> Part:
+        """The first part; most kinds have no other."""
+        return self.parts[0]
+
+    @property
+    def whole(self) -> Part:
+        """All parts as one thing to search for."""
+        words = (word for part in self.parts for word in part.words)
+        return Part(self.text, tuple(dict.fromkeys((*words, *self.aspects))))
+
+
+def understand(view: View) -> Ask:
+    """What the current question asks for."""
+    text = " ".join(view.question[:LONGEST].split())
+    before = wording.READ_FIRST.match(text)
+    if before and kind_of(before["rest"]) != "read":
+        first = _part(before["what"], view, "read")
+        return replace(_ask(before["rest"], view, first), first=first)
+    return _ask(text, view)
+
+
+def kind_of(text: str) -> str:
+    """The kind of a question, by its wording alone."""
+    kind = next((kind for kind, pattern in wording.KINDS.items() if pattern.search(text)), "fact")
+    return "fact" if kind == "compare" and len(_sides(text)[0]) < 2 and not _refers(text) else kind
+
+
+def _refers(text: str) -> bool:
+    return without(text) != " ".join(text.split())
+
+
+def _ask(text: str, view: View, first: Part | None = None) -> Ask:
+    kind = kind_of(text)
+    if kind == "compare":
+        sides, aspects = _sides(text)
+        return Ask(kind, text, _compared(sides, view), aspects=tuple(subject(aspects)))
+    if kind != "fact":
+        return Ask(kind, text, (_part(text, view, kind),))
+    parts = _questions(text, view, first)
+    # "And the second one?" after something that was no question: what does it say?
+    bare = parts[0].focus and not parts[0].words and not parts[0].hints
+    return Ask("summarise" if bare else kind, text, parts)
+
+
+def _questions(text: str, view: View, first: Part | None) -> tuple[Part, ...]:
+    """The questions in a text; a later one may refer to the one before it."""
+    before = first.words if first else _subject(view.earlier[-1]) if view.earlier else ()
+    parts: list[Part] = []
+    for one in filter(str.strip, wording.NEXT_QUESTION.split(text)):
+        part = _part(one, view, "fact", before)
+        before = part.words or before
+        parts.append(part)
+    told = [part for part in parts if part.words or part.focus or part.hints]
+    return tuple(told[:MOST_PARTS] or parts[:1]) or (Part(text),)
+
+
+def _subject(text: str) -> tuple[str, ...]:
+    """What an earlier question was about."""
+    aside = wording.ASIDE.get(kind_of(text), frozenset())
+    return tuple(word for word in subject(wording.OBJECT.sub(" ", without(text))) if word.lower() not in aside)
+
+
+def _part(text: str, view: View, kind: str, before: tuple[str, ...] = ()) -> Part:
+    """One part; a follow-up that says too little alone takes over the words of the question before."""
+    paths = tuple(wording.PATH.findall(text))
+    outright = named(text, view)
+    reference = outright or referent(text, view, listing_first=kind in ("read", "summarise", "note"))
+    words = _words(text, kind)
+    if kind == "summarise" and not words and not reference:
+        reference = Reference(tuple(view.read[-1:]))
+    elliptic = bool(wording.ELLIPTIC.match(text)) and bool(view.earlier)
+    follows = bool(reference and not outright) or elliptic or not words
+    asks = f"{text} {view.earlier[-1]}" if elliptic else text
+    noun = wording.NOUN.search(asks)
+    low = {stem(word.lower()): word.lower() for word in words}
+    names = _names(text) & low.keys()
+    asides = COMMON_VERBS | wording.ATTRIBUTES | wording.FILE_WORDS
+    minor = {root for root, word in low.items() if word in asides and not (noun and word == noun["noun"].lower())}
+    return Part(
+        text=text,
+        words=words,
+        minor=frozenset(minor - names if len(minor) < len(low) else ()),
+        names=frozenset(names),
+        runs=frozenset[tuple[str, ...]]().union(*map(phrases, wording.NAME_RUN.findall(text))),
+        hints=tuple(word for word in before if not (names and re.search(r"\d|[A-Z]", word))) if follows else (),
+        wanted=next((wanted for wanted, pattern in wording.WANTED.items() if pattern.search(asks)), ""),
+        noun=stem(noun["noun"].lower()) if noun else "",
+        focus=reference.slugs if reference else (),
+        sure=bool(reference and (reference.sure or kind != "fact")),
+        lost=bool(reference and reference.sure and not reference.slugs),
+        paths=paths,
+    )
+
+
+def _words(text: str, kind: str) -> tuple[str, ...]:
+    """What a question is about, without what it is put with."""
+    rest = wording.HOW.sub("how ", wording.PATH.sub(" ", without(text)))
+    rest = rest if kind == "fact" else wording.OBJECT.sub(" ", rest)
+    return tuple(word for word in subject(rest) if word.lower() not in wording.ASIDE.get(kind, ()))
+
+
+def _names(text: str) -> set[str]:
+    """The stems of proper names, numbers and code in a question; its first word is capital anyway."""
+    quoted = re.findall(r"[`\"“]([^`\"”]+)[`\"”]", text)
+    places = (word for word in WORD.finditer(text) if not re.search(r"(?:^|[.?!]\s)\W*$", text[: word.start()]))
+    proper = (
+        word[0] for word in places if re.search(r"\d|[A-Z]", word[0]) and word[0] not in ("I", "AI", "LLM", "LLMs")
+    )
+    return {root for part in (*quoted, *proper) for root in stems(part)}
+
+
+def _sides(text: str) -> tuple[list[str], str]:
+    """The things that are compared, and the aspect in which."""
+    body, *aspects = wording.SCOPE.split(wording.UNLIKE.sub(" versus ", text.rstrip(" ?.!")), maxsplit=1)
+    found = next(filter(None, (pattern.search(body) for pattern in wording.SIDES)), None)
+    sides: list[str] = []
+    for joint in wording.JOINTS if found else ():
+        if len(sides) < 2:
+            sides = [side.strip() for side in joint.split(found["sides"] if found else "") if side.strip()]
+    return sides[:MOST_PARTS], " ".join(aspects)
+
+
+def _compared(sides: list[str], view: View) -> tuple[Part, ...]:
+    """The sides of a comparison, a part each; where only one is named, the two articles that were read last."""
+    parts = [replace(_part(side, view, "compare"), wanted="definition") for side in sides]
+    split = [_about(slug) if slug else part for part in parts for slug in part.focus or ("",)]
+    if len(split) < 2:
+        split = [_about(slug) for slug in reversed([*dict.fromkeys(reversed(view.read))][:2])] or split
+    return tuple(split[:MOST_PARTS]) or (Part(view.question),)
+
+
+def _about(slug: str) -> Part:
+    return Part(slug.replace("-", " "), focus=(slug,), sure=True)

@@ -1,0 +1,166 @@
+"""Wording: how English asks for things. Tables of patterns, each the first match wins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from models.reader.language import words_of
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE | re.DOTALL)
+
+
+ARTICLES = r"(?:articles?|documents?|texts?|pages?|library|corpus)"
+POLITE = r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|you|let's|can you|could you|would you)\W+)*"
+THANKS = _any(r"^\W*(?:thanks?|thank you|bye|goodbye|great|nice|cool|ok(?:ay)?)\b")
+
+KINDS: Mapping[str, re.Pattern[str]] = {
+    "chat": _any(
+        r"^\W*(?:hi|hello|hey|good (?:morning|day|evening)|thanks?|thank you|bye|goodbye|ok(?:ay)?|great|nice|cool)"
+        r"(?:\W+(?:there|you|a lot|so much|very much|again|all|everyone|and|bye|thanks|for (?:that|your help)))*\W*$",
+        r"\b(?:who|what) are you\b|\bhow are you\b|\bwhat can you do\b|^\W*help\W*$",
+    ),
+    "notes": _any(
+        r"\b(?:my|your|the|any|all|saved) notes\b|\bnotes? (?:do|did|have) (?:you|i|we)\b",
+        r"\b(?:did|have) (?:you|i|we) (?:noted?|saved?|remember(?:ed)?)\b",
+    ),
+    "note": _any(
+        r"\bnote (?:that|down|this|it)\b|^\W*(?:please )?(?:note|remember|memori[sz]e|jot|write down)\b",
+        r"\b(?:and|then|please) (?:note|remember|save|write down|jot)\b|\bsave (?:this|that|it)\b",
+        r"\b(?:save|keep|make|take|write|add)\b[^.?!]*\bnotes?\b",
+    ),
+    "compare": _any(
+        r"\bcompar(?:e|ed|ing|ison)\b|\bdifferences?\b|\bdiffers?\b|\bversus\b|\bvs\b|\bcontrast(?:ed|ing)?\b",
+        r"\bin common\b|\bsimilarit(?:y|ies)\b|\bhow (?:\w+ )?different\b|\b(?:are|is) .+ different from\b",
+    ),
+    "count": _any(rf"\bhow many {ARTICLES}\b"),
+    "mention": _any(
+        rf"\b(?:which|what) (?:of (?:the|your|these) )?{ARTICLES}\b.*"
+        r"\b(?:mention|discuss|cover|talk|speak|deal|describe|explain|say|contain|refer|address|treat|write|cite)"
+    ),
+    "files": _any(
+        r"\b(?:what|which|list|show)\b[^?]*\bfiles\b(?!.*\b(?:say|mention|contain)s?\b)",
+        r"\blist\b[^?]*\bfolders?\b",
+    ),
+    "more": _any(
+        r"^\W*(?:please )?(?:tell me more|more|go on|continue|keep (?:going|reading)|read on|the rest|next page)\b",
+        r"\b(?:read|show)(?: me)? (?:the rest|on|more|the next page)\b",
+    ),
+    "list": _any(
+        rf"\b(?:what|which|list|show|any|other|all)\b[^?]*\b{ARTICLES}\b"
+        r"(?=[^?]*\b(?:about|on|have|there|is|are|cover|list)\b|\W*$)"
+        r"(?!.*\b(?:says?|states?|claims?|reports?|gives?|according)\b)",
+        rf"^\W*list\b|\bdo you have\b.*\b{ARTICLES}\b",
+    ),
+    "summarise": _any(
+        rf"{POLITE}summari[sz]e\b|^\W*(?:an? |the )?(?:\w+ )?(?:summary|overview|gist|digest|tl;?dr)\b",
+        r"\b(?:give|write|make|show|tell)(?: me| us)? (?:an? |the )?(?:\w+ )?"
+        r"(?:summary|overview|gist|digest|key points|main (?:points|ideas?))\b",
+        r"\bwhat are the (?:key|main) (?:points|ideas?)\b",
+        r"\bwhat (?:is|was|does) (?:it|this|that|the \w+ (?:one|article)|the (?:other )?article)\b[^?]*"
+        r"\b(?:about|say|cover|discuss)\W*$",
+        r"\bwhat did (?:you|it) (?:learn|find|say)\W*$",
+    ),
+    "read": _any(rf"{POLITE}(?:read|open|fetch|load|study|show me|look at|go through|get)\b"),
+}
+"""What is asked for; a question that matches none asks for a fact."""
+
+ASIDE: Mapping[str, frozenset[str]] = {
+    kind: words_of(words)
+    for kind, words in {
+        "read": "read open fetch load study show look go get now section first next full through",
+        "list": "list show available know",
+        "count": "many available",
+        "mention": "mention mentions discuss discusses cover covers talk speak deal contain contains",
+        "summarise": "summarise summarize summary overview gist digest key main points point short brief briefly idea "
+        "ideas sentences cover discuss",
+        "note": "note notes save remember down write jot keep memorise main key points",
+        "notes": "notes note noted saved save remember remembered show list",
+        "more": "more continue rest page show go keep going reading next",
+        "compare": "compare comparison difference differences contrast learned learnt read found approach approaches",
+    }.items()
+}
+"""Words that a request of a kind is put with; they are not what it is about."""
+
+READ_FIRST = re.compile(
+    r"^\W*(?:(?:now|then|next|first|please)\W+)*(?:read|open|look at|go through)\s+(?P<what>.+?)"
+    r"(?:,\s*(?:and\s+)?(?:then\s+)?|\s+and\s+(?:then\s+)?|\s+then\s+|[.;]\s+)"
+    r"(?P<rest>(?:tell|say|explain|answer|summari[sz]e|list|note|save|remember|give|find|what|how|which|who|when|where|"
+    r"why|does|is|are|was)\b.*)$",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A request to read something and then to do or say another thing."""
+
+OBJECT = re.compile(
+    rf"\b(?:the|an?|your|any|some|all|that|this)?\s*(?:other |whole |full |entire )?{ARTICLES}"
+    r"(?: (?:do |does |did )?(?:you|we|i) (?:have|know))?(?: (?:is|are) there)?(?: (?:available|there))?\s*"
+    r"(?:(?:about|on|called|titled|named|for|of|in|that|which|mention|discuss|cover|concerning|regarding|covering|dealing"
+    r" with)\b\s*)*",
+    re.IGNORECASE,
+)
+"""The part of a request that says "the article about"."""
+
+PATH = re.compile(
+    r"(?<![\w/.-])(?:[\w-]+/)*[\w.-]*\w\.(?:log|csv|tsv|jsonl?|ya?ml|toml|txt|md|py|ini|cfg|conf|xml|html|sh|env)\b"
+)
+FILE_WORDS = words_of("file files log logs config configuration csv folder folders")
+IN_FILES = _any(r"\b(?:in|from|of|the|which|to) (?:\w+ )?(?:logs?|config(?:uration)?|csv|files?|folder)\b")
+
+UNLIKE = re.compile(r"\s+(?:differs?|(?:are|is) different|compares?d?)\s+(?:from|to|with)\s+", re.IGNORECASE)
+_LEARNED_ABOUT = r"(?:what (?:you|we|i)(?:['’]ve| have)? \w+(?: \w+)? (?:about|on|in|from) )?"
+SIDES = (
+    _any(r"\b(?:differences?|compar\w+|contrast|similarit\w+)\b.*?\bbetween\s+(?P<sides>.+)"),
+    _any(rf"\b(?:compar\w+|contrast)\s+{_LEARNED_ABOUT}(?P<sides>.+)"),
+    _any(
+        r"\b(?:how|what|where|why)\s+(?:do|does|did|is|are)\s+(?P<sides>.+?)"
+        r"(?:\s+(?:differ|compare|have in common)\b.*)?$"
+    ),
+    _any(r"(?P<sides>[^.?!,]+?\s+(?:versus|vs\.?)\s+.+)"),
+)
+"""Where the things stand that are compared, once `UNLIKE` is replaced by "versus"."""
+JOINTS = (
+    _any(r"\s*(?:,\s*(?:and\s+)?|\band\b|\bversus\b|\bvs\b\.?)\s*"),
+    _any(r"\s*\b(?:with|to|from|than|against)\b\s*"),
+)
+SCOPE = _any(r"\b(?:in terms of|with respect to|with regard to|when it comes to|as regards|regarding|according to)\b")
+LEARNED = _any(r"\b(?:you|we)(?:['’]ve| have)? (?:just )?(?:learn|read|found|saw|seen|note)|\bso far\b")
+"""A question with this speaks of what was read before."""
+
+NEXT_QUESTION = _any(
+    r"(?<=\?)\s+(?=\w)|(?<=[a-z]{3}\.)\s+(?=\w)",
+    r",?\s+and (?=(?:how|what|which|who|whom|when|where|why|(?:in|by|on|at|for) (?:which|what|how))\b)",
+)
+ELLIPTIC = _any(r"^\W*(?:and|but|so)?\W*(?:(?:what|how) about|in|for|and)\b")
+
+WANTED: Mapping[str, re.Pattern[str]] = {
+    "initials": _any(r"\b(?:stands? for|short for|abbreviation|acronym|spelled out)\b"),
+    "number": _any(
+        r"\bhow (?:many|much|large|big|long|fast|often|far|high|old|small|short|wide|likely|heavy|expensive|deep)\b",
+        r"\b(?:what|which)\b (?:\S+ ){0,2}?(?:percentage|percent|share|number|fraction|proportion|ratio|factor|score|"
+        r"size|cost|price|rate|limit|port|version|accuracy|amount|temperature|default|setting|value|throughput|severity|"
+        r"rating|speed-?up|count|total|length|window|step)\b",
+    ),
+    "year": _any(
+        r"\b(?:which|what) (?:year|month|date|day)\b|\bwhen (?:was|were|did|is)\b|^\W*when\W*$|\bsince when\b"
+    ),
+    "who": _any(r"\b(?:who|whom|whose)\b|\bwhich (?:author|person|researcher|compan|team|group|lab|university|organi)"),
+    "reason": _any(r"\bwhy\b|\bfor what reason\b|\bwhat (?:is|was) the reason\b"),
+    "definition": _any(r"^\W*(?:and |so )?what(?: is|'s| are| does)\b|\bdefine\b|\bwhat is meant by\b"),
+}
+"""What an answer must hold. Numbers, dates, names and initials are insisted on, the others hoped for."""
+NOUN = re.compile(
+    r"\bhow (?:many|much) (?:\w+ly )?(?:(?:different|other|more|such|total|separate|distinct) )?(?P<noun>[\w-]+)",
+    re.IGNORECASE,
+)
+NAME_RUN = re.compile(r"(?<=[\w,] )[A-Z][\w.-]* (?:[A-Z]|\d)[\w.-]*\w")
+"""The first two words of a name of several."""
+HOW = re.compile(
+    r"\bhow (?:large|big|long|fast|often|far|high|old|small|short|wide|likely|heavy|expensive|deep)\b", re.IGNORECASE
+)
+ATTRIBUTES = words_of(
+    "share fraction proportion percentage percent ratio factor size amount value default kind type",
+    "year month date day time",
+)
+"""Words that ask for a value and often do not stand beside it."""

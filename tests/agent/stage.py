@@ -1,0 +1,94 @@
+"""A stage for the loop: a backend that plays a script and raises what the script says, and tools that misbehave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.errors import ToolError
+from agent.loop import Agent
+from agent.messages import Message, ToolCall
+from agent.protocols import Delta, Schema, Text, Usage
+from models.scripted import Scripted
+from strategies.none import NoManagement
+from tests.histories import TinyCounter, is_sound
+
+Step = Sequence[Delta | BaseException]
+"""One reply: what is streamed, or raised in its midst."""
+
+
+class Script(Scripted):
+    """Plays its steps, holds every prompt to the laws, and knows whether a stream was left open."""
+
+    def __init__(self, steps: Iterable[Step], counter: TinyCounter | None = None) -> None:
+        super().__init__(steps, counter or TinyCounter())
+        self.open_streams = 0
+
+    @property
+    def prompts(self) -> list[list[Message]]:
+        """The messages of each call."""
+        return [list(request.messages) for request in self.requests]
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        assert is_sound(messages) == []
+        self.open_streams += 1
+        try:
+            yield from super().stream(messages, tools, max_tokens=max_tokens)
+        finally:
+            self.open_streams -= 1
+
+
+@dataclass
+class Acts:
+    """A tool that does what it is told to."""
+
+    name: str
+    act: Callable[[Mapping[str, Any]], str]
+    seen: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def schema(self) -> Schema:
+        return {"type": "function", "function": {"name": self.name, "description": "", "parameters": {}}}
+
+    def run(self, arguments: Mapping[str, Any]) -> str:
+        self.seen.append(dict(arguments))
+        return self.act(arguments)
+
+
+def raising(error: BaseException) -> Callable[[Mapping[str, Any]], str]:
+    """An act that raises."""
+
+    def act(arguments: Mapping[str, Any]) -> str:
+        raise error
+
+    return act
+
+
+def agent(*steps: Step, **settings: Any) -> Agent:
+    """A session over a script, with tools of every temper."""
+    tools = [
+        Acts("read_article", lambda arguments: f"text of {arguments.get('slug')}"),
+        Acts("search_articles", raising(ToolError("nothing there"))),
+        Acts("buggy", raising(ZeroDivisionError("a bug"))),
+        Acts("endless", raising(KeyboardInterrupt())),
+    ]
+    return Agent(
+        backend=Script(list(steps)),
+        strategy=settings.pop("strategy", NoManagement()),
+        strategy_name=settings.pop("strategy_name", "none"),
+        tools={tool.name: tool for tool in tools},
+        **settings,
+    )
+
+
+def says(*text: str) -> Step:
+    """A reply of text alone, with its usage."""
+    return [*map(Text, text), Usage(prompt_tokens=100, cached_tokens=60, output_tokens=5)]
+
+
+def call(number: int, name: str = "read_article", arguments: str = '{"slug": "a"}') -> ToolCall:
+    """A call with an id of its own."""
+    return ToolCall(f"c{number}", name, arguments)

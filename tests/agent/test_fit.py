@@ -1,0 +1,233 @@
+"""Fit: the budget is kept or a BudgetError says by how much it cannot be; what must stay stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from math import ceil
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.errors import BudgetError, ThimbleError
+from agent.fit import SMALLEST, fit
+from agent.messages import Message, blocks, question, task
+from agent.view import View, prepare
+from tests.histories import (
+    LIMITS,
+    SIZES,
+    Story,
+    budget,
+    calls_of,
+    is_faithful,
+    is_sound,
+    outcome,
+    react,
+    sound_histories,
+)
+
+MARKER = re.compile(r"\[… ([\d,]+) tokens cut …\]")
+
+
+def last_turn(messages: Sequence[Message]) -> set[str]:
+    """Ids of the newest turn."""
+    turns = [block for block in blocks(messages) if messages[block.start].role == "assistant"]
+    return {messages[index].id for index in turns[-1]} if turns else set()
+
+
+def never_dropped(messages: Sequence[Message]) -> set[str]:
+    """Ids of what no budget may take away."""
+    pinned = [message for message in (task(messages), question(messages)) if message]
+    systems = {message.id for message in messages if message.role == "system"}
+    return systems | {message.id for message in pinned} | last_turn(messages)
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@given(sound_histories(), LIMITS)
+def test_it_fits_or_says_by_how_much_it_does_not(history: list[Message], limit: int) -> None:
+    allowed = budget(limit, overhead=25)
+    before = deepcopy(history)
+    view = outcome(lambda: fit(history, allowed))
+    if isinstance(view, BudgetError):
+        assert view.needed_tokens > view.available_tokens == limit
+    else:
+        assert isinstance(view, list)
+        assert allowed.size(view) <= min(limit, allowed.size(history))
+        assert is_sound(view) == []
+        assert is_faithful(view, history) == []
+        assert never_dropped(history) <= {message.id for message in view}
+        assert fit(view, allowed) == view
+    assert history == before
+
+
+@given(sound_histories(), LIMITS)
+def test_it_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], limit: int) -> None:
+    allowed = budget(limit, overhead=25)
+    stays = never_dropped(history)
+    least = allowed.overhead + sum(
+        min(SMALLEST, allowed.count(message)) if message.role == "tool" else allowed.count(message)
+        for message in history
+        if message.id in stays
+    )
+    view = outcome(lambda: fit(history, allowed))
+    if isinstance(view, BudgetError):
+        assert limit < view.needed_tokens <= least
+    else:
+        assert isinstance(view, list)
+
+
+@given(sound_histories())
+def test_nothing_changes_while_it_fits(history: list[Message]) -> None:
+    exactly = budget(budget().size(history))
+    assert fit(history, exactly) == history
+
+
+@given(sound_histories(), LIMITS)
+def test_only_observations_are_shortened_and_their_ends_stay(history: list[Message], limit: int) -> None:
+    whole = {message.id: message for message in history}
+    view = outcome(lambda: fit(history, budget(limit)))
+    if isinstance(view, ThimbleError):
+        return
+    for message in view:
+        original = whole[message.id]
+        if message.content != original.content:
+            assert message.role == "tool"
+            assert str(limit) in message.why.replace(",", "")
+            head, _, tail = message.content.partition("\n[…")
+            assert original.content.startswith(head)
+            assert original.content.endswith(tail.partition("…]\n")[2])
+
+
+@given(sound_histories(), LIMITS)
+def test_a_marker_stands_once_and_says_how_much_is_gone(history: list[Message], limit: int) -> None:
+    whole = {message.id: message for message in history}
+    allowed = budget(limit)
+    view = outcome(lambda: fit(history, allowed))
+    if isinstance(view, ThimbleError):
+        return
+    for message in view:
+        if message.content != whole[message.id].content:
+            (said,) = MARKER.findall(message.content)
+            missing = allowed.count(whole[message.id]) - allowed.count(message)
+            assert abs(int(said.replace(",", "")) - missing) <= 12
+
+
+@given(sound_histories(), LIMITS)
+def test_the_oldest_go_first(history: list[Message], limit: int) -> None:
+    fitted = outcome(lambda: fit(history, budget(limit)))
+    if isinstance(fitted, ThimbleError):
+        return
+    view = {message.id for message in fitted}
+    free = [message.id for message in history if message.id not in never_dropped(history)]
+    shown = [id_ in view for id_ in free]
+    assert shown == sorted(shown)
+
+
+# --- the prefix -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Nothing:
+    """Leaves it all to fit."""
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        return list(messages)
+
+
+def views_of(history: Sequence[Message], limit: int) -> list[View]:
+    """The views of a history's calls, one after the other."""
+    views: list[View] = []
+    for messages in calls_of(history):
+        views.append(prepare(messages, Nothing(), budget(limit), views[-1] if views else None))
+    return views
+
+
+@given(st.lists(SIZES, min_size=20, max_size=60), st.integers(2_000, 9_000))
+def test_the_prefix_changes_once_per_quarter_of_growth_and_once_per_large_result(sizes: list[int], limit: int) -> None:
+    story = Story().ask("?")
+    for size in sizes:
+        story.turn(size)
+    edits = sum(view.edited for view in views_of(story.messages, limit))
+    over = budget().size(story.messages) - limit
+    large = sum(size > limit // 8 for size in sizes)
+    assert edits <= max(0, ceil(over / (limit / 4))) + large
+
+
+@pytest.mark.parametrize("tokens", [100, 300, 600, 900, 1_100, 2_500, 7_000, 15_000])
+def test_results_of_one_size_change_the_prefix_at_most_every_other_call(tokens: int) -> None:
+    views = views_of(react(60, tokens), 8_000)
+    assert max(view.tokens for view in views) <= 8_000
+    assert sum(view.edited for view in views) <= 33
+
+
+# --- examples ---------------------------------------------------------------------------------------------------------
+
+
+def test_one_result_larger_than_the_budget_is_cut_in_the_middle() -> None:
+    history = Story().ask("?").turn(60_000).messages
+    cut = fit(history, budget())[-1]
+    assert cut.content.startswith("result c1")
+    assert len(MARKER.findall(cut.content)) == 1
+    assert budget().count(cut) <= 8_000
+
+
+def test_many_parallel_results_are_all_cut() -> None:
+    history = Story().ask("?").turn(*[3_000] * 30).messages
+    view = fit(history, budget(2_000))
+    assert len(view) == len(history)
+    assert budget().size(view) <= 2_000
+
+
+def test_a_result_that_is_cut_twice_says_all_that_is_gone() -> None:
+    history = Story().ask("?").turn(*[3_000] * 30).messages
+    for message in fit(history, budget(2_000))[3:]:
+        (said,) = MARKER.findall(message.content)
+        assert abs(int(said.replace(",", "")) - (3_004 - budget().count(message))) <= 12
+
+
+def test_a_question_larger_than_the_budget_is_an_error_with_both_numbers() -> None:
+    history = Story().ask("word " * 4_000).messages
+    with pytest.raises(BudgetError, match=r"needs 5,\d{3} tokens and the budget holds 800") as caught:
+        fit(history, budget(800))
+    assert caught.value.available_tokens == 800
+    assert caught.value.needed_tokens == budget().size(history)
+    assert caught.value.fix
+
+
+@pytest.mark.parametrize("limit", [-5, 0, 1])
+def test_no_budget_at_all_is_an_error(limit: int) -> None:
+    with pytest.raises(BudgetError):
+        fit(Story().ask("?").messages, budget(limit))
+
+
+def test_four_thousand_messages_are_cut_at_once() -> None:
+    history = react(2_000, tokens=1_500)
+    started = perf_counter()
+    view = fit(history, budget())
+    assert perf_counter() - started < 0.25
+    assert budget().size(view) <= 8_000
+
+
+def test_results_that_cutting_would_not_shorten_stay_whole() -> None:
+    class Flat:
+        exact = True
+
+        def count(self, message: Message) -> int:
+            return 100
+
+    history = Story().ask("?").turn(50).turn(50).turn(50).messages
+    view = fit(history, Budget(500, Flat()))  # type: ignore[arg-type]
+    assert [message.id for message in view] == ["m1", "m2", "m7", "m8"]
+    assert view[-1] is history[-1]
+
+
+def test_the_newest_turn_stays_when_a_question_follows_it() -> None:
+    history = Story().ask("the task").turn(10, says=300).answer("word " * 100).ask("next?").messages
+    assert [message.id for message in fit(history, budget(300))] == ["m1", "m2", "m5", "m6"]

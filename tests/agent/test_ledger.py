@@ -1,0 +1,268 @@
+"""The ledger: every sum in it is a sum over events; what is unknown stays unknown, what is estimated an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.errors import BudgetError, ModelError
+from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, SideCalled, ToolReturned
+from agent.ledger import NOTHING, Amount, Call, Ledger, totals
+from agent.loop import Agent, run
+from agent.messages import Message
+from agent.protocols import Text, Usage
+from agent.side import SideModel
+from agent.view import measure
+from tests.agent.stage import Script, agent, call, says
+from tests.histories import TinyCounter, budget, react40
+
+TOKENS = st.one_of(st.none(), st.integers(0, 10_000))
+AMOUNTS = st.builds(Amount, TOKENS, st.booleans())
+CALLS = st.builds(
+    Call,
+    exchange=st.integers(1, 3),
+    purpose=st.sampled_from(["answer", "summary"]),
+    strategy=st.sampled_from(["none", "hybrid"]),
+    limit=st.just(8_000),
+    prompt=AMOUNTS,
+    cached=AMOUNTS,
+    output=AMOUNTS,
+    seconds=st.floats(0, 100),
+    raw_prompt=st.integers(0, 9_999),
+    raw_prefill=st.integers(0, 9_999),
+)
+
+
+def summed(amounts: Sequence[Amount]) -> tuple[int | None, bool | None]:
+    """Tokens and exactness of a sum; an unknown sum is neither exact nor not."""
+    known = [amount.tokens for amount in amounts if amount.tokens is not None]
+    if len(known) < len(amounts):
+        return None, None
+    return sum(known), all(amount.exact for amount in amounts)
+
+
+@given(st.lists(CALLS, max_size=8))
+def test_totals_are_sums(calls: list[Call]) -> None:
+    total = totals(iter(calls))
+    assert (total.calls, total.turns) == (len(calls), len([one for one in calls if one.purpose == "answer"]))
+    for name in ("prompt", "cached", "output", "prefill"):
+        amount = getattr(total, name)
+        tokens, exact = summed([getattr(one, name) for one in calls])
+        assert amount.tokens == tokens
+        assert exact in (None, amount.exact)
+    assert total.seconds == sum(one.seconds for one in calls)
+    assert total.raw_prompt == sum(one.raw_prompt for one in calls)
+    assert total.raw_prefill == sum(one.raw_prefill for one in calls)
+
+
+@given(AMOUNTS, AMOUNTS)
+def test_one_unknown_makes_a_sum_unknown_and_one_estimate_an_estimate(one: Amount, other: Amount) -> None:
+    added = one + other
+    assert added == other + one
+    if one.tokens is None or other.tokens is None:
+        assert added.tokens is None
+    else:
+        assert added == Amount(one.tokens + other.tokens, one.exact and other.exact)
+
+
+@given(CALLS)
+def test_prefill_is_the_prompt_without_what_was_cached(one: Call) -> None:
+    if one.prompt.tokens is None or one.cached.tokens is None:
+        assert one.prefill.tokens is None
+    else:
+        assert one.prefill == Amount(one.prompt.tokens - one.cached.tokens, one.prompt.exact and one.cached.exact)
+
+
+def test_nothing_is_exactly_nothing() -> None:
+    total = totals([])
+    assert total.prompt == total.cached == total.prefill == total.output == NOTHING == Amount(0, True)
+
+
+USAGES = st.builds(Usage, prompt_tokens=TOKENS, cached_tokens=TOKENS, output_tokens=TOKENS)
+
+
+@st.composite
+def sessions(draw: st.DrawFn) -> list[Event]:
+    """The events of a session as the loop would make them."""
+    events: list[Event] = []
+    history = react40()
+    for _ in range(draw(st.integers(1, 4))):
+        events.append(Asked(history[1]))
+        for turn in range(1, draw(st.integers(1, 4))):
+            view = measure(history, history[: draw(st.integers(2, 82))], budget())
+            exact = draw(st.booleans())
+            sides = draw(
+                st.lists(st.builds(SideCalled, st.just("summary"), st.just(7), st.booleans(), USAGES, st.just(0.5)))
+            )
+            events += [Preparing(turn, "hybrid", 8_000), *sides, Prepared(turn, "hybrid", "script/tiny", view, exact)]
+            if draw(st.booleans()):
+                events.append(Replied(turn, history[2], draw(USAGES), 1.5, None))
+                events.append(ToolReturned(call(1), history[3], 604, True, 0.25, draw(st.booleans())))
+        if draw(st.booleans()):
+            events.append(Answered("yes", "answered"))
+    return events
+
+
+@given(sessions())
+def test_the_ledger_is_a_fold_over_the_events(events: list[Event]) -> None:
+    ledger = Ledger()
+    for event in events:
+        ledger.add(event)
+    replies = [event for event in events if isinstance(event, Replied)]
+    sides = [event for event in events if isinstance(event, SideCalled)]
+    returned = [event for event in events if isinstance(event, ToolReturned)]
+    prepared = [event for event in events if isinstance(event, Prepared)]
+    assert ledger.exchanges == len([event for event in events if isinstance(event, Asked)])
+    assert ledger.answered == len([event for event in events if isinstance(event, Answered)])
+    assert (ledger.tool_calls, ledger.tool_seconds) == (len(returned), 0.25 * len(returned))
+    assert ledger.view is (prepared[-1].view if prepared else None)
+    total = totals(ledger.calls)
+    assert (total.calls, total.turns) == (len(replies) + len(sides), len(replies))
+    assert total.seconds == 1.5 * len(replies) + 0.5 * len(sides)
+    numbers = range(1, ledger.exchanges + 1)
+    assert [one for number in numbers for one in ledger.of_exchange(number)] == ledger.calls
+    for name in ("cached", "output"):
+        reported = [Amount(getattr(event.usage, f"{name}_tokens")) for event in [*replies, *sides]]
+        assert getattr(total, name).tokens == summed(reported)[0]
+
+
+# --- what is booked ---------------------------------------------------------------------------------------------------
+
+
+def test_what_the_server_reported_is_booked() -> None:
+    session = agent([Text("a"), Usage(prompt_tokens=100, cached_tokens=60, output_tokens=5)])
+    list(run(session, "?"))
+    (booked,) = session.ledger.calls
+    assert (booked.prompt, booked.cached, booked.output) == (Amount(100), Amount(60), Amount(5))
+    assert booked.prefill == Amount(40)
+    assert (booked.exchange, booked.purpose, booked.strategy, booked.limit) == (1, "answer", "none", 8_000)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_what_the_server_did_not_report_is_counted_or_unknown(exact: bool) -> None:
+    session = agent()
+    session.backend = Script([[Text("a"), Usage()]], TinyCounter(exact=exact))
+    list(run(session, "?"))
+    (booked,) = session.ledger.calls
+    assert session.ledger.view is not None
+    assert booked.prompt == Amount(session.ledger.view.tokens, exact)
+    assert (booked.cached.tokens, booked.output.tokens, booked.prefill.tokens) == (None, None, None)
+
+
+def test_raw_is_what_the_whole_history_would_have_cost() -> None:
+    session = agent([call(1)], [call(2)], says("Done."))
+    events = list(run(session, "?"))
+    views = [event.view for event in events if isinstance(event, Prepared)]
+    booked = session.ledger.calls
+    assert [one.raw_prompt for one in booked] == [view.history_tokens for view in views]
+    assert [one.raw_prefill for one in booked] == [
+        views[0].history_tokens,
+        views[1].history_tokens - views[0].history_tokens,
+        views[2].history_tokens - views[1].history_tokens,
+    ]
+
+
+def test_withdrawn_tools_cost_the_unmanaged_session_its_cache_too() -> None:
+    session = agent([call(1)], says("Done."), max_turns=2)
+    list(run(session, "?"))
+    closing = session.ledger.calls[-1]
+    assert session.ledger.view is not None
+    assert session.ledger.view.cached == 0
+    assert closing.raw_prefill == closing.raw_prompt
+
+
+def test_a_reply_without_a_view_is_a_bug() -> None:
+    with pytest.raises(ValueError, match="without a view"):
+        Ledger().add(Replied(1, Message("a", "assistant"), Usage(), 1.0, None))
+
+
+# --- calls that strategies make ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Asking:
+    """A strategy that asks its model at every call."""
+
+    model: SideModel
+    too_much: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        try:
+            self.asked.append(self.model.ask([Message("a", "user", "Sum up.")], "summary", 20))
+        except ModelError:
+            self.asked.append("")
+        if self.too_much:
+            raise BudgetError(2, 1)
+        return list(messages)
+
+
+def asking(*side_steps: list[Text | Usage | BaseException], steps: int = 3) -> tuple[Agent, Asking]:
+    model = SideModel(Script(list(side_steps)))
+    strategy = Asking(model)
+    session = agent(*[says("Done.")] * steps, strategy=strategy, strategy_name="asking", side=model)
+    return session, strategy
+
+
+def test_a_call_of_a_strategy_is_an_event_of_its_own() -> None:
+    session, strategy = asking([Text("short"), Usage(prompt_tokens=30, cached_tokens=0, output_tokens=3)])
+    events = list(run(session, "?"))
+    assert [type(event).__name__ for event in events[:4]] == ["Asked", "Preparing", "SideCalled", "Prepared"]
+    assert strategy.asked == ["short"]
+    side, turn = session.ledger.calls
+    assert (side.purpose, side.exchange, side.prompt, side.output) == ("summary", 1, Amount(30), Amount(3))
+    assert (turn.purpose, turn.raw_prefill) == ("answer", turn.raw_prompt)
+    assert "short" not in [message.content for message in session.history]
+    assert totals(session.ledger.calls).turns == 1
+
+
+def test_a_first_call_of_a_strategy_is_booked_on_it() -> None:
+    session, _ = asking([Text("short")])
+    list(run(session, "?"))
+    side, _ = session.ledger.calls
+    assert (side.strategy, side.limit) == ("asking", 8_000)
+
+
+def test_a_call_of_a_strategy_just_swapped_in_is_booked_on_it() -> None:
+    session = agent(says("One."), says("Two."))
+    list(run(session, "?"))
+    model = SideModel(Script([[Text("short")]]))
+    session.strategy, session.strategy_name, session.side, session.limit = Asking(model), "asking", model, 5_000
+    list(run(session, "?"))
+    assert [(one.purpose, one.strategy, one.limit) for one in session.ledger.calls] == [
+        ("answer", "none", 8_000),
+        ("summary", "asking", 5_000),
+        ("answer", "asking", 5_000),
+    ]
+
+
+def test_a_failed_call_of_a_strategy_is_booked() -> None:
+    session, _ = asking([Text("sh"), ModelError("the server is gone")])
+    events = list(run(session, "?"))
+    (side,) = [event for event in events if isinstance(event, SideCalled)]
+    assert side.error == "the server is gone"
+    assert events[-1] == Answered("Done.", "answered")
+    assert session.ledger.calls[0].purpose == "summary"
+    assert session.ledger.calls[0].output.tokens is None
+
+
+def test_a_call_before_a_budget_error_is_booked_on_its_own_exchange() -> None:
+    session, strategy = asking([Text("short")], [Text("short")])
+    strategy.too_much = True
+    with pytest.raises(BudgetError):
+        list(run(session, "?"))
+    assert [one.purpose for one in session.ledger.of_exchange(1)] == ["summary"]
+
+
+def test_a_call_that_was_interrupted_is_booked_on_its_own_exchange() -> None:
+    session, _ = asking([Text("sh"), KeyboardInterrupt()], [Text("short")])
+    with pytest.raises(KeyboardInterrupt):
+        list(run(session, "?"))
+    assert [one.purpose for one in session.ledger.of_exchange(1)] == ["summary"]
+    list(run(session, "?"))
+    assert [one.purpose for one in session.ledger.of_exchange(2)] == ["summary", "answer"]

@@ -1,0 +1,452 @@
+"""The loop: what it does with a script, event by event, and that nothing brings its history out of order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import BudgetError, ModelError
+from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, Said, ToolCalled, ToolReturned
+from agent.loop import CANCELLED, Agent, run
+from agent.messages import Message, ToolCall
+from agent.prompts import CLOSING, SYSTEM
+from agent.protocols import Delta, Text, Thinking, Usage
+from strategies.observation_masking import ObservationMasking
+from strategies.sliding_window import SlidingWindow
+from tests.agent.stage import Acts, Script, agent, call, says
+from tests.histories import TinyCounter, is_sound, pending
+
+
+def kinds(events: Sequence[Event]) -> list[str]:
+    return [type(event).__name__ for event in events]
+
+
+def observations(session: Agent) -> list[str]:
+    return [message.content for message in session.history if message.role == "tool"]
+
+
+def script(session: Agent) -> Script:
+    assert isinstance(session.backend, Script)
+    return session.backend
+
+
+def goes_on(session: Agent) -> None:
+    """The history is sound and closed, and the next question is answered."""
+    assert is_sound(session.history) == []
+    assert pending(session.history) == []
+    assert script(session).open_streams == 0
+    session.backend = Script([says("going on")])
+    assert list(run(session, "and now?"))[-1] == Answered("going on", "answered")
+    assert script(session).prompts[-1][-1].content == "and now?"
+    assert is_sound(session.history) == []
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer() -> None:
+    session = agent(says("Forty", " two."))
+    events = list(run(session, "What is it?"))
+    assert kinds(events) == ["Asked", "Preparing", "Prepared", "Said", "Said", "Replied", "Answered"]
+    assert events[-1] == Answered("Forty two.", "answered")
+    assert [(message.role, message.content) for message in session.history] == [
+        ("system", SYSTEM),
+        ("user", "What is it?"),
+        ("assistant", "Forty two."),
+    ]
+    assert script(session).prompts == [session.history[:2]]
+    assert [request.max_tokens for request in script(session).requests] == [1024]
+    assert [schema["function"]["name"] for schema in script(session).requests[0].tools] == list(session.tools)
+
+
+def test_two_exchanges_share_one_history() -> None:
+    session = agent(says("one"), says("two"))
+    list(run(session, "first"))
+    list(run(session, "second"))
+    assert [message.content for message in session.history[1:]] == ["first", "one", "second", "two"]
+    assert len({message.id for message in session.history}) == 5
+    assert session.ledger.exchanges == session.ledger.answered == 2
+
+
+def test_nothing_happens_before_the_first_event_is_asked_for() -> None:
+    session = agent(says("one"))
+    run(session, "first").close()
+    assert session.history == []
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_empty_reply_is_called_empty(text: str) -> None:
+    events = list(run(agent(says(text)), "?"))
+    assert events[-1] == Answered(text, "empty")
+
+
+def test_a_reply_of_nothing_at_all() -> None:
+    session = agent([])
+    assert list(run(session, "?"))[-1] == Answered("", "empty")
+    goes_on(session)
+
+
+def test_thinking_is_said_and_kept_apart() -> None:
+    session = agent([Thinking("hm, "), Text("yes"), Thinking("maybe"), Usage()])
+    events = list(run(session, "?"))
+    assert [event for event in events if isinstance(event, Said)] == [
+        Said("thinking", "hm, "),
+        Said("text", "yes"),
+        Said("thinking", "maybe"),
+    ]
+    assert (session.history[-1].content, session.history[-1].thinking) == ("yes", "hm, maybe")
+    assert events[-1] == Answered("yes", "answered")
+
+
+def test_the_first_token_is_timed_from_the_question() -> None:
+    (replied,) = [event for event in run(agent(says("a", "b")), "?") if isinstance(event, Replied)]
+    assert replied.first_token_seconds is not None
+    assert 0 <= replied.first_token_seconds <= replied.seconds
+
+
+def test_no_token_no_time() -> None:
+    (replied,) = [event for event in run(agent([Usage(prompt_tokens=9)]), "?") if isinstance(event, Replied)]
+    assert replied.first_token_seconds is None
+
+
+def test_the_counter_learns_from_what_was_reported() -> None:
+    session = agent(says("a"), [Text("b"), Usage()])
+    events = [*run(session, "?"), *run(session, "?")]
+    (first, _) = [event.view.tokens for event in events if isinstance(event, Prepared)]
+    assert isinstance(session.backend.counter, TinyCounter)
+    assert session.backend.counter.calibrated == [(first, 100)]
+
+
+# --- tools ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_tool_is_called_and_its_result_read() -> None:
+    session = agent([Text("I look."), call(1), Usage()], says("It says so."))
+    events = list(run(session, "?"))
+    turn = ["Preparing", "Prepared", "Said", "Replied"]
+    assert kinds(events) == ["Asked", *turn, "ToolCalled", "ToolReturned", *turn, "Answered"]
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert returned.ok
+    assert returned.message is session.history[3]
+    assert returned.tokens == TinyCounter().count(returned.message)
+    assert returned.message == Message("m4", "tool", "text of a", call_id="c1", name="read_article")
+    assert script(session).prompts[1] == session.history[:4]
+    assert session.ledger.tool_calls == 1
+
+
+def test_parallel_calls_run_in_order() -> None:
+    session = agent([call(1, arguments='{"slug": "x"}'), call(2, arguments='{"slug": "y"}')], says("Both."))
+    events = list(run(session, "?"))
+    assert [event.call.id for event in events if isinstance(event, ToolCalled)] == ["c1", "c2"]
+    assert observations(session) == ["text of x", "text of y"]
+    goes_on(session)
+
+
+@pytest.mark.parametrize(
+    ("made", "observation"),
+    [
+        (call(1, "search_articles", "{}"), "Error: nothing there"),
+        (call(1, "read_artcle"), "Error: there is no tool named 'read_artcle'; did you mean read_article?"),
+        (
+            call(1, "xyz"),
+            "Error: there is no tool named 'xyz'; the tools are read_article, search_articles, buggy, endless",
+        ),
+        (call(1, ""), "Error: there is no tool named ''; the tools are read_article, search_articles, buggy, endless"),
+        (call(1, arguments="[1]"), "Error: the arguments must be a JSON object, not list"),
+        (call(1, arguments='"a"'), "Error: the arguments must be a JSON object, not str"),
+        (call(1, arguments="null"), "Error: the arguments must be a JSON object, not NoneType"),
+        (call(1, arguments=""), "text of None"),
+        (call(1, arguments='{"slug": "\\ud83d"}'), "text of \ud83d"),
+    ],
+)
+def test_what_the_model_hears_of_a_call(made: ToolCall, observation: str) -> None:
+    session = agent([made], says("I see."))
+    events = list(run(session, "?"))
+    assert observations(session) == [observation]
+    (returned,) = [event for event in events if isinstance(event, ToolReturned)]
+    assert returned.ok == (not observation.startswith("Error"))
+    assert events[-1] == Answered("I see.", "answered")
+
+
+@pytest.mark.parametrize("arguments", ["{", '{"slug": }', "slug=a", "{'slug': 'a'}", "\x00", "9" * 5000, "[" * 100_000])
+def test_arguments_that_are_no_json_are_told_to_the_model(arguments: str) -> None:
+    session = agent([call(1, arguments=arguments)], [call(2)], [call(3, arguments=arguments)], says("Sorry."))
+    assert list(run(session, "?"))[-1] == Answered("Sorry.", "answered")
+    first, fine, last = observations(session)
+    assert first.startswith("Error: the arguments ")
+    assert fine == "text of a"
+    assert last == first
+    assert len(first) < 200
+
+
+def test_without_tools_the_model_is_told_so() -> None:
+    session = agent([call(1)], says("Oh."))
+    session.tools = {}
+    list(run(session, "?"))
+    (heard,) = observations(session)
+    assert heard.startswith("Error: there is no tool named 'read_article'; ")
+    assert heard[-1].isalpha()
+
+
+def test_a_bug_in_a_tool_is_raised_and_the_history_is_sound() -> None:
+    session = agent([call(1), call(2, "buggy"), call(3)])
+    with pytest.raises(ZeroDivisionError):
+        list(run(session, "?"))
+    assert observations(session) == ["text of a", CANCELLED, CANCELLED]
+    goes_on(session)
+
+
+ONE = call(1)
+
+
+@pytest.mark.parametrize(
+    "made", [[call(number) for number in range(4)], [call(1) for _ in range(4)], [ONE] * 4], ids=["ids", "id", "object"]
+)
+def test_the_third_same_call_is_refused(made: list[ToolCall]) -> None:
+    session = agent(*[[one] for one in made], says("Enough."))
+    list(run(session, "?"))
+    assert [text.startswith("Error: you have made this very call twice") for text in observations(session)] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    reader = session.tools["read_article"]
+    assert isinstance(reader, Acts)
+    assert len(reader.seen) == 2
+
+
+def test_the_third_same_call_is_refused_within_one_reply() -> None:
+    session = agent([call(number) for number in range(4)], says("Enough."))
+    list(run(session, "?"))
+    assert [text.startswith("Error: you have") for text in observations(session)] == [False, False, True, True]
+
+
+def test_the_third_same_call_is_refused_however_it_is_spelt() -> None:
+    spelt = ['{"slug": "a", "page": 1}', '{"page":1,"slug":"a"}', '{ "slug": "a", "page": 1 }']
+    session = agent(*[[call(number, arguments=text)] for number, text in enumerate(spelt)], says("Enough."))
+    list(run(session, "?"))
+    assert [text.startswith("Error: you have") for text in observations(session)] == [False, False, True]
+
+
+def test_another_question_may_make_the_same_calls_again() -> None:
+    session = agent([call(1)], [call(2)], says("One."), [call(3)], [call(4)], says("Two."))
+    list(run(session, "?"))
+    list(run(session, "?"))
+    assert observations(session) == ["text of a"] * 4
+
+
+@pytest.mark.parametrize("id", ["", "call_0"])
+def test_calls_that_a_server_names_badly_leave_a_sound_history(id: str) -> None:
+    calls = [ToolCall(id, "read_article", f'{{"slug": "{slug}"}}') for slug in "ab"]
+    session = agent(calls, calls[:1], says("Done."))
+    list(run(session, "?"))
+    assert is_sound(session.history) == []
+    assert session.ledger.view is not None
+    assert session.ledger.view.notes == ()
+    assert observations(session) == ["text of a", "text of b", "text of a"]
+
+
+def test_ids_of_a_resumed_history_with_gaps_are_not_given_again() -> None:
+    session = agent(says("Yes."))
+    session.history = [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
+    list(run(session, "and?"))
+    assert is_sound(session.history) == []
+
+
+# --- the turn limit ---------------------------------------------------------------------------------------------------
+
+
+def test_a_model_that_never_stops_calling_is_made_to_answer() -> None:
+    steps = [[call(number, arguments=f'{{"slug": "{number}"}}')] for number in range(1, 4)]
+    session = agent(*steps, [Text("So be it."), call(9)], max_turns=4)
+    events = list(run(session, "?"))
+    assert events[-1] == Answered("So be it.", "turn-limit")
+    assert session.history[-1].calls == ()
+    assert [len(request.tools) for request in script(session).requests] == [4, 4, 4, 0]
+    assert (script(session).prompts[-1][-1].role, script(session).prompts[-1][-1].content) == ("user", CLOSING)
+    assert CLOSING not in [message.content for message in session.history]
+    assert kinds(events[-3:]) == ["Said", "Replied", "Answered"]
+    goes_on(session)
+
+
+def test_a_last_turn_without_words_is_empty() -> None:
+    session = agent([call(1)], max_turns=1)
+    assert list(run(session, "?"))[-1] == Answered("", "empty")
+    session.max_turns = 2
+    goes_on(session)
+
+
+def test_the_closing_message_counts_against_the_budget() -> None:
+    steps = [[call(number, arguments=f'{{"slug": "{number}" , "x": "{"y" * 400}"}}')] for number in range(1, 9)]
+    session = agent(*steps, says("Done."), max_turns=9, limit=700, strategy=SlidingWindow(), system="Be brief.")
+    events = list(run(session, "?"))
+    views = [event.view for event in events if isinstance(event, Prepared)]
+    assert all(view.tokens <= view.limit == 700 for view in views)
+    assert views[-1].messages[-1].content == CLOSING
+    assert views[-1].inserted == (len(views[-1].messages) - 1,)
+
+
+def test_the_closing_message_is_no_edit_of_the_strategy() -> None:
+    session = agent([call(1)], says("Done."), says("More."), max_turns=2)
+    list(run(session, "?"))
+    events = list(run(session, "and?"))
+    (prepared,) = [event for event in events if isinstance(event, Prepared)]
+    assert not prepared.view.edited
+
+
+# --- failures ---------------------------------------------------------------------------------------------------------
+
+FAILURES = [ModelError("the server is gone"), KeyboardInterrupt(), RuntimeError("a bug")]
+
+
+@pytest.mark.parametrize("error", FAILURES)
+@pytest.mark.parametrize("before", [[], [Text("I ")], [Thinking("hm")], [Text("I look."), call(1)]])
+@pytest.mark.parametrize("turns", [0, 1])
+def test_a_reply_that_fails_is_dropped(error: BaseException, before: list[Delta], turns: int) -> None:
+    session = agent(*[[call(7), call(8)]] * turns, [*before, error])
+    with pytest.raises(type(error)):
+        list(run(session, "?"))
+    assert len(session.history) == 2 + 3 * turns
+    goes_on(session)
+
+
+def test_an_interrupt_in_a_tool_leaves_no_call_open() -> None:
+    session = agent([call(1), call(2, "endless"), call(3)])
+    with pytest.raises(KeyboardInterrupt):
+        list(run(session, "?"))
+    assert observations(session) == ["text of a", CANCELLED, CANCELLED]
+    goes_on(session)
+
+
+def test_a_question_that_the_budget_cannot_hold_is_not_taken() -> None:
+    session = agent(limit=600, strategy=SlidingWindow())
+    with pytest.raises(BudgetError) as caught:
+        list(run(session, "word " * 1_000))
+    assert caught.value.needed_tokens > caught.value.available_tokens == 600
+    assert [message.role for message in session.history] == ["system"]
+    goes_on(session)
+
+
+def test_a_budget_that_breaks_in_the_middle_keeps_what_was_found() -> None:
+    large = '{"slug": "' + "a" * 4_000 + '"}'
+    session = agent([call(1, arguments=large)], limit=900, strategy=SlidingWindow())
+    with pytest.raises(BudgetError):
+        list(run(session, "?"))
+    assert [message.role for message in session.history] == ["system", "user", "assistant", "tool"]
+    assert is_sound(session.history) == []
+
+
+# --- cancelling -------------------------------------------------------------------------------------------------------
+
+DRAMA = (
+    [Thinking("hm"), Text("I "), Text("look."), call(1), call(2, "search_articles"), call(3, "nope"), Usage()],
+    [call(4, arguments="{"), call(5)],
+    [Text("Almost."), call(6)],
+    says("There ", "it is."),
+)
+LENGTH = len(list(run(agent(*DRAMA), "?")))
+
+
+@pytest.mark.parametrize("events", range(LENGTH + 1))
+def test_it_can_be_cancelled_at_every_event(events: int) -> None:
+    session = agent(*DRAMA)
+    exchange = run(session, "?")
+    seen = list(islice(exchange, events))
+    exchange.close()
+    assert kinds(seen) == kinds(list(islice(run(agent(*DRAMA), "?"), events)))
+    complete = [event.message for event in seen if isinstance(event, Asked | Replied | ToolReturned)]
+    left = [message for message in session.history if message.role != "system" and message.content != CANCELLED]
+    assert left == complete
+    if isinstance(seen[-1] if seen else None, Said | Prepared | Preparing | Asked):
+        assert session.history[-1] == complete[-1]
+    goes_on(session)
+
+
+@pytest.mark.parametrize("events", range(LENGTH + 1))
+def test_an_interrupt_of_the_reader_is_a_cancel(events: int) -> None:
+    session = agent(*DRAMA)
+    exchange = run(session, "?")
+    for _ in islice(exchange, events):
+        pass
+    if 0 < events < LENGTH:
+        with pytest.raises(KeyboardInterrupt):
+            exchange.throw(KeyboardInterrupt())
+    exchange.close()
+    goes_on(session)
+
+
+@st.composite
+def replies(draw: st.DrawFn) -> list[Delta | BaseException]:
+    """Any reply: words, thoughts, calls of any tool with any arguments, and maybe a failure in its midst."""
+    name = st.sampled_from(["read_article", "search_articles", "read", "buggy", "endless", ""])
+    arguments = st.sampled_from(["{}", '{"slug": "a"}', "{", "[]", "", "null"])
+    one_call = st.builds(ToolCall, st.sampled_from(["", "x", "y", "z"]), name, arguments)
+    delta = st.one_of(st.builds(Text, st.sampled_from(["", "a", "日本"])), st.builds(Thinking, st.just("hm")), one_call)
+    reply: list[Delta | BaseException] = list(draw(st.lists(delta, max_size=5)))
+    if draw(st.integers(0, 4)) == 0:
+        reply.insert(draw(st.integers(0, len(reply))), draw(st.sampled_from(FAILURES)))
+    return [*reply, Usage()]
+
+
+@given(st.lists(replies(), min_size=12, max_size=12), st.integers(0, 60), st.sampled_from([400, 600, 8_000]))
+def test_whatever_the_model_does_the_session_goes_on(
+    steps: list[list[Delta | BaseException]], close_after: int, limit: int
+) -> None:
+    session = agent(*steps, strategy=SlidingWindow(), limit=limit, max_turns=5, system="Be brief.")
+    for _ in range(2):
+        exchange = run(session, "?")
+        try:
+            for _ in islice(exchange, close_after):
+                assert len(session.history) >= 2
+        except (ModelError, KeyboardInterrupt, RuntimeError, ZeroDivisionError, BudgetError):
+            pass
+        finally:
+            exchange.close()
+        assert [message.call_id for message in session.history if message.role == "tool"] == [
+            one.id for message in session.history for one in message.calls
+        ]
+    session.backend = Script([says("going on")])
+    session.limit = 10**6
+    assert list(run(session, "and now?"))[-1] == Answered("going on", "answered")
+
+
+# --- swapping ---------------------------------------------------------------------------------------------------------
+
+
+def test_strategy_backend_and_limit_can_be_swapped_between_exchanges() -> None:
+    turns = [[call(number, arguments=f'{{"slug": "{"s" * 800}{number}"}}')] for number in range(6)]
+    session = agent(*turns, says("One."))
+    list(run(session, "?"))
+    whole = list(session.history)
+
+    session.strategy, session.strategy_name, session.limit = ObservationMasking(), "observation-masking", 2_000
+    session.backend = Script([says("Two.")])
+    events = list(run(session, "and?"))
+    (prepared,) = [event for event in events if isinstance(event, Prepared)]
+    assert prepared.strategy == "observation-masking"
+    assert prepared.view.limit == 2_000 >= prepared.view.tokens
+    assert len(prepared.view.fates) == len(whole) + 1
+    assert "masked" in prepared.view.fates
+    assert session.history[: len(whole)] == whole
+    assert [one.strategy for one in session.ledger.calls] == ["none"] * 7 + ["observation-masking"]
+
+
+def test_another_model_has_nothing_cached() -> None:
+    session = agent(says("One."))
+    list(run(session, "?"))
+    session.backend = Script([says("Two."), says("Three.")])
+    session.backend.model = "other"
+    events = [*run(session, "and?"), *run(session, "and?")]
+    first, second = (event for event in events if isinstance(event, Prepared))
+    assert (first.model, first.view.cached) == ("scripted/other", 0)
+    assert second.view.cached > 0
+    assert [one.raw_prefill for one in session.ledger.calls] == [
+        session.ledger.calls[0].raw_prompt,
+        session.ledger.calls[1].raw_prompt,
+        session.ledger.calls[2].raw_prompt - session.ledger.calls[1].raw_prompt,
+    ]

@@ -1,0 +1,65 @@
+"""Messages: blocks are what is kept or dropped whole, turns are model calls, question and task are the user's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from agent.messages import Message, ToolCall, blocks, question, task, turns
+from tests.histories import Story, broken_histories, react40, sound_histories
+
+
+@given(broken_histories())
+def test_blocks_cover_everything_but_the_system_message_once(history: list[Message]) -> None:
+    covered = [index for block in blocks(history) for index in block]
+    assert covered == [index for index, message in enumerate(history) if message.role != "system"]
+
+
+@given(sound_histories())
+def test_a_block_is_a_user_message_or_a_whole_turn(history: list[Message]) -> None:
+    for block in blocks(history):
+        first, *results = (history[index] for index in block)
+        assert first.role == "assistant" or (first.role == "user" and not results)
+        assert {message.call_id for message in results} <= {call.id for call in first.calls}
+    assert turns(history) == [block for block in blocks(history) if history[block.start].role == "assistant"]
+
+
+@given(broken_histories())
+def test_question_and_task_are_the_newest_and_the_oldest_of_the_user(history: list[Message]) -> None:
+    asked = [message for message in history if message.role == "user"]
+    assert question(history) is (asked[-1] if asked else None)
+    assert task(history) is (asked[0] if asked else None)
+
+
+def test_blocks_of_a_story() -> None:
+    history = Story().ask("?").turn(1, 1).answer("!").ask("??").turn(1, pending=1).messages
+    assert blocks(history) == [range(1, 2), range(2, 5), range(5, 6), range(6, 7), range(7, 8)]
+    assert turns(history) == [range(2, 5), range(5, 6), range(7, 8)]
+
+
+def test_results_without_a_turn_are_a_block() -> None:
+    history = [Message("a", "tool"), Message("b", "tool"), Message("s", "system"), Message("u", "user")]
+    assert blocks(history) == [range(2), range(3, 4)]
+    assert blocks([]) == []
+
+
+def test_the_builder_is_the_size_it_says() -> None:
+    assert len(react40()) == 82
+
+
+def test_equality_is_what_a_server_would_see() -> None:
+    message = Message("a", "assistant", "text", calls=(ToolCall("x", "read"),))
+    assert message == message.rewritten("text", "because")
+    assert hash(message) == hash(message.rewritten("text", "because"))
+    assert message != message.rewritten("other", "because")
+
+
+def test_a_copy_says_why_and_keeps_the_rest() -> None:
+    message = Message("a", "tool", "text", "hm", (ToolCall("y", "read"),), "x", "read", "before", ("b",))
+    copy = message.rewritten("short", "because")
+    assert copy == replace(message, content="short")
+    assert (copy.why, copy.covers) == ("because", ("b",))
+    with pytest.raises(AttributeError):
+        copy.content = "changed"  # type: ignore[misc]

@@ -1,0 +1,222 @@
+"""Repair: whatever comes in, what goes out is a list that every chat server accepts."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+
+from agent.messages import Message, ToolCall
+from agent.repair import NO_RESULT, repair
+from tests.histories import Story, broken_histories, is_sound, pending, sound_histories
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@given(broken_histories())
+def test_what_comes_out_is_sound(history: list[Message]) -> None:
+    assert is_sound(repair(history).messages) == []
+
+
+@given(broken_histories())
+def test_a_second_repair_finds_nothing(history: list[Message]) -> None:
+    once = repair(history).messages
+    twice = repair(once)
+    assert twice.messages == once
+    assert twice.notes == []
+
+
+@given(sound_histories())
+def test_a_sound_list_comes_back_as_it_is(history: list[Message]) -> None:
+    assert is_sound(history) == []
+    repaired = repair(history)
+    assert repaired.messages == history
+    assert repaired.notes == []
+
+
+@given(broken_histories())
+def test_a_list_is_changed_only_with_a_note(history: list[Message]) -> None:
+    repaired = repair(history)
+    assert (repaired.messages == history) == (repaired.notes == [])
+
+
+@given(broken_histories())
+def test_notes_are_there_exactly_when_the_list_was_not_sound(history: list[Message]) -> None:
+    assert bool(repair(history).notes) == bool(is_sound(history))
+
+
+@given(broken_histories())
+def test_the_input_is_not_changed(history: list[Message]) -> None:
+    before = deepcopy(history)
+    repair(history)
+    assert history == before
+
+
+@given(broken_histories())
+def test_no_words_of_user_or_assistant_are_lost(history: list[Message]) -> None:
+    spoken = [message.content for message in history if message.role in ("user", "assistant")]
+    left = [message.content for message in repair(history).messages]
+    for content in spoken:
+        assert content in left
+        left.remove(content)
+
+
+@given(broken_histories())
+def test_the_first_system_message_stays_byte_for_byte(history: list[Message]) -> None:
+    systems = [message.content for message in history if message.role == "system"]
+    repaired = repair(history).messages
+    assert [message.content for message in repaired if message.role == "system"] == systems[:1]
+
+
+@given(sound_histories())
+def test_pending_calls_at_the_tail_stay(history: list[Message]) -> None:
+    assert pending(repair(history).messages) == pending(history)
+
+
+@given(broken_histories())
+def test_order_is_kept(history: list[Message]) -> None:
+    history = [replace(message) for message in history if message.role != "system"]
+    where = {id(message): place for place, message in enumerate(history)}
+    places = [where[id(message)] for message in repair(history).messages if id(message) in where]
+    assert places == sorted(places)
+
+
+# --- examples ---------------------------------------------------------------------------------------------------------
+
+CALL = ToolCall("x", "read", "{}")
+OTHER = ToolCall("y", "read", '{"n": 2}')
+
+
+def asks(*calls: ToolCall, id: str = "a") -> Message:
+    return Message(id, "assistant", "", calls=calls)
+
+
+def result(call_id: str, content: str = "text", id: str = "r") -> Message:
+    return Message(id, "tool", content, call_id=call_id, name="read")
+
+
+def test_nothing_is_repaired_in_an_empty_list() -> None:
+    assert repair([]).messages == []
+    assert repair([]).notes == []
+
+
+def test_an_orphan_is_left_out() -> None:
+    repaired = repair([Message("q", "user", "?"), result("x")])
+    assert [message.id for message in repaired.messages] == ["q"]
+    assert repaired.notes == ["left out a result without a call (read)"]
+
+
+def test_a_late_result_is_left_out_and_its_place_filled() -> None:
+    repaired = repair([asks(CALL), Message("q", "user", "?"), result("x")])
+    assert [(message.role, message.content) for message in repaired.messages] == [
+        ("assistant", ""),
+        ("tool", NO_RESULT),
+        ("user", "?"),
+    ]
+    assert len(repaired.notes) == 2
+
+
+def test_a_second_result_is_left_out() -> None:
+    repaired = repair([asks(CALL), result("x", "first"), result("x", "second", "r2")])
+    assert [message.content for message in repaired.messages] == ["", "first"]
+
+
+def test_one_missing_result_of_a_parallel_batch_is_filled_in() -> None:
+    repaired = repair([asks(CALL, OTHER), result("y"), Message("q", "user", "?")])
+    assert [message.call_id for message in repaired.messages if message.role == "tool"] == ["y", "x"]
+
+
+def test_calls_without_ids_are_paired_by_position() -> None:
+    nameless = ToolCall("", "read"), ToolCall("", "list")
+    repaired = repair([asks(*nameless), result("", "one", "r1"), result("", "two", "r2")]).messages
+    assert is_sound(repaired) == []
+    pairs = {call.id: call.name for call in repaired[0].calls}
+    assert [(pairs[message.call_id], message.content) for message in repaired[1:]] == [("read", "one"), ("list", "two")]
+
+
+def test_doubled_call_ids_are_paired_by_position() -> None:
+    repaired = repair([asks(CALL, CALL), result("x", "one", "r1"), result("x", "two", "r2")]).messages
+    assert is_sound(repaired) == []
+    assert [message.content for message in repaired] == ["", "one", "two"]
+
+
+def test_a_call_id_used_again_later_belongs_to_the_nearest_call() -> None:
+    history = [asks(CALL), result("x", "one"), asks(CALL, id="b"), result("x", "two", "s")]
+    assert repair(history).messages == history
+
+
+def test_a_late_system_message_goes_to_the_front() -> None:
+    repaired = repair([Message("q", "user", "?"), Message("s", "system", "Be kind.")])
+    assert [message.id for message in repaired.messages] == ["s", "q"]
+    assert repaired.notes == ["moved the system message to the front"]
+
+
+def test_a_late_system_message_takes_no_id_that_is_taken() -> None:
+    repaired = repair([Message("a", "user", "?"), Message("a", "system", "Be kind.")])
+    assert is_sound(repaired.messages) == []
+
+
+def test_a_late_system_message_without_an_id_gets_one() -> None:
+    repaired = repair([Message("a", "user", "?"), Message("", "system", "Be kind.")])
+    assert is_sound(repaired.messages) == []
+
+
+def test_a_doubled_system_message_is_noted() -> None:
+    system = Message("s", "system", "Be kind.")
+    repaired = repair([system, Message("q", "user", "?"), Message("s2", "system", "Be kind.")])
+    assert [message.id for message in repaired.messages] == ["s", "q"]
+    assert len(repaired.notes) == 1
+
+
+def test_a_doubled_id_is_noted() -> None:
+    repaired = repair([Message("a", "user", "one"), Message("a", "user", "two")])
+    assert [message.content for message in repaired.messages] == ["one", "two"]
+    assert len(repaired.notes) == 1
+
+
+def test_a_system_message_between_call_and_result_does_not_cost_the_result() -> None:
+    system = Message("s", "system", "Be kind.")
+    repaired = repair([system, asks(CALL), Message("s2", "system", "Be kind."), result("x", "gold")])
+    assert [message.content for message in repaired.messages] == ["Be kind.", "", "gold"]
+
+
+def test_a_result_without_an_id_leaves_the_call_that_another_result_names() -> None:
+    repaired = repair([asks(CALL, OTHER), result("", "of y", "r1"), result("x", "of x", "r2")])
+    assert {message.call_id: message.content for message in repaired.messages[1:]} == {"x": "of x", "y": "of y"}
+
+
+def test_a_result_with_an_id_may_answer_the_only_call_without_one() -> None:
+    repaired = repair([asks(ToolCall("", "read")), result("x", "gold")])
+    assert [message.content for message in repaired.messages] == ["", "gold"]
+
+
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_only_the_assistant_calls(role: str) -> None:
+    history = [
+        Message("s", "system", "Be kind."),
+        Message("a", role, "hello", calls=(CALL,)),  # type: ignore[arg-type]
+        Message("q", "user", "?"),
+    ]
+    repaired = repair(history)
+    assert is_sound(repaired.messages) == []
+    assert repair(repaired.messages).notes == []
+
+
+def test_no_content_at_all_is_empty_content() -> None:
+    history = [Message("q", "user", None), asks(CALL), result("x", None)]  # type: ignore[arg-type]
+    assert [message.content for message in repair(history).messages] == ["", "", ""]
+
+
+def test_four_thousand_messages_without_ids_are_repaired_at_once() -> None:
+    history = [Message("", "user" if number % 2 else "assistant", "text") for number in range(4_000)]
+    started = perf_counter()
+    assert is_sound(repair(history).messages) == []
+    assert perf_counter() - started < 0.5
+
+
+def test_a_loop_s_own_history_is_left_alone() -> None:
+    history = Story().ask("?").turn(10, 20).turn(5).answer("!").ask("?").turn(3, pending=1).messages
+    assert repair(history).notes == []

@@ -1,0 +1,50 @@
+"""The side model: what a strategy asks is answered outside the conversation, and reported whatever comes of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.errors import ModelError
+from agent.messages import Message
+from agent.protocols import Text, Thinking, Usage
+from agent.side import SideModel
+from models.scripted import Request
+from tests.agent.stage import Script, Step, call
+from tests.histories import TinyCounter
+
+ASKED = [Message("a", "user", "Sum it up.")]
+
+
+def side(*steps: Step) -> tuple[SideModel, Script]:
+    script = Script(list(steps))
+    return SideModel(script), script
+
+
+def test_only_the_text_of_a_reply_is_the_answer() -> None:
+    model, script = side([Thinking("hm"), Text("short"), call(1), Text("er"), Usage(prompt_tokens=9, output_tokens=2)])
+    assert model.ask(ASKED, "summary", 50) == "shorter"
+    assert script.requests == [Request(tuple(ASKED), (), 50)]
+    (made,) = model.drain()
+    assert (made.purpose, made.error) == ("summary", "")
+    assert made.usage == Usage(prompt_tokens=9, output_tokens=2)
+    assert made.prompt_tokens == TinyCounter().overhead(()) + TinyCounter().count(ASKED[0])
+    assert made.exact
+    assert made.seconds > 0
+
+
+@pytest.mark.parametrize("error", [ModelError("the server is gone"), KeyboardInterrupt(), RuntimeError("a bug")])
+def test_a_call_that_fails_is_reported_all_the_same(error: BaseException) -> None:
+    model, script = side([Text("sh"), error])
+    with pytest.raises(type(error)):
+        model.ask(ASKED, "summary", 50)
+    (made,) = model.drain()
+    assert made.error == ("the server is gone" if isinstance(error, ModelError) else "")
+    assert script.open_streams == 0
+
+
+def test_a_call_is_reported_once() -> None:
+    model, _ = side([Text("a")], [Text("b")])
+    model.ask(ASKED, "one", 50)
+    model.ask(ASKED, "two", 50)
+    assert [made.purpose for made in model.drain()] == ["one", "two"]
+    assert model.drain() == []

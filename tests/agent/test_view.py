@@ -1,0 +1,332 @@
+"""The view: fates and prefill measured from outside, and strategies that break the laws mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.errors import BudgetError
+from agent.fit import shortened
+from agent.messages import Message, ToolCall, blocks, question, task
+from agent.repair import repair
+from agent.view import View, measure, prepare, settle
+from tests.histories import (
+    LIMITS,
+    Story,
+    budget,
+    is_faithful,
+    is_sound,
+    nasty_histories,
+    outcome,
+    pending,
+    react40,
+    sound_histories,
+)
+
+ROOMY = budget(10**9)
+
+# --- what becomes of every message ------------------------------------------------------------------------------------
+
+
+@st.composite
+def edited(draw: st.DrawFn) -> tuple[list[Message], list[Message], list[str], list[int]]:
+    """A history, a view of it that keeps the laws, and what an honest strategy would report: fates and insertions."""
+    history = draw(sound_histories(most_turns=6))
+    pinned = {message.id for message in (question(history), task(history)) if message}
+    fates = ["kept"] * len(history)
+    covered: list[str] = []
+    for block in blocks(history)[:-1]:
+        if history[block.start].id in pinned:
+            continue
+        fate = draw(st.sampled_from(["kept", "masked", "shortened", "dropped", "summarised"]))
+        for index in block:
+            observation = history[index].role == "tool" and len(history[index].content) > 60
+            if observation or fate in ("dropped", "summarised"):
+                fates[index] = fate
+                covered += [history[index].id] if fate == "summarised" else []
+    view: list[Message] = []
+    inserted: list[int] = []
+    for message, fate in zip(history, fates, strict=True):
+        if covered and not inserted and message.role != "system":
+            inserted.append(len(view))
+            view.append(Message("summary", "user", "[Summary]", covers=tuple(covered)))
+        if fate == "kept":
+            view.append(message)
+        elif fate == "masked":
+            view.append(message.rewritten("(gone)", "test"))
+        elif fate == "shortened":
+            view.append(shortened(message, 0.25, ROOMY))
+    return history, view, fates, inserted
+
+
+@given(edited())
+def test_fates_and_insertions_are_what_was_done(
+    case: tuple[list[Message], list[Message], list[str], list[int]],
+) -> None:
+    history, view, fates, inserted = case
+    measured = measure(history, view, ROOMY)
+    assert list(measured.fates) == fates
+    assert list(measured.inserted) == inserted
+    assert measured.tokens == sum(map(ROOMY.count, view))
+    assert measured.history_tokens == sum(map(ROOMY.count, history))
+    assert dict(measured.acted) == {fate: fates.count(fate) for fate in set(fates) - {"kept"}}
+
+
+@given(edited())
+def test_a_view_that_keeps_the_laws_is_left_alone(
+    case: tuple[list[Message], list[Message], list[str], list[int]],
+) -> None:
+    history, view, _, _ = case
+    assert is_sound(view) == []
+    settled = settle(view, history)
+    assert settled.messages == view
+    assert settled.notes == []
+
+
+def test_a_copy_that_lost_its_calls_is_not_kept() -> None:
+    history = Story().ask("?").turn(10).messages
+    bare = [*history[:2], replace(history[2], calls=())]
+    assert measure(history, bare, ROOMY).fates[2] != "kept"
+
+
+def test_acted_counts_only_what_is_new() -> None:
+    history = react40()
+    once = [message.rewritten("(gone)", "") if message.role == "tool" else message for message in history]
+    first = measure(history, once, ROOMY)
+    assert first.acted == {"masked": 40}
+    assert measure(history, once, ROOMY, first).acted == {}
+
+
+# --- prefill ----------------------------------------------------------------------------------------------------------
+
+
+def sent(message: Message) -> str:
+    """What of a message a server reads."""
+    return repr((message.role, message.content, message.thinking, message.calls, message.call_id, message.name))
+
+
+@given(edited(), edited(), st.integers(0, 99), st.booleans())
+def test_prefill_is_what_lies_behind_the_first_difference(
+    one: tuple[list[Message], list[Message], list[str], list[int]],
+    other: tuple[list[Message], list[Message], list[str], list[int]],
+    cut: int,
+    related: bool,
+) -> None:
+    history, view, _, _ = one
+    earlier = view[:cut] if related else other[1]
+    before = measure(history, earlier, budget(10**9, overhead=30))
+    measured = measure(history, view, budget(10**9, overhead=30), before)
+    pairs = zip(map(sent, view), map(sent, earlier), strict=False)
+    same = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    assert measured.cached == (30 + sum(map(ROOMY.count, view[:same])) if same else 0)
+    assert measured.cached + measured.prefill == measured.tokens == 30 + sum(map(ROOMY.count, view))
+    assert measured.edited == (same < len(earlier))
+
+
+def test_nothing_is_cached_before_the_first_call() -> None:
+    measured = measure(react40(), react40(), budget(overhead=30))
+    assert (measured.cached, measured.edited) == (0, False)
+    assert measured.prefill == measured.tokens
+
+
+def test_other_tools_at_the_front_leave_nothing_cached() -> None:
+    before = measure(react40(), react40(), budget(overhead=30))
+    assert measure(react40(), react40(), budget(overhead=50), before).cached == 0
+
+
+def test_a_message_with_another_id_and_the_same_bytes_is_cached() -> None:
+    history = Story().ask("?").messages
+    before = measure(history, history, ROOMY)
+    renamed = [replace(message, id=f"{message.id}-resumed") for message in history]
+    assert measure(renamed, renamed, ROOMY, before).prefill == 0
+
+
+# --- strategies that break the laws -----------------------------------------------------------------------------------
+
+
+@dataclass
+class Hostile:
+    """A participant's first try."""
+
+    breaks: Callable[[list[Message]], list[Message]]
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        return self.breaks(list(messages))
+
+
+def _change(at: int, **fields: object) -> Callable[[list[Message]], list[Message]]:
+    def change(view: list[Message]) -> list[Message]:
+        place = at % len(view)
+        return [*view[:place], replace(view[place], **fields), *view[place + 1 :]]  # type: ignore[arg-type]
+
+    return change
+
+
+def _insert(at: int, message: Message) -> Callable[[list[Message]], list[Message]]:
+    def insert(view: list[Message]) -> list[Message]:
+        place = at % (len(view) + 1)
+        return [*view[:place], message, *view[place:]]
+
+    return insert
+
+
+@st.composite
+def attacks(draw: st.DrawFn) -> Callable[[list[Message]], list[Message]]:
+    """One way to break a view."""
+    at, to = draw(st.integers(0, 60)), draw(st.integers(0, 60))
+    pick = draw(st.integers(0, 14))
+    ways: list[Callable[[list[Message]], list[Message]]] = [
+        lambda view: [],
+        lambda view: view[::-1],
+        lambda view: view + view,
+        lambda view: [message for message in view if message.role != "system"],
+        lambda view: [message for message in view if message.role != "user"],
+        lambda view: [message for message in view if message.role != "tool"],
+        lambda view: [message for message in view if not message.calls],
+        lambda view: view[at % len(view) :] + view[: at % len(view)],
+        lambda view: [message for place, message in enumerate(view) if place % 7 != at % 7],
+        _change(at, content="changed"),
+        _change(at, role="user", calls=(), call_id=""),
+        _change(at, calls=(ToolCall("c1", "read"), ToolCall("c1", "read"))),
+        _insert(at, Message(f"m{to}", "tool", "invented", call_id=f"c{to}", name="read")),
+        _insert(at, Message("new", "system", "Obey me.")),
+        _insert(at, Message(draw(st.sampled_from(["new", "", "m2"])), "user", "Do something else.")),
+    ]
+    return lambda view: ways[pick](view) if view else view
+
+
+@given(sound_histories(most_turns=6), st.lists(attacks(), min_size=1, max_size=3))
+def test_a_broken_view_is_mended(history: list[Message], breaks: list[Callable[..., list[Message]]]) -> None:
+    view = list(history)
+    for attack in breaks:
+        view = attack(view)
+    before = deepcopy(view)
+    settled = settle(view, history)
+    assert view == before
+    assert is_sound(settled.messages) == []
+    assert is_faithful(settled.messages, history) == []
+    if settled.messages != before:
+        assert settled.notes
+    if is_sound(before) or is_faithful(before, history):
+        assert settled.notes
+
+
+@given(nasty_histories(), st.lists(attacks(), max_size=3), LIMITS)
+def test_no_strategy_brings_an_unsound_view_to_a_server(
+    history: list[Message], breaks: list[Callable[..., list[Message]]], limit: int
+) -> None:
+    def broken(view: list[Message]) -> list[Message]:
+        for attack in breaks:
+            view = attack(view)
+        return view
+
+    whole = repair(history).messages
+    before = deepcopy(history)
+    view = outcome(lambda: prepare(history, Hostile(broken), budget(limit, overhead=30)))
+    if isinstance(view, BudgetError):
+        assert view.needed_tokens > view.available_tokens == limit
+    else:
+        assert isinstance(view, View)
+        assert is_sound(view.messages) == []
+        assert is_faithful(view.messages, whole) == []
+        assert view.tokens <= limit
+        assert len(view.fates) == len(whole)
+    assert history == before
+
+
+HISTORY = Story().ask("the task").turn(60, 60).answer("a").ask("the question").turn(60).messages
+
+
+@pytest.mark.parametrize(
+    ("breaks", "note"),
+    [
+        (lambda view: [], "put back the system message"),
+        (lambda view: view[::-1], "put messages back into the order of the history, each once"),
+        (lambda view: [view[0], *view], "put messages back into the order of the history, each once"),
+        (lambda view: view[1:], "put back the system message"),
+        (lambda view: view[:6] + view[7:], "put back the question or task"),
+        (lambda view: view[:1] + view[2:], "put back the question or task"),
+        (lambda view: view[:2] + view[3:], "left out a result without a call (read_article)"),
+        (lambda view: view[:3] + view[4:], "filled in the missing result of read_article"),
+    ],
+)
+def test_each_mend_says_what_it_did(breaks: Callable[[list[Message]], list[Message]], note: str) -> None:
+    view = prepare(HISTORY, Hostile(breaks), ROOMY)
+    assert note in view.notes
+    assert is_sound(view.messages) == []
+    assert is_faithful(view.messages, HISTORY) == []
+
+
+def test_a_new_id_for_an_inserted_message_is_noted() -> None:
+    nudge = Message("nudge", "user", "Think.")
+    settled = settle([*HISTORY[:2], nudge, nudge, *HISTORY[2:]], HISTORY)
+    assert is_sound(settled.messages) == []
+    assert settled.notes
+
+
+@pytest.mark.parametrize("fields", [{"role": "assistant"}, {"calls": (ToolCall("z", "read"),)}, {"content": "?"}])
+@pytest.mark.parametrize("at", [0, 1, 6])
+def test_what_is_pinned_is_pinned_in_every_field(at: int, fields: dict[str, object]) -> None:
+    settled = settle(_change(at, **fields)(list(HISTORY)), HISTORY)
+    assert is_faithful(settled.messages, HISTORY) == []
+    assert settled.notes
+
+
+def test_a_pending_call_is_put_back() -> None:
+    history = Story().ask("?").turn(10).turn(10, 20, pending=1).messages
+    view = prepare(history, Hostile(lambda view: view[:-2]), ROOMY)
+    assert pending(view.messages) == pending(history)
+
+
+def test_an_inserted_summary_may_stand_for_the_task() -> None:
+    summary = Message("s", "user", "[Summary] the task was …", covers=tuple(message.id for message in HISTORY[1:6]))
+    view = prepare(HISTORY, Hostile(lambda view: [view[0], summary, *view[6:]]), ROOMY)
+    assert view.notes == ()
+    assert view.fates == ("kept", *["summarised"] * 5, *["kept"] * 3)
+
+
+def test_the_question_stays_when_a_strategy_adds_a_user_message_behind_it() -> None:
+    history = Story().ask("the task").turn(9, says=500).ask("the question").turn(9, says=500).turn(9, says=500).messages
+    nudge = Message("nudge", "user", "Remember what you want to find.")
+    view = prepare(history, Hostile(lambda view: [*view, nudge]), budget(800))
+    assert is_faithful(view.messages, history) == []
+
+
+def test_the_task_stays_when_a_strategy_adds_a_user_message_before_it() -> None:
+    history = Story().ask("the task").turn(9, says=500).ask("the question").turn(9, says=500).turn(9, says=500).messages
+    plan = Message("plan", "user", "The plan so far.")
+    view = prepare(history, Hostile(lambda view: [view[0], plan, *view[1:]]), budget(800))
+    assert is_faithful(view.messages, history) == []
+
+
+def test_a_strategy_that_is_not_fitted_may_run_over() -> None:
+    strategy = Hostile(list)
+    strategy.fitted = False  # type: ignore[attr-defined]
+    view = prepare(react40(), strategy, budget())
+    assert view.tokens > view.limit == 8000
+    assert set(view.fates) == {"kept"}
+
+
+def test_a_view_of_nothing() -> None:
+    view = prepare([], Hostile(list), budget(overhead=30))
+    assert view == View((), (), (), 30, 30, 8000, 30, 0, 30, False, {})
+
+
+def test_a_late_system_message_does_not_take_the_question_s_place() -> None:
+    asked = Story().ask("the task").turn(9, says=500).ask("the question").turn(9, says=500).turn(9, says=500).messages
+    history = [*asked, Message("late", "system", "Be brief.")]
+    view = prepare(history, Hostile(list), budget(800))
+    assert "the question" in [message.content for message in view.messages]
+
+
+@given(nasty_histories(), LIMITS)
+def test_the_same_history_gives_the_same_view(history: list[Message], limit: int) -> None:
+    one, other = (outcome(lambda: prepare(history, Hostile(list), budget(limit))) for _ in range(2))
+    assert one == other or (isinstance(one, BudgetError) and str(one) == str(other))

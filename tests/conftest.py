@@ -1,0 +1,54 @@
+"""Every test runs without a network, and Hypothesis runs as HYPOTHESIS_PROFILE says: quick (default) or nightly."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True, suppress_health_check=SLOW)
+settings.register_profile("nightly", max_examples=20_000, deadline=None, suppress_health_check=SLOW)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+class NetworkUsedError(RuntimeError):
+    """A test tried to leave this machine. Not an OSError, so that no code takes it for a server that is down."""
+
+
+def is_local(host: object) -> bool:
+    """Whether a host is this machine's loopback."""
+    if host in (None, "", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(str(host).split("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
+    def on_address(original: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(self: socket.socket, address: Any) -> Any:
+            if self.family in (socket.AF_INET, socket.AF_INET6) and not is_local(address[0]):
+                raise NetworkUsedError(f"a test connects to {address}")
+            return original(self, address)
+
+        return guarded
+
+    def resolve(host: Any, *rest: Any, **named: Any) -> Any:
+        if not is_local(host.decode() if isinstance(host, bytes) else host):
+            raise NetworkUsedError(f"a test looks up {host}")
+        return look_up(host, *rest, **named)
+
+    look_up = socket.getaddrinfo
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", on_address(socket.socket.connect))
+        patch.setattr(socket.socket, "connect_ex", on_address(socket.socket.connect_ex))
+        patch.setattr(socket, "getaddrinfo", resolve)
+        yield

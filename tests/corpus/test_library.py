@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from corpus.library import ARTICLES, Article, Library, Section, load, parse, sections
+
+FRONT = """---
+slug: kv-cache
+title: "KV cache: reuse"
+tags: [inference, agents]
+date: 2026-03-02
+summary: How a prefix
+  is kept.
+sources:
+  - "A, B, 2025"
+  - C: D
+---
+"""
+WORD = st.text("abc.,", min_size=1, max_size=8)
+PROSE = st.lists(WORD, min_size=1, max_size=5).map(" ".join)
+CODE = PROSE.map(lambda text: f"```\n## {text}\n\n{text}\n```")
+NASTY = st.lists(
+    st.sampled_from(
+        ["", "a", "## b", "##", "## c ##", "### d", "```", "~~~", "    ## e", "\t## f", "# g", "## Opening"]
+    )
+)
+
+
+def parsed(text: str) -> Article | str:
+    try:
+        return parse(text, "folder/My file.md")
+    except ValueError as error:
+        return str(error)
+
+
+def bare(text: str) -> str:
+    return "".join(text.replace("#", "").split())
+
+
+@given(
+    st.lists(st.one_of(PROSE, CODE), max_size=3),
+    st.lists(st.tuples(WORD, st.lists(st.one_of(PROSE, CODE), max_size=3)), max_size=4),
+)
+def test_a_text_is_cut_at_its_headings(opening: list[str], parts: list[tuple[str, list[str]]]) -> None:
+    body = "\n\n".join([*opening, *(f"## {title}\n\n" + "\n\n".join(blocks) for title, blocks in parts)])
+    expected = [Section(title, "\n\n".join(blocks)) for title, blocks in parts]
+    if opening or not parts:
+        expected.insert(0, Section("Opening", "\n\n".join(opening)))
+    assert list(sections(body)) == expected
+
+
+@given(st.one_of(NASTY.map("\n".join), st.text()))
+def test_sections_lose_no_text(body: str) -> None:
+    found = sections(body)
+    below = found[0].text + "".join(section.title + section.text for section in found[1:])
+    assert bare(body) in (bare(below), bare(found[0].title + below))
+
+
+@given(st.text())
+def test_any_text_is_an_article_or_a_reason(text: str) -> None:
+    article = parsed(text)
+    assert article
+    if isinstance(article, Article):
+        assert article.slug
+        assert article.title
+        assert article.summary
+        assert article.sections
+        assert article.words == sum(section.words for section in article.sections)
+
+
+@given(st.text("-: []{}&*!|>'\"\n\tab#%@`,?", max_size=60))
+def test_any_front_matter_is_read_or_refused(block: str) -> None:
+    article = parsed(f"---\n{block}\n---\nBody.")
+    assert "Body." in article.sections[-1].text if isinstance(article, Article) else "front matter" in article
+
+
+def test_front_matter() -> None:
+    article = parse(f"{FRONT}\nFirst.\n\n## Next\nSecond one.\n", "a/b.md")
+    assert article == Article(
+        slug="kv-cache",
+        title="KV cache: reuse",
+        tags=("inference", "agents"),
+        date="2026-03-02",
+        summary="How a prefix is kept.",
+        sources=("A, B, 2025", "C: D"),
+        path="a/b.md",
+        sections=(Section("Opening", "First."), Section("Next", "Second one.")),
+    )
+    assert article.words == 3
+
+
+def test_without_front_matter() -> None:
+    article = parse("# The *title*\n\nFirst sentence here. Second.\n", "a/My File.md")
+    assert article.slug == "my-file"
+    assert article.title == "The *title*"
+    assert article.summary == "First sentence here."
+    assert article.sections == (Section("Opening", "First sentence here. Second."),)
+    assert parse("no heading", "a/My File.txt").title == "My File"
+
+
+def test_a_rule_at_the_top_is_no_front_matter() -> None:
+    assert parse("---\nJust prose\n---\nmore", "a.md").sections[0].text == "---\nJust prose\n---\nmore"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("---\ntitle: [a\n---\nBody", "its front matter is broken in line 3"),
+        ("---\ntitle: [a, b]\n---\nBody", "title must be one text"),
+        ("---\ntags: [[a]]\n---\nBody", "tags must be a list of texts"),
+        ("---\ntags: &a [*a]\n---\nBody", "its front matter is broken"),
+        ("---\n" + "[" * 9_999 + "\n---\nBody", "its front matter is broken"),
+        ("---\n" + "a: [\n" * 100_000 + "---\nBody", "its front matter is longer than 10,000 characters"),
+        ("---\ntitle: T\n---\n \n", "it holds no text"),
+        ("", "it holds no text"),
+    ],
+)
+def test_a_broken_article_says_why(text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse(text, "a.md")
+
+
+def write(folder: Path, **files: str | bytes) -> None:
+    for name, content in files.items():
+        path = folder / name.replace("__", "/").replace("_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def test_windows_files_read_as_any_other(tmp_path: Path) -> None:
+    text = f"{FRONT}# H\n\nOne.\n\n## Two\n\n```\n## no\n```\n"
+    write(tmp_path, a_md=text, b_md=b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    first, second = load(tmp_path).articles
+    assert first.sections == second.sections
+    assert (first.slug, second.slug) == ("kv-cache", "kv-cache-2")
+    assert first.title == second.title
+
+
+def test_a_folder_is_read_in_order_and_below(tmp_path: Path) -> None:
+    write(tmp_path, b_md="b", a_txt="a", c__d_markdown="d", e_rst="no", _hidden_md="no")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "x.md").write_text("no")
+    assert [article.path for article in load(tmp_path).articles] == [
+        "a.txt",
+        "b.md",
+        "c/d.markdown",
+    ]
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("secret")
+    folder = tmp_path / "in"
+    write(folder, a_md="fine", b_md=b"\xff\xfe", c_md="---\na: [\n---\nx", d_md="x" * 2_000_001, e_md=b"a\0b", f_md="")
+    (folder / "g.md").symlink_to(outside)
+    (folder / "h.md").symlink_to("h.md")
+    (folder / "i.md").symlink_to("nowhere.md")
+    (folder / "j.md").symlink_to("a.md")
+    os.mkfifo(folder / "k.md")
+    library = load(folder)
+    assert [article.path for article in library.articles] == ["a.md", "j.md"]
+    assert {skip.path: skip.reason.split(" (")[0] for skip in library.skipped} == {
+        "b.md": "it is not UTF-8 text",
+        "c.md": "its front matter is broken in line 3: did not find expected node content",
+        "d.md": "it is larger than 2 MB",
+        "e.md": "it is binary, not text",
+        "f.md": "it holds no text",
+        "g.md": "it is a link that leaves the folder",
+        "h.md": "it is a link that leads to itself",
+        "i.md": "No such file or directory",
+        "k.md": "it is not a regular file",
+    }
+
+
+def test_nothing_to_read_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no folder of articles") as missing:
+        load(tmp_path / "nowhere")
+    assert "--corpus" in missing.value.fix
+    with pytest.raises(UsageError, match="no articles in"):
+        load(tmp_path)
+    write(tmp_path, a_md=b"\xff")
+    with pytest.raises(UsageError, match=r"a\.md: it is not UTF-8"):
+        load(tmp_path)
+
+
+@pytest.fixture
+def library() -> Library:
+    texts = {
+        "kv-cache.md": FRONT + "x",
+        "masking.md": "---\ntitle: Masking/old observations\ntags: context\n---\nHide what is old.",
+        "plans.md": "# Agent plans\n\nFor an agent.",
+    }
+    return Library(Path("x"), tuple(parse(text, path) for path, text in texts.items()))
+
+
+def test_get_takes_the_exact_slug_only(library: Library) -> None:
+    assert library.get("kv-cache").title == "KV cache: reuse"
+    with pytest.raises(UsageError, match="no article 'KV-cashe'; nearest: kv-cache"):
+        library.get("KV-cashe")
+
+
+@pytest.mark.parametrize("name", ["KV Cache", "kv-cache.md", " [kv-cache] ", "kv cache: REUSE", "articles/kv-cache.md"])
+def test_find_takes_what_is_meant(library: Library, name: str) -> None:
+    assert library.find(name).slug == "kv-cache"
+    assert library.find("masking old observations").slug == "masking"
+
+
+@given(st.text())
+def test_find_answers_or_says_no(name: str) -> None:
+    known = Library(Path("x"), (parse("text", "a-b.md"), parse("# a b\ntext", "c.md")))
+    try:
+        found = known.find(name).slug
+    except UsageError as error:
+        found = error.what
+    assert found in ("a-b", "c") or found.startswith("no article")
+
+
+def test_two_articles_of_one_title_are_not_guessed_at() -> None:
+    known = Library(Path("x"), (parse("# T\nx", "a.md"), parse("# T\ny", "b.md")))
+    with pytest.raises(UsageError):
+        known.find("T")
+
+
+@pytest.mark.parametrize(
+    ("topic", "slugs"),
+    [
+        ("agents", ["kv-cache", "plans"]),
+        ("Agent plan", ["plans"]),
+        ("the caches", ["kv-cache"]),
+        ("old observation", ["masking"]),
+        ("agents masking", []),
+        ("?", []),
+    ],
+)
+def test_topics(library: Library, topic: str, slugs: list[str]) -> None:
+    assert [article.slug for article in library.matching(topic)] == slugs
+
+
+def test_tags(library: Library) -> None:
+    assert library.tags == ["agents", "context", "inference"]
+
+
+def test_the_articles_of_this_project_are_all_read() -> None:
+    library = load()
+    assert library.folder == ARTICLES
+    assert library.skipped == ()
+    assert all(article.summary and article.tags and article.sources for article in library.articles)
+
+
+def test_importing_the_rooms_loads_nothing_heavy() -> None:
+    heavy = "{'yaml', 'sqlite3', 'pydantic'}"
+    code = f"import sys, corpus.library, corpus.search, tools; print(sorted({heavy} & {{*sys.modules}}))"
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

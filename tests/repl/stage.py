@@ -1,0 +1,51 @@
+"""A conversation with a script, for the PTY: `python -m tests.repl.stage [--plain] [--pace N]`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from agent.budget import Budget
+from agent.errors import ModelError
+from agent.messages import Message
+from agent.protocols import Text, Thinking
+from repl.app import interactive
+from tests.repl.sessions import scripted, tool_call
+
+HOSTILE = "evil \x1b[2Jclear \x1b]0;title\x07 [bold]markup[/bold] \x9b31mred"
+STEPS = (
+    [
+        Thinking("A long thought about it."),
+        Text("I look."),
+        tool_call("read_article", slug="kv-cache-and-prefix-caching"),
+    ],
+    "# Found\n\nA **prefix** breaks where it differs.\n\n- one\n- two\n",
+    HOSTILE,
+    ModelError("the server \x1b[31mhas gone", "start it again"),
+    "slow " * 400,
+    "And it went on.",
+    "And on.",
+    "And on.",
+)
+
+
+class Bug:
+    """A strategy that somebody is writing right now."""
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """Fails."""
+        raise ZeroDivisionError("\x1b[31mof mine")
+
+
+def main() -> int:
+    """Converse."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--pace", type=float, default=0)
+    given = parser.parse_args()
+    return interactive(scripted(*STEPS, plain=given.plain, pace=given.pace))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.repl.terminal import Terminal
+
+Open = Callable[..., Terminal]
+ESCAPE = "\x1b"
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Open]:
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, **rest: Any) -> Terminal:
+        opened.append(Terminal(*arguments, state=tmp_path, **rest))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+def test_a_conversation(terminal: Open) -> None:
+    here = terminal("repl", "--backend", "reader")
+    here.see("thimble", "›", "16 articles", "ctx ")
+    here.type("What breaks a prefix cache?")
+    here.see("› What breaks a prefix cache?", "% + ")
+    here.type("\r")
+    shown = here.see("⌕ search_articles", "turns ", "1 exchange")
+    footer = next(line for line in shown.splitlines() if line.startswith("turns "))
+    assert " · ctx " in footer
+    assert "/8,000 " in footer
+    here.type("/strategy sliding-window\r")
+    here.see("The strategy is now sliding-window", "· sliding-window · reader · 1 exchange")
+    here.type("/strategi\r")
+    here.see("there is no command /strategi", "did you mean /strategy?")
+    here.resize(60)
+    here.type("/stats\r")
+    here.see("Prompt tokens of each call")
+    assert all(len(line) <= 60 for line in here.lines)
+    here.type("\x1b[200~one\rtwo\nthree\x1b[201~")
+    shown = here.see("› one", "  two", "  three")
+    assert "2 exchanges" not in shown, "a paste sends nothing"
+    here.type("\x03")
+    here.see("ctx", until=lambda text: "three" not in text)
+    here.type("\x03")
+    here.see("Ctrl-D or /quit leaves")
+    here.type("\x04")
+    assert here.end() == 0
+    assert "\x1b[?1049h" not in here.raw, "no alternate screen"
+    assert "\x1b[?1000h" not in here.raw, "no mouse"
+    assert "\x1b[6n" not in here.raw, "the terminal is asked nothing"
+
+
+def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
+    here = terminal("tests.repl.stage", "--pace", "300")
+    here.see("8 tools")
+    here.type("first\r")
+    here.see("∴ A long thought")
+    here.type("second\r")
+    shown = here.see("▤ read_article", "A prefix breaks where it differs.", " • two", "2 exchanges")
+    assert "**" not in shown
+    assert shown.count("second") == 1, "what is typed ahead is not echoed, and then sent"
+    shown = here.see("evil clear  [bold]markup[/bold] red", "2 exchanges")
+    assert "A prefix breaks where it differs." in shown, "the screen was not cleared"
+    here.type("third\r")
+    here.see("✗ the server has gone", "start it again", "3 exchanges")
+    here.type("fourth\r")
+    here.see("slow slow slow")
+    here.type("\x03")
+    here.see("stopped: the session goes on", "4 exchanges")
+    here.type("/strategy tests.repl.stage:Bug\r")
+    here.see("now tests.repl.stage:Bug", "tests.repl.stage:Bug · scripted")
+    here.type("fifth\r")
+    here.see("ZeroDivisionError: of mine", "5 exchanges")
+    here.type("/strategy none\r")
+    here.see("now none", "none · scripted")
+    here.type("sixth\r")
+    here.see("And it went on.", "6 exchanges")
+    here.type("/quit\r")
+    assert here.end() == 0
+
+
+@pytest.mark.parametrize(("arguments", "environment"), [(["--plain"], {}), ([], {"TERM": "dumb"})])
+def test_plain_is_free_of_escapes(terminal: Open, arguments: list[str], environment: dict[str, str]) -> None:
+    here = terminal("tests.repl.stage", *arguments, **environment)
+    here.see("you:")
+    here.type("first\n")
+    here.see("thinking: A long thought", "tool: read_article", "assistant: # Found", "turns 2 · ctx ")
+    here.type("second\n")
+    here.see("assistant: evil clear")
+    here.type("/stats\n")
+    here.see("Prompt tokens of each call")
+    here.type("third\n")
+    here.see("error: the server has gone", "fix: start it again")
+    here.type("fourth\n")
+    here.see("slow slow", "turns 1 · ctx ")
+    here.type("\x03")
+    here.see("Ctrl-D or /quit leaves")
+    here.type("\x04")
+    assert here.end() == 0
+    assert ESCAPE not in here.raw
+    assert not set("─│┌▓╌█⠋") & set(here.raw)
+
+
+def test_no_color_is_obeyed(terminal: Open) -> None:
+    here = terminal("tests.repl.stage", NO_COLOR="1")
+    here.see("8 tools")
+    here.type("first\r")
+    here.see("1 exchange")
+    here.type("/quit\r")
+    assert here.end() == 0
+    colours = {cell.fg for row in here.screen.buffer.values() for cell in row.values()}
+    assert colours <= {"default"}
+
+
+def test_a_session_that_cannot_work_says_so_and_ends(terminal: Open, tmp_path: Path) -> None:
+    here = terminal("repl", "--backend", "reader", "--corpus", str(tmp_path))
+    here.see("no articles in", "fix: ")
+    assert here.end() == 2

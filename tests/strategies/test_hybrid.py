@@ -1,0 +1,91 @@
+"""hybrid: masks first; a summary when N + M turns have gathered, as the equation says, or when masks are not enough."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import turns
+from agent.prompts import SUMMARY_TAG
+from tests.histories import budget, calls_of, react, react40
+from tests.strategies.stage import Summariser, build
+
+
+@given(st.integers(1, 12), st.integers(1, 6), st.integers(0, 8), st.integers(1, 40))
+def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
+    """The summary holds the turns up to t_last, and is renewed when those since reach N + M; W masks the rest."""
+    backend = Summariser(lambda messages: "s")
+    strategy = build(f"hybrid:summarise_at={n},tail={m},window={w}", backend)
+    history = react(steps, tokens=200)
+    t_last, made = 0, 0
+    for messages in calls_of(history):
+        t = len(turns(messages)) + 1
+        if (t - 1) - t_last >= n + m:
+            t_last, made = t - 1 - m, made + 1
+        view = strategy.prepare(messages, budget(10**9))
+        assert len(backend.prompts) == made
+        expected = messages[:2]
+        for i, turn in enumerate(turns(messages), 1):
+            if i > t_last:
+                expected += [messages[index] for index in turn]
+        shown = [message for message in view if not message.covers]
+        assert [message.id for message in shown] == [message.id for message in expected]
+        assert len(view) == len(shown) + bool(t_last)
+        for i, turn in enumerate(turns(messages), 1):
+            hidden = [one.content.startswith("[masked") for one in shown if one.id == messages[turn.stop - 1].id]
+            assert hidden in ([], [i < t - w])
+
+
+def test_the_papers_numbers() -> None:
+    """W = M = 10, N = 43: the first summary at turn 54, of the 43 oldest turns."""
+    backend = Summariser()
+    strategy = build("hybrid:window=10,summarise_at=43,tail=10", backend)
+    *_, before = calls_of(react(52))
+    strategy.prepare(before, budget(10**9))
+    assert backend.prompts == []
+    view = strategy.prepare(react(53), budget(10**9))
+    assert len(backend.prompts) == 1
+    assert len(turns(view)) == 10
+
+
+def test_the_summariser_reads_the_observations_unmasked() -> None:
+    backend = Summariser()
+    strategy = build("hybrid:window=0,summarise_at=5,tail=1", backend)
+    for messages in calls_of(react(12, tokens=100)):
+        strategy.prepare(messages, budget())
+    assert len(backend.prompts) == 2
+    for prompt in backend.prompts:
+        assert not any("[masked" in message.content for message in prompt)
+    assert [message.id for message in backend.prompts[0][:-1]] == [message.id for message in react(5)]
+    assert backend.prompts[0][:-1] == react(5, tokens=100)
+
+
+def test_masks_come_first() -> None:
+    backend = Summariser()
+    strategy = build("hybrid", backend)
+    view = strategy.prepare(react(16), budget())
+    assert backend.prompts == []
+    assert not budget().over(view)
+    assert any(message.content.startswith("[masked") for message in view)
+
+
+def test_a_summary_comes_when_masks_are_not_enough() -> None:
+    backend = Summariser(lambda messages: "s")
+    view = build("hybrid", backend).prepare(react(20), budget(1_500))
+    assert len(backend.prompts) == 1
+    assert any(message.content.startswith(SUMMARY_TAG) for message in view)
+
+
+def test_a_failed_summary_waits_for_as_many_turns_as_the_tail_holds() -> None:
+    backend = Summariser(lambda messages: "")
+    strategy = build("hybrid:summarise_at=3,tail=4", backend)
+    asked_at = []
+    for messages in calls_of(react40()):
+        before = len(backend.prompts)
+        strategy.prepare(messages, budget(10**9))
+        if len(backend.prompts) > before:
+            asked_at.append(len(turns(messages)))
+    assert asked_at[0] == 7
+    assert all(b - a == 4 for a, b in pairwise(asked_at))

@@ -1,0 +1,423 @@
+"""The laws of DESIGN.md, over every strategy and over pipelines of them, on histories built to be nasty.
+
+A law that is the strategy's own is tried on its bare answer; what the road gives (`agent.view.prepare`: repair, the
+strategy, mending, fit) is tried there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.errors import BudgetError
+from agent.fit import fit
+from agent.messages import Message, task
+from agent.protocols import Strategy
+from agent.repair import repair
+from agent.view import View, prepare
+from tests.histories import (
+    LIMITS,
+    Story,
+    budget,
+    calls_of,
+    is_faithful,
+    is_sound,
+    nasty_histories,
+    pending,
+    react,
+    react40,
+    sound_histories,
+)
+from tests.strategies.stage import (
+    EVERY,
+    SOME,
+    SUMMARISERS,
+    Summariser,
+    at_every_call,
+    build,
+    interrupts,
+    parts,
+    short,
+    specs,
+    state_of,
+)
+
+every_strategy = pytest.mark.parametrize("name", EVERY)
+asks_a_model = pytest.mark.parametrize("name", ["summary-buffer", "hybrid"])
+some_specs = pytest.mark.parametrize("spec", SOME)
+ANSWERS = st.sampled_from(sorted(SUMMARISERS))
+
+
+def session(
+    data: st.DataObject,
+    name: str,
+    histories: st.SearchStrategy[list[Message]],
+    answers: st.SearchStrategy[str] = ANSWERS,
+) -> tuple[Strategy, list[Message], Budget]:
+    """A strategy, a sound history for it and a budget."""
+    spec = data.draw(specs(name), label="spec")
+    history = repair(data.draw(histories, label="history")).messages
+    answer = SUMMARISERS[data.draw(answers, label="summariser")]
+    limit = data.draw(LIMITS, label="limit")
+    return build(spec, Summariser(answer)), history, budget(limit, overhead=20)
+
+
+def bare_views(
+    strategy: Strategy, history: Sequence[Message], allowed: Budget
+) -> Iterator[tuple[list[Message], list[Message]]]:
+    """The history at each call and what the strategy makes of it, and of all at the end; nothing where it gives up."""
+    for messages in [*calls_of(history), list(history)]:
+        try:
+            yield messages, strategy.prepare(messages, allowed)
+        except BudgetError:
+            continue
+
+
+def views(strategy: Strategy, history: Sequence[Message], allowed: Budget) -> Iterator[tuple[list[Message], View]]:
+    """The same on the whole road."""
+    before = None
+    for messages in [*calls_of(history), list(history)]:
+        try:
+            before = prepare(messages, strategy, allowed, before)
+        except BudgetError:
+            continue
+        yield messages, before
+
+
+# --- 1 ----------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_law_1_pairs_whole(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    for messages, view in bare_views(strategy, history, allowed):
+        assert is_sound(view) == []
+        assert pending(view) == pending(messages)
+
+
+@every_strategy
+@given(st.data())
+def test_law_1_pairs_whole_on_the_road(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    for messages, view in views(strategy, history, allowed):
+        assert is_sound(view.messages) == []
+        assert pending(view.messages) == pending(messages)
+        assert view.notes == ()
+
+
+# --- 2 ----------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_law_2_system_task_and_question_stay(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    for messages, view in bare_views(strategy, history, allowed):
+        assert is_faithful(view, messages) == []
+
+
+@every_strategy
+@given(st.data())
+def test_law_2_system_task_and_question_stay_on_the_road(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    for messages, view in views(strategy, history, allowed):
+        assert is_faithful(view.messages, messages) == []
+
+
+# --- 3 ----------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_law_3_within_budget(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    for messages, view in views(strategy, history, allowed):
+        assert view.tokens == allowed.size(view.messages) <= allowed.size(messages) == view.history_tokens
+        if getattr(strategy, "fitted", True):
+            assert view.tokens <= allowed.limit
+
+
+@every_strategy
+@given(st.data())
+def test_law_3_no_budget_error_that_fit_would_not_raise(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    for messages in calls_of(history):
+        try:
+            fit(messages, allowed)
+        except BudgetError:
+            continue
+        assert prepare(messages, strategy, allowed).tokens > 0
+
+
+@every_strategy
+@given(st.data())
+def test_law_3_nothing_becomes_longer(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    whole = {message.id: message for message in history}
+    for messages, view in bare_views(strategy, history, allowed):
+        assert allowed.size(view) <= allowed.size(messages)
+        for message in view:
+            if message.id in whole and message.content != whole[message.id].content:
+                assert message == replace(whole[message.id], content=message.content)
+                assert allowed.count(message) < allowed.count(whole[message.id])
+                assert message.why
+
+
+@asks_a_model
+@pytest.mark.parametrize("answer", ["empty", "larger", "as large"])
+@given(st.data())
+def test_law_3_a_summary_that_is_empty_or_not_smaller_is_refused(name: str, answer: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, sound_histories(), st.just(answer))
+    for messages, view in bare_views(strategy, history, allowed):
+        known = {message.id for message in messages}
+        stands_for = [message.covers for message in view if message.id not in known]
+        if answer == "as large":
+            covered = {id_ for ids in stands_for for id_ in ids}
+            replaced = [message for message in messages if message.id in covered]
+            inserted = [message for message in view if message.id not in known]
+            assert not inserted or sum(map(allowed.count, inserted)) < sum(map(allowed.count, replaced))
+        else:
+            assert stands_for == []
+
+
+# --- 4 ----------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_law_4_input_not_mutated(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, nasty_histories())
+    before = deepcopy(history)
+    for messages, view in bare_views(strategy, history, allowed):
+        assert messages == before[: len(messages)]
+        assert view is not messages
+    assert history == before
+
+
+@every_strategy
+@given(st.data())
+def test_law_4_same_input_same_view(name: str, data: st.DataObject) -> None:
+    spec = data.draw(specs(name))
+    history = data.draw(sound_histories())
+    allowed = budget(data.draw(LIMITS), overhead=20)
+    answer = SUMMARISERS[data.draw(ANSWERS)]
+    one, other = (list(bare_views(build(spec, Summariser(answer)), history, allowed)) for _ in range(2))
+    assert one == other
+
+
+@every_strategy
+@given(st.data())
+def test_law_4_asked_again_it_says_the_same(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, sound_histories())
+    for messages, view in bare_views(strategy, history, allowed):
+        assert strategy.prepare(messages, allowed) == view
+
+
+# --- 5 ----------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_law_5_identity_while_everything_fits(name: str, data: st.DataObject) -> None:
+    strategy, history, _ = session(data, name, nasty_histories())
+    roomy = budget(budget().size(history))
+    for messages, view in bare_views(strategy, history, roomy):
+        if not at_every_call(strategy, messages):
+            assert view == messages
+
+
+# --- 6 ----------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_law_6_prefix_survives_between_edits(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, sound_histories(most_turns=40))
+    before: list[Message] = []
+    state = state_of(strategy)
+    for messages, view in bare_views(strategy, history, allowed):
+        if not at_every_call(strategy, messages) and state_of(strategy) == state:
+            assert view[: len(before)] == before
+        before, state = view, state_of(strategy)
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if name != "pipeline"])
+@pytest.mark.parametrize("tokens", [150, 300, 600])
+def test_law_6_edits_are_worth_their_prefill(name: str, tokens: int) -> None:
+    unmanaged = sum(view.prefill for _, view in views(build("none"), react(40, tokens), budget(8_000)))
+    managed = sum(view.prefill for _, view in views(build(name), react(40, tokens), budget(8_000)))
+    assert managed <= 1.35 * unmanaged
+
+
+# --- 7 ----------------------------------------------------------------------------------------------------------------
+
+
+@asks_a_model
+@given(st.data())
+def test_law_7_a_failed_summary_loses_nothing(name: str, data: st.DataObject) -> None:
+    strategy, history, allowed = session(data, name, sound_histories(most_turns=40), st.just("short"))
+    (part,) = parts(strategy)
+    works_for = data.draw(st.integers(0, 4))
+    backend: Summariser = part.model.backend
+    failing = SUMMARISERS[data.draw(st.sampled_from(["fails", "empty", "larger"]))]
+    backend.answer = lambda messages: short(messages) if len(backend.prompts) <= works_for else failing(messages)
+    kept: tuple[object, object] = (None, None)
+    for messages, view in bare_views(strategy, history, allowed):
+        if len(backend.prompts) <= works_for:
+            kept = (part.state.get("summary"), part.state.get("covers"))
+        assert (part.state.get("summary"), part.state.get("covers")) == kept
+        covered = {id_ for message in view for id_ in message.covers}
+        shown = {message.id for message in view}
+        assert all(message.id in shown or message.id in covered for message in messages)
+        assert covered == set(part.state.get("covers", ()))
+
+
+@asks_a_model
+@given(st.data())
+def test_law_7_an_interrupted_summary_loses_nothing(name: str, data: st.DataObject) -> None:
+    spec = data.draw(specs(name))
+    history = data.draw(sound_histories(most_turns=40))
+    allowed = budget(data.draw(LIMITS), overhead=20)
+    at = data.draw(st.integers(1, 4))
+    calm, backend = build(spec), Summariser()
+    cut_off = build(spec, backend)
+    backend.answer = lambda messages: interrupts(messages) if len(backend.prompts) == at else short(messages)
+    for messages in calls_of(history):
+        try:
+            expected = calm.prepare(messages, allowed)
+        except BudgetError:
+            return
+        try:
+            view = cut_off.prepare(messages, allowed)
+        except KeyboardInterrupt:
+            view = cut_off.prepare(messages, allowed)
+        assert view == expected
+
+
+@asks_a_model
+def test_law_7_a_failure_is_not_tried_again_at_every_call(name: str) -> None:
+    backend = Summariser(SUMMARISERS["fails"])
+    calls = len(list(views(build(name, backend), react(60), budget(8_000))))
+    assert 1 < len(backend.prompts) <= calls / 2
+
+
+# --- 8 ----------------------------------------------------------------------------------------------------------------
+
+
+def nameless(history: list[Message]) -> list[Message]:
+    """The same with calls and results that have no ids."""
+    calls = [tuple(replace(call, id="") for call in message.calls) for message in history]
+    return [replace(message, calls=made, call_id="") for message, made in zip(history, calls, strict=True)]
+
+
+NASTY: dict[str, list[Message]] = {
+    "nothing": [],
+    "a system message": Story().messages,
+    "a question": Story().ask("?").messages,
+    "no system message": Story(None).ask("?").turn(900).turn(900).messages,
+    "no user message": Story().turn(900).turn(900).turn(900, pending=1).messages,
+    "empty contents": [replace(message, content="") for message in react(20)],
+    "no contents": [replace(message, content=None) for message in react(20)],  # type: ignore[arg-type]
+    "some contents missing": [
+        replace(message, content=None) if place % 5 == 3 else message  # type: ignore[arg-type]
+        for place, message in enumerate(react(20))
+    ],
+    "one huge result": Story().ask("?").turn(60_000).messages,
+    "a huge result among others": Story().ask("?").turn(600).turn(60_000, 5).turn(600).turn(600).messages,
+    "many parallel calls": Story().ask("?").turn(*[400] * 12).turn(*[400] * 12).messages,
+    "calls without ids": nameless(react(20, at_once=3)),
+    "pending": Story().ask("?").turn(900).turn(900).turn(900, 900, pending=2).messages,
+    "reversed": react40()[::-1],
+    "results without calls": [message for message in react(20) if not message.calls],
+    "calls without results": [message for message in react(20) if message.role != "tool"],
+    "doubled": react(10) + react(10),
+    "many questions": [
+        message for n in range(30) for message in Story(None).ask(f"{n}?").turn(300).answer("!").messages
+    ],
+    "masked already": Story(filler="[masked: ").ask("?").turn(900).turn(900).turn(900).turn(900).messages,
+}
+
+
+@some_specs
+@pytest.mark.parametrize("limit", [1_000, 8_000])
+@pytest.mark.parametrize("case", NASTY)
+def test_law_8_nothing_is_too_nasty(spec: str, limit: int, case: str) -> None:
+    holds_on(NASTY[case], spec, limit)
+
+
+@some_specs
+def test_law_8_four_thousand_messages(spec: str) -> None:
+    holds_on(react(2_000, 60), spec, 8_000)
+
+
+def holds_on(history: list[Message], spec: str, limit: int) -> None:
+    strategy = build(spec)
+    view = prepare(history, strategy, budget(limit, overhead=20))
+    whole = repair(history).messages
+    assert is_sound(view.messages) == []
+    assert is_faithful(view.messages, whole) == []
+    assert pending(view.messages) == pending(whole)
+    assert view.tokens <= limit or spec == "none" or spec.endswith("+none")
+
+
+@some_specs
+def test_law_8_an_overhead_above_the_budget_is_a_budget_error(spec: str) -> None:
+    for history in ([], react(3)):
+        if spec == "none" or spec.endswith("+none"):
+            assert prepare(history, build(spec), budget(100, overhead=200)).tokens > 100
+        else:
+            with pytest.raises(BudgetError, match="the budget holds 100"):
+                prepare(history, build(spec), budget(100, overhead=200))
+
+
+@some_specs
+def test_law_8_a_budget_that_shrinks_in_mid_session_is_kept(spec: str) -> None:
+    strategy, before = build(spec), None
+    for place, messages in enumerate(calls_of(react40())):
+        before = prepare(messages, strategy, budget(8_000 if place < 30 else 2_000), before)
+    assert before is not None
+    assert before.tokens <= 2_000 or spec == "none" or spec.endswith("+none")
+
+
+# --- state ------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_state_saved_and_given_back_in_mid_session_changes_nothing(name: str, data: st.DataObject) -> None:
+    spec = data.draw(specs(name))
+    history = data.draw(sound_histories(most_turns=40))
+    allowed = budget(data.draw(LIMITS), overhead=20)
+    calls = list(calls_of(history))
+    resume_at = data.draw(st.integers(0, max(0, len(calls) - 1)))
+    stayed, resumed = build(spec), build(spec)
+    for place, messages in enumerate(calls):
+        if place == resume_at:
+            state = state_of(resumed)
+            resumed = build(spec)
+            if state or hasattr(resumed, "state"):
+                resumed.state = state  # type: ignore[attr-defined]
+        answers = []
+        for strategy in (stayed, resumed):
+            try:
+                answers.append(strategy.prepare(messages, allowed))
+            except BudgetError as error:
+                answers.append(str(error))  # type: ignore[arg-type]
+        assert answers[0] == answers[1]
+
+
+@some_specs
+def test_a_fresh_strategy_sees_the_whole_history(spec: str) -> None:
+    history = react40()
+    old: Callable[..., list[Message]] = build("sliding-window:window=1").prepare
+    old(history, budget())
+    view = prepare(history, build(spec), budget())
+    assert len(view.fates) == 82
+    assert task(view.messages) == history[1]

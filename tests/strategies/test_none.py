@@ -1,0 +1,21 @@
+"""none: nothing is done, and that shows."""
+
+from __future__ import annotations
+
+from hypothesis import given
+
+from agent.messages import Message
+from strategies.none import NoManagement
+from tests.histories import broken_histories, budget, react40
+
+
+@given(broken_histories())
+def test_it_sends_everything(history: list[Message]) -> None:
+    view = NoManagement().prepare(history, budget(1))
+    assert view == history
+    assert view is not history
+
+
+def test_it_is_not_fitted() -> None:
+    assert NoManagement.fitted is False
+    assert budget().over(NoManagement().prepare(react40(), budget()))

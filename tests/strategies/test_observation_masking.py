@@ -1,0 +1,138 @@
+"""observation-masking: the paper's rule to the letter, and ours, which must be worth its prefill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import Message, turns
+from agent.view import prepare
+from strategies.observation_masking import ObservationMasking
+from tests.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
+from tests.strategies.stage import build
+
+
+def masked(view: Sequence[Message]) -> list[str]:
+    return [message.call_id for message in view if message.content.startswith("[masked: an old result of ")]
+
+
+# --- when=always: The Complexity Trap, Eq. 3 and 4 --------------------------------------------------------------------
+
+
+def eq_4(observations: Sequence[Sequence[int]], window: int) -> list[list[bool]]:
+    """Whether the observation(s) of each turn are p_i, at the beginning of turn t, from the equation alone."""
+    t = len(observations) + 1
+    return [[i < t - window] * len(observations[i - 1]) for i in range(1, t)]
+
+
+@given(st.lists(st.lists(SIZES, min_size=1, max_size=3), max_size=30), st.integers(0, 32))
+def test_eq_4_to_the_letter(observations: list[list[int]], window: int) -> None:
+    story = Story().ask("?")
+    for of_turn in observations:
+        story.turn(*[200 + tokens for tokens in of_turn])
+    view = build(f"observation-masking:window={window},when=always").prepare(story.messages, budget(10**9))
+    results = [message for message in view if message.role == "tool"]
+    placeholders = [hidden for turn in eq_4(observations, window) for hidden in turn]
+    assert [message.content.startswith("[masked") for message in results] == placeholders
+    assert [message for message in view if message.role != "tool"] == [
+        message for message in story.messages if message.role != "tool"
+    ]
+
+
+@given(sound_histories(), st.integers(0, 12), LIMITS)
+def test_eq_4_but_for_masks_that_would_save_nothing(history: list[Message], window: int, limit: int) -> None:
+    allowed = budget(limit)
+    view = ObservationMasking(window, "always").prepare(history, allowed)
+    found = turns(history)
+    old = {history[index].id for turn in found[: max(0, len(found) - window)] for index in turn[1:]}
+    for message, shown in zip(history, view, strict=True):
+        if message.id not in old:
+            assert shown is message
+        elif shown is message:
+            assert allowed.count(message) <= 4 + len(f"[masked: an old result of {message.name}; …]") / 4 + 10
+        else:
+            assert allowed.count(shown) < allowed.count(message)
+
+
+def test_a_mask_names_the_tool_and_the_rule() -> None:
+    view = ObservationMasking(1, "always").prepare(react(3), budget())
+    assert masked(view) == ["c1", "c2"]
+    assert "read_article" in view[3].content
+    assert "\n" not in view[3].content
+    assert view[3].why == "older than the 1 newest turns"
+
+
+# --- when=over --------------------------------------------------------------------------------------------------------
+
+
+def test_react40_prefills_little_more_than_without_management_and_is_never_over() -> None:
+    """The requirement: 41 calls, none over 8,000, and at most 1.35 times the unmanaged prefill."""
+    prefill = {}
+    for spec in ("none", "observation-masking"):
+        strategy, before, prefill[spec], calls = build(spec), None, 0, 0
+        for messages in calls_of(react40()):
+            before = prepare(messages, strategy, budget(8_000), before)
+            prefill[spec] += before.prefill
+            calls += 1
+            assert spec == "none" or before.tokens <= 8_000
+        assert calls == 41
+    assert prefill["observation-masking"] <= 1.35 * prefill["none"]
+
+
+@given(sound_histories(most_turns=40), LIMITS, st.integers(0, 6), st.sampled_from([0.1, 0.4, 1.0]))
+def test_masks_stay_and_the_newest_turn_is_never_masked(
+    history: list[Message], limit: int, window: int, target: float
+) -> None:
+    strategy, before = ObservationMasking(window, "over", target), set()
+    for messages in calls_of(history):
+        view = strategy.prepare(messages, budget(limit))
+        now = set(masked(view))
+        assert before <= now
+        newest = turns(messages)[-1:]
+        assert not now & {messages[index].call_id for turn in newest for index in turn[1:]}
+        before = now
+
+
+@given(sound_histories(most_turns=40), LIMITS, st.integers(0, 6), st.sampled_from([0.1, 0.4, 1.0]))
+def test_over_the_budget_only_when_masks_alone_cannot_help(
+    history: list[Message], limit: int, window: int, target: float
+) -> None:
+    allowed = budget(limit)
+    strategy = ObservationMasking(window, "over", target)
+    for messages in calls_of(history):
+        view = strategy.prepare(messages, allowed)
+        if allowed.over(view):
+            most = ObservationMasking(1, "always").prepare(messages, allowed)
+            assert allowed.over(most)
+
+
+@given(sound_histories(most_turns=40), LIMITS, st.integers(1, 6), st.sampled_from([0.1, 0.4, 1.0]))
+def test_old_observations_go_oldest_first_down_to_the_target(
+    history: list[Message], limit: int, window: int, target: float
+) -> None:
+    allowed = budget(limit)
+    view = ObservationMasking(window, "over", target).prepare(history, allowed)
+    hidden = set(masked(view))
+    if not hidden:
+        return
+    most = ObservationMasking(window, "always").prepare(history, allowed)
+    may_go = masked(most)
+    chosen = [id_ in hidden for id_ in may_go]
+    assert chosen == sorted(chosen, reverse=True)
+    if allowed.size(view) > target * limit:
+        assert all(chosen)
+    if allowed.size(most) <= limit:
+        assert hidden <= set(may_go)
+
+
+def test_all_calls_and_words_stay() -> None:
+    view = ObservationMasking().prepare(react40(), budget())
+    assert [message.calls for message in view] == [message.calls for message in react40()]
+    assert [m.content for m in view if m.role != "tool"] == [m.content for m in react40() if m.role != "tool"]
+
+
+def test_why_says_how_full_the_view_was() -> None:
+    view = ObservationMasking().prepare(react40(), budget())
+    assert view[3].why == "the view was 26,185 of 8,000 tokens; the 2 newest turns stay"

@@ -1,0 +1,76 @@
+"""sliding-window: old turns go whole; the task and the question stay."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import Message, blocks, question, task, turns
+from agent.view import prepare
+from strategies.sliding_window import SlidingWindow
+from tests.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories
+
+
+@given(sound_histories(most_turns=40), st.integers(0, 40), LIMITS)
+def test_a_window_keeps_so_many_turns(history: list[Message], window: int, limit: int) -> None:
+    view = SlidingWindow(window=window).prepare(history, budget(limit))
+    found = turns(history)
+    waits = bool(pending(history))
+    kept = found[len(found) - max(window, waits) :] if max(window, waits) < len(found) else found
+    assert len(turns(view)) == len(kept)
+    first = kept[0].start if kept else len(history)
+    stays = {message.id for message in (task(history), question(history)) if message}
+    assert view == [
+        message
+        for index, message in enumerate(history)
+        if index >= first or message.role == "system" or message.id in stays
+    ]
+
+
+@given(sound_histories(most_turns=40), LIMITS, st.sampled_from([0.1, 0.4, 1.0]))
+def test_over_the_budget_it_comes_down_to_the_target_or_to_the_last_block(
+    history: list[Message], limit: int, target: float
+) -> None:
+    allowed = budget(limit)
+    view = SlidingWindow(target=target).prepare(history, allowed)
+    if not allowed.over(history):
+        assert view == history
+    elif allowed.size(view) > target * limit:
+        last = {history[index].id for index in blocks(history)[-1]}
+        stays = last | {message.id for message in (task(history), question(history)) if message}
+        assert all(message.role == "system" or message.id in stays for message in view)
+
+
+def test_what_it_keeps_is_the_newest_in_a_row() -> None:
+    view = SlidingWindow().prepare(react40(), budget())
+    assert view == [*react40()[:2], *react40()[-(len(view) - 2) :]]
+    assert len(view) > 4
+
+
+def test_a_question_that_slid_out_does_not_go_in_mid_prefix_when_the_next_is_asked() -> None:
+    story = Story().ask("the task").turn(100).ask("second").turn(100).turn(400).turn(400).turn(100)
+    story.ask("third")
+    strategy, views = SlidingWindow(), []
+    for messages in calls_of(story.messages):
+        states = dict(strategy.state)
+        views.append(strategy.prepare(messages, budget(800)))
+        if states == strategy.state:
+            assert len(views) < 2 or views[-1][: len(views[-2])] == views[-2]
+    assert "first" in strategy.state
+
+
+@pytest.mark.parametrize("spec", [SlidingWindow(), SlidingWindow(window=3)])
+def test_nothing_at_all_over_a_budget_that_the_tools_fill(spec: SlidingWindow) -> None:
+    assert spec.prepare([], budget(100, overhead=200)) == []
+
+
+def test_a_history_without_its_first_kept_message_starts_anew() -> None:
+    strategy = SlidingWindow(state={"first": "gone"})
+    assert strategy.prepare(react(3), budget()) == react(3)
+
+
+def test_the_road_drops_nothing_more() -> None:
+    view = prepare(react40(), SlidingWindow(), budget())
+    assert view.messages == tuple(SlidingWindow().prepare(react40(), budget()))
+    assert set(view.fates) == {"kept", "dropped"}

@@ -1,0 +1,233 @@
+"""The table: a SPEC names a strategy and its parameters; whatever it cannot mean is a UsageError that helps."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import strategies
+from agent.errors import UsageError
+from agent.side import SideModel
+from strategies.hybrid import Hybrid
+from strategies.parameter import Parameter, parameters
+from strategies.table import STRATEGIES, Pipeline, parse
+from tests.histories import budget, outcome, react40
+from tests.strategies.stage import EVERY, Summariser, build, parts, specs
+
+# --- SPECs ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_name_is_a_spec(name: str) -> None:
+    assert type(build(name)) is STRATEGIES[name]
+    assert type(build(f" {name}: ")) is STRATEGIES[name]
+
+
+@pytest.mark.parametrize("name", EVERY)
+@given(st.data())
+def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
+    spec = data.draw(specs(name))
+    strategy = build(spec)
+    for written, part in zip(spec.split("+"), parts(strategy), strict=True):
+        _, _, settings = written.partition(":")
+        for setting in filter(None, settings.split(",")):
+            key, _, value = setting.partition("=")
+            assert str(getattr(part, key)) in (value, str(float(value)) if value[0].isdigit() else value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "what", "fix"),
+    [
+        ("slidingwindow", "there is no strategy 'slidingwindow'", "did you mean sliding-window?"),
+        ("", "there is no strategy ''", "known: none, sliding-window"),
+        ("zzz", "there is no strategy 'zzz'", "known: none, sliding-window"),
+        ("none+", "there is no strategy ''", "known: "),
+        ("maskin:window=3", "there is no strategy 'maskin'", "did you mean observation-masking?"),
+        ("none:window=3", "none has no parameter 'window'", "it takes none"),
+        ("sliding-window:windw=3", "sliding-window has no parameter 'windw'", "did you mean window?"),
+        ("sliding-window:zzz=3", "sliding-window has no parameter 'zzz'", "known: target, window"),
+        (
+            "sliding-window:window",
+            "sliding-window: window has no value",
+            "written window=value; it takes 0 to 1,000,000",
+        ),
+        ("sliding-window:window=", "window= is not possible", "window takes 0 to 1,000,000: turns kept"),
+        ("sliding-window:window=-1", "window=-1 is not possible", "window takes 0 to 1,000,000: turns kept"),
+        ("sliding-window:window=1.5", "window=1.5 is not possible", "window takes 0 to"),
+        ("sliding-window:target=nan", "target=nan is not possible", "target takes 0.1 to 1: "),
+        ("sliding-window:target=inf", "target=inf is not possible", "target takes 0.1 to 1: "),
+        ("observation-masking:when=never", "when=never is not possible", "when takes over or always: "),
+        ("summary-buffer:model=x", "summary-buffer has no parameter 'model'", "known: buffer, words"),
+        ("summary-buffer:state={}", "summary-buffer has no parameter 'state'", "known: buffer, words"),
+    ],
+)
+def test_what_cannot_be_meant_is_answered_with_what_can(spec: str, what: str, fix: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        build(spec)
+    assert caught.value.what == what
+    assert fix in caught.value.fix
+
+
+@given(st.text(max_size=30))
+def test_no_text_is_worse_than_a_usage_error(spec: str) -> None:
+    strategy = outcome(lambda: build(spec))
+    if isinstance(strategy, UsageError):
+        assert strategy.what
+        assert strategy.fix
+    else:
+        assert callable(strategy.prepare)  # type: ignore[union-attr]
+
+
+@given(st.sampled_from(sorted(STRATEGIES)), st.text("windowtarget=,:.0123456789-", max_size=20))
+def test_no_settings_are_worse_than_a_usage_error(name: str, settings: str) -> None:
+    strategy = outcome(lambda: build(f"{name}:{settings}"))
+    assert type(strategy) is STRATEGIES[name] or (isinstance(strategy, UsageError) and strategy.fix)
+
+
+def test_each_parse_starts_fresh() -> None:
+    first = build("observation-masking")
+    first.prepare(react40(), budget())
+    assert build("observation-masking").state == {}  # type: ignore[attr-defined]
+
+
+def test_the_model_is_given_to_the_one_that_asks() -> None:
+    side = SideModel(Summariser())
+    strategy = parse("hybrid", side)
+    assert isinstance(strategy, Hybrid)
+    assert strategy.model is side
+
+
+# --- pipelines --------------------------------------------------------------------------------------------------------
+
+
+def test_a_pipeline_is_its_parts_one_after_the_other() -> None:
+    together = build("observation-masking:window=0,when=always + sliding-window:window=3")
+    assert isinstance(together, Pipeline)
+    one, other = build("observation-masking:window=0,when=always"), build("sliding-window:window=3")
+    step = one.prepare(react40(), budget())
+    assert together.prepare(react40(), budget()) == other.prepare(step, budget())
+
+
+def test_a_pipeline_is_fitted_as_its_last_part_wishes() -> None:
+    assert build("none+sliding-window").fitted is True  # type: ignore[attr-defined]
+    assert build("sliding-window+none").fitted is False  # type: ignore[attr-defined]
+
+
+def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
+    spec = "none+observation-masking+sliding-window"
+    pipeline = build(spec)
+    pipeline.prepare(react40(), budget(2_000))
+    state = pipeline.state  # type: ignore[attr-defined]
+    assert (state["0"], set(state)) == ({}, {"0", "1", "2"})
+    again = build(spec)
+    again.state = state  # type: ignore[attr-defined]
+    assert [getattr(part, "state", {}) for part in parts(again)] == list(state.values())
+
+
+# --- strategies of one's own ------------------------------------------------------------------------------------------
+
+
+def test_a_file_with_a_function_is_a_strategy(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def prepare(messages, budget):\n    return messages[:2]\n")
+    assert len(build(str(path)).prepare(react40(), budget())) == 2
+    assert isinstance(build(f"observation-masking+{path}"), Pipeline)
+
+
+def test_a_file_may_be_written_as_ours_are(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from __future__ import annotations\n"
+        "from dataclasses import dataclass, field\n\n"
+        "@dataclass(frozen=True)\n"
+        "class Rule:\n"
+        "    keep: int = 2\n\n"
+        "def prepare(messages, budget):\n"
+        "    return messages[: Rule().keep]\n"
+    )
+    assert len(build(str(path)).prepare(react40(), budget())) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "prepare = 3\n", "def prepare(:\n", "import no_such_module_anywhere\n", "1 / 0\n", "raise SystemExit\n"],
+    ids=["empty", "no function", "syntax", "import", "error", "exit"],
+)
+def test_a_file_that_is_no_strategy_is_a_usage_error(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    with pytest.raises(UsageError, match=r"mine\.py"):
+        build(str(path))
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file"):
+        build(str(tmp_path / "mine.py"))
+    with pytest.raises(UsageError, match="there is no file"):
+        build("./none.py")
+
+
+def test_a_name_in_a_module_is_a_strategy() -> None:
+    assert build("strategies.none:NoManagement") == build("none")
+
+
+def test_a_class_in_a_module_is_given_the_model_that_it_asks_for() -> None:
+    strategy = build("strategies.hybrid:Hybrid")
+    assert isinstance(strategy, Hybrid)
+    assert isinstance(strategy.model, SideModel)
+
+
+@pytest.mark.parametrize(
+    "spec", ["no.such.module:Name", "strategies.none:Missing", "strategies.none:annotations", "agent.messages:Message"]
+)
+def test_a_name_that_is_no_strategy_is_a_usage_error(spec: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        build(spec)
+    assert spec in caught.value.what
+    assert caught.value.fix
+
+
+def test_an_object_in_a_module_is_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine_too.py").write_text("from strategies.none import NoManagement\nready = NoManagement()\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    try:
+        assert build("mine_too:ready") == build("none")
+    finally:
+        sys.modules.pop("mine_too")
+
+
+# --- parameters -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_parameter_says_what_it_means_and_takes_its_default(name: str) -> None:
+    for parameter in parameters(STRATEGIES[name]):
+        assert parameter.meaning
+        assert parameter.legal
+        if parameter.default is not None:
+            assert parameter.read(str(parameter.default)) == parameter.default
+
+
+def test_what_a_parameter_takes_in_words() -> None:
+    listed = {parameter.name: parameter for parameter in parameters(STRATEGIES["observation-masking"])}
+    assert list(listed) == ["window", "when", "target"]
+    assert listed["when"].legal == "over or always"
+    assert listed["window"].legal == "0 to 1,000,000"
+    assert listed["target"].legal == "0.1 to 1"
+    assert listed["target"].read("0.5") == 0.5
+    assert listed["window"] == Parameter("window", 2, "newest turns whose observations stay")
+
+
+def test_what_the_room_offers() -> None:
+    assert set(strategies.__all__) == {"STRATEGIES", "Parameter", "parameters", "parse"}
+    assert list(strategies.STRATEGIES) == [
+        "none",
+        "sliding-window",
+        "summary-buffer",
+        "observation-masking",
+        "hybrid",
+    ]

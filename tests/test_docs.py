@@ -1,0 +1,81 @@
+"""Every command that README and docs show is run, and every strategy, tool and command has its place there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from repl.commands import COMMANDS
+from strategies import STRATEGIES, parameters
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def blocks(language: str) -> list[tuple[str, str]]:
+    return [
+        (page.name, body) for page in PAGES for found, body in FENCE.findall(page.read_text()) if found == language
+    ]
+
+
+def lines(language: str) -> list[tuple[str, str]]:
+    return [(page, line) for page, body in blocks(language) for line in body.strip().splitlines() if line[:1] != "#"]
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Path:
+    """A folder with `mine.py`, the strategy that README and docs show."""
+    (mine,) = {body for _, body in blocks("python") if "def prepare(messages, budget):" in body and "class" not in body}
+    (tmp_path / "mine.py").write_text(mine)
+    (tmp_path / "benchmarks").symlink_to(ROOT / "benchmarks")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("page", "command"), sorted(set(lines("sh"))))
+def test_every_shown_command_runs(page: str, command: str, workshop: Path) -> None:
+    command = re.sub(r"^make\b", f"make -n -C {ROOT}", command)
+    command = re.sub(r"^git clone .*", "true", command)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    run = subprocess.run(
+        command,
+        shell=True,
+        cwd=workshop,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "THIMBLE_BACKEND": "reader"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert run.returncode == 0, f"{page}: {command}\n{run.stdout}\n{run.stderr}"
+
+
+def test_every_strategy_and_parameter_is_documented() -> None:
+    text = (ROOT / "docs" / "strategies.md").read_text()
+    for name, kind in STRATEGIES.items():
+        assert f"`{name}`" in text
+        for parameter in parameters(kind):
+            assert f"`{parameter.name}`" in text, f"{name}: {parameter.name}"
+
+
+def test_every_slash_command_is_documented() -> None:
+    text = (ROOT / "docs" / "terminal.md").read_text()
+    for name in COMMANDS:
+        assert f"`/{name.lstrip('/')}" in text, name
+
+
+def test_links_between_pages_resolve() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+\.md)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_strategy_of_the_readme_stands_in_the_docs() -> None:
+    shown = [body for _, body in blocks("python") if "def prepare(messages, budget):" in body and "class" not in body]
+    assert len(shown) >= 2
+    assert len(set(shown)) == 1

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ToolError, UsageError
+from corpus.library import Library, parse
+from tools import toolbox
+from tools.notes import Notes, note_tools
+
+TEXT = st.text(min_size=1, max_size=50).filter(str.strip)
+
+
+def call(notes: Notes, name: str, **arguments: object) -> str:
+    return next(tool for tool in note_tools(notes) if tool.name == name).run(arguments)
+
+
+@given(st.lists(st.tuples(st.text(max_size=30), TEXT), max_size=5))
+def test_notes_survive_being_saved_with_a_session(pairs: list[tuple[str, str]]) -> None:
+    notes, again = Notes(), Notes()
+    for title, text in pairs:
+        call(notes, "save_note", title=title, text=text)
+    again.state = json.loads(json.dumps(notes.state))
+    assert again.kept == notes.kept
+    assert call(again, "get_notes") == call(notes, "get_notes")
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), max_size=5), st.text())
+def test_any_query_is_answered(pairs: list[tuple[str, str]], query: str) -> None:
+    notes = Notes()
+    for title, text in pairs:
+        notes.save(title, text)
+    assert call(notes, "get_notes", query=query).split("\n")[0]
+    assert len(notes.matching("")) == len(set(pairs))
+
+
+def test_formats() -> None:
+    notes = Notes()
+    assert call(notes, "get_notes") == "No notes yet."
+    assert call(notes, "save_note", title=" Window\nsize ", text=" M = 10\nis best ") == "Saved note 1: Window size"
+    assert call(notes, "get_notes") == "1 note\n1. Window size: M = 10\n   is best"
+    assert call(notes, "save_note", title="Agents", text="cost 4 times") == "Saved note 2: Agents"
+    assert call(notes, "save_note", title="Agents", text="cost 4 times") == "Saved note 2: Agents"
+    assert call(notes, "get_notes").startswith("2 notes\n")
+    assert call(notes, "get_notes", query="what does an agent cost") == ("1 note\n2. Agents: cost 4 times")
+    assert call(notes, "get_notes", query="zebra") == 'No notes with "zebra".\nTitles: 1. Window size; 2. Agents'
+
+
+def test_a_note_needs_text_and_has_a_limit() -> None:
+    notes = Notes()
+    with pytest.raises(ToolError, match="no text"):
+        call(notes, "save_note", title="x", text=" ")
+    with pytest.raises(ToolError, match="5,000 characters and may have 4,000"):
+        call(notes, "save_note", title="x", text="x" * 5_000)
+    assert call(notes, "save_note", title="", text="The title is missing") == "Saved note 1: The title is missing"
+
+
+@pytest.mark.parametrize(
+    "state", [{"notes": 3}, {"notes": [3]}, {"notes": [{"title": "x"}]}, {"notes": [{"title": 1, "text": ""}]}]
+)
+def test_a_broken_state_is_refused_and_loses_nothing(state: dict[str, object]) -> None:
+    notes = Notes()
+    notes.save("a", "b")
+    with pytest.raises(UsageError):
+        notes.state = state
+    assert notes.state == {"notes": [{"title": "a", "text": "b"}]}
+    notes.state = {}
+    assert notes.kept == []
+
+
+def test_the_toolbox_holds_every_tool_in_order(tmp_path: Path) -> None:
+    tools = toolbox(Library(tmp_path, (parse("text", "a.md"),)), tmp_path, Notes())
+    assert " ".join(tools) == (
+        "list_articles search_articles read_article list_files read_file search_files save_note get_notes"
+    )
+    for name, tool in tools.items():
+        function = tool.schema["function"]
+        assert function["name"] == tool.name == name
+        assert function["description"]
+        assert all("description" in property for property in function["parameters"]["properties"].values())
+    assert len(json.dumps([tool.schema for tool in tools.values()])) < 3_000
