@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import count
 from time import perf_counter
 
 from agent import view as views
@@ -45,7 +46,9 @@ class Agent:
         """Append a message to the history; nothing else does."""
         if not self.history and role != "system":
             self.add("system", self.system)
-        message = Message(f"m{len(self.history) + 1}", role, content, **rest)  # type: ignore[arg-type]
+        taken = {message.id for message in self.history}
+        fresh = next(made for number in count(len(taken) + 1) if (made := f"m{number}") not in taken)
+        message = Message(fresh, role, content, **rest)  # type: ignore[arg-type]
         self.history.append(message)
         return message
 

@@ -66,16 +66,16 @@ def _plain(message: Message, notes: list[str]) -> Message:
 
 def _system_first(messages: Sequence[Message], notes: list[str]) -> list[Message]:
     """The first system message at the front; others with another text go as the user's, marked so, at their place."""
-    system = next((message for message in messages if message.role == "system"), None)
-    if system is None:
+    first = next((index for index, message in enumerate(messages) if message.role == "system"), None)
+    if first is None:
         return list(messages)
-    if messages[0] is not system:
+    if first:
         notes.append("moved the system message to the front")
-    rest = []
-    for message in messages:
+    system, rest = messages[first], []
+    for index, message in enumerate(messages):
         if message.role != "system":
             rest.append(message)
-        elif message is not system:
+        elif index != first:
             notes.append("a second system message goes as the user's, or not at all if it is the same")
             if message.content != system.content:
                 rest.append(replace(message, role="user", why="a second system message"))
@@ -115,7 +115,10 @@ def _turn(caller: Message, results: Sequence[Message], at_tail: bool, notes: lis
             notes.append(f"left out a result without a call ({result.name or result.id})")
             continue
         call = calls[place[number]]
-        turn.append(result if result.call_id == call.id else replace(result, call_id=call.id, name=call.name))
+        if result.call_id != call.id:
+            notes.append("paired a result with its call by position")
+            result = replace(result, call_id=call.id, name=call.name)
+        turn.append(result)
     for call in [] if at_tail else [calls[at] for at in waiting]:
         notes.append(f"filled in the missing result of {call.name}")
         turn.append(Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name))
@@ -143,12 +146,16 @@ def _named(caller: Message, notes: list[str]) -> tuple[ToolCall, ...]:
 
 
 def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
-    """The calls, each with an id of its own: made from `stem` and its place where a server gave none, or one twice."""
-    ids = [call.id for call in calls]
-    return tuple(
-        call if call.id and ids.count(call.id) == 1 else replace(call, id=f"{stem}.{place}")
-        for place, call in enumerate(calls, 1)
-    )
+    """The calls, each with an id of its own: made from `stem` where a server gave none, or the same one twice."""
+    taken = {call.id for call in calls} | {""}
+    made = (f"{stem}.{number}" for number in count(1))
+    fresh = (id_ for id_ in made if id_ not in taken)
+    seen: set[str] = set()
+    own = []
+    for call in calls:
+        own.append(replace(call, id=next(fresh)) if call.id in seen | {""} else call)
+        seen.add(call.id)
+    return tuple(own)
 
 
 def _unique(messages: Sequence[Message], notes: list[str]) -> list[Message]:

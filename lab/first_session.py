@@ -39,7 +39,8 @@ def transcript(strategy: str) -> str:
     prompts = [word for prompt in PROMPTS for word in ("-p", prompt)]
     command = [sys.executable, "-m", "repl", "--plain", "--backend", "reader", "--strategy", strategy, *prompts]
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
-    return re.sub(r"\b\d+(\.\d+)? ?(ms|s)\b", r"… \2", run.stdout).strip()
+    timeless = re.sub(r"\b\d+(\.\d+)? ?(ms|s)\b", r"… \2", run.stdout)
+    return timeless.replace("\n› ", "\n\n› ").strip("\n")
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
 from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
-from agent.events import Answered, Event, Prepared, Replied, SideCalled, ToolReturned
+from agent.events import Answered, Asked, Event, Prepared, Replied, SideCalled, ToolReturned
 from repl import jsonl
 from repl.sanitise import clean, line
 
@@ -114,6 +114,8 @@ class _Printer:
         from repl import figures, trace
 
         match event:
+            case Asked():
+                _tell(f"› {event.message.content}")
             case Prepared():
                 acted = (trace.acted_line(event, before), *trace.note_lines(event, before), trace.over_line(event))
                 for text in filter(None, acted):

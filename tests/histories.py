@@ -159,7 +159,7 @@ def is_faithful(view: Sequence[Message], history: Sequence[Message]) -> list[str
     wrong = []
     shown = {message.id: message for message in view}
     covered = {id_ for message in view for id_ in message.covers}
-    asked = [message for message in history if message.role == "user"]
+    asked = [message for message in history if message.role == "user" and not message.why]
     if history and history[0].role == "system" and (not view or view[0] != history[0]):
         wrong.append("the system message is not first, byte for byte")
     if asked and shown.get(asked[-1].id) != asked[-1]:

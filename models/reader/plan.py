@@ -158,7 +158,7 @@ def _in_files(part: Part, evidence: Evidence, most: int) -> Plan:
         return
     words = [word for word in part.words if word.lower() not in FILE_WORDS]
     for word in sorted(words, key=lambda word: _telling(word, part), reverse=True)[:most]:
-        word = word[:-1] if re.fullmatch(r"\w{3,}[^s\W]s", word) else word  # files are searched for parts of words
+        word = word[:-1] if re.fullmatch(r"[a-z]{3,}[^s\W]s", word) else word  # files are searched for parts of words
         yield Step("search_files", {"query": word}, f"I will look for “{word}” in the files.", part)
         if evidence.best(part, FAIR):
             return

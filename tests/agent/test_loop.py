@@ -10,15 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import BudgetError, ModelError
-from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, Said, ToolCalled, ToolReturned
+from agent.events import (
+    Answered,
+    Asked,
+    Event,
+    Prepared,
+    Preparing,
+    Replied,
+    Said,
+    SideCalled,
+    ToolCalled,
+    ToolReturned,
+)
 from agent.loop import CANCELLED, Agent, run
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Text, Thinking, Usage
+from agent.side import SideModel
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
+from strategies.table import STRATEGIES, parse
 from tests.agent.stage import Acts, Script, agent, call, says
-from tests.histories import TinyCounter, is_sound, pending
+from tests.histories import TinyCounter, is_sound, pending, words
 
 
 def kinds(events: Sequence[Event]) -> list[str]:
@@ -413,6 +426,32 @@ def test_whatever_the_model_does_the_session_goes_on(
     session.backend = Script([says("going on")])
     session.limit = 10**6
     assert list(run(session, "and now?"))[-1] == Answered("going on", "answered")
+
+
+# --- with every strategy ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [*STRATEGIES, "observation-masking+sliding-window"])
+def test_forty_steps_with_every_strategy(spec: str) -> None:
+    """And what the view foretells of the server's cache is what a server with a cache reports."""
+    steps = [[Text(f"Step {n}."), call(n, arguments=f'{{"slug": "{n}"}}')] for n in range(40)]
+    side = SideModel(Script([[Text(f"Summary {n}.")] for n in range(20)]))
+    session = agent(*steps, "Done.", strategy=parse(spec, side), strategy_name=spec, side=side, max_turns=60)
+    session.tools = {"read_article": Acts("read_article", lambda arguments: words(600, str(arguments["slug"])))}
+    events = list(run(session, "What do the forty say?"))
+    assert events[-1] == Answered("Done.", "answered")
+    assert is_sound(session.history) == []
+    assert len(session.history) == 83
+    views = [event.view for event in events if isinstance(event, Prepared)]
+    usages = [event.usage for event in events if isinstance(event, Replied)]
+    assert len(views) == 41
+    assert all(view.notes == () for view in views)
+    assert spec == "none" or all(view.tokens <= 8_000 for view in views)
+    assert [usage.prompt_tokens for usage in usages] == [view.tokens for view in views]
+    assert [usage.cached_tokens for usage in usages] == [view.cached for view in views]
+    asked = [event for event in events if isinstance(event, SideCalled)]
+    assert bool(asked) == (spec in ("summary-buffer", "hybrid"))
+    assert len(session.ledger.calls) == 41 + len(asked)
 
 
 # --- swapping ---------------------------------------------------------------------------------------------------------

@@ -143,6 +143,13 @@ def test_doubled_call_ids_are_paired_by_position() -> None:
     assert [message.content for message in repaired] == ["", "one", "two"]
 
 
+def test_an_id_made_for_a_call_is_not_one_that_another_has() -> None:
+    repaired = repair([asks(ToolCall("", "read"), ToolCall("a.1", "list"), id="a"), result("a.1", "of list")])
+    assert is_sound(repaired.messages) == []
+    (answered,) = [call.name for call in repaired.messages[0].calls if call.id == repaired.messages[1].call_id]
+    assert answered == "list"
+
+
 def test_a_call_id_used_again_later_belongs_to_the_nearest_call() -> None:
     history = [asks(CALL), result("x", "one"), asks(CALL, id="b"), result("x", "two", "s")]
     assert repair(history).messages == history
@@ -169,6 +176,11 @@ def test_a_doubled_system_message_is_noted() -> None:
     repaired = repair([system, Message("q", "user", "?"), Message("s2", "system", "Be kind.")])
     assert [message.id for message in repaired.messages] == ["s", "q"]
     assert len(repaired.notes) == 1
+
+
+def test_a_system_message_that_is_there_twice_is_noted() -> None:
+    system = Message("s", "system", "Be kind.")
+    assert len(repair([system, system]).notes) == 1
 
 
 def test_a_doubled_id_is_noted() -> None:

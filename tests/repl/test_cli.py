@@ -300,7 +300,8 @@ def test_ctrl_c_stops_an_answer_with_one_line(as_json: bool) -> None:
             while b'"text"' not in process.stdout.readline():
                 pass
         else:
-            time.sleep(1.0)
+            assert process.stderr is not None
+            assert process.stderr.readline().decode() == f"› {QUESTION}\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 1

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import ceil
 
 import pytest
 from hypothesis import given
@@ -24,6 +25,7 @@ from agent.view import View, prepare
 from tests.histories import (
     LIMITS,
     Story,
+    TinyCounter,
     budget,
     calls_of,
     is_faithful,
@@ -47,6 +49,17 @@ from tests.strategies.stage import (
     specs,
     state_of,
 )
+
+
+@dataclass
+class Scaled(TinyCounter):
+    """A counter that a server has corrected."""
+
+    scale: float = 1.0
+
+    def count(self, message: Message) -> int:
+        return ceil(super().count(message) * self.scale)
+
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 asks_a_model = pytest.mark.parametrize("name", ["summary-buffer", "hybrid"])
@@ -142,6 +155,26 @@ def test_law_3_within_budget(name: str, data: st.DataObject) -> None:
         assert view.tokens == allowed.size(view.messages) <= allowed.size(messages) == view.history_tokens
         if getattr(strategy, "fitted", True):
             assert view.tokens <= allowed.limit
+
+
+@every_strategy
+@given(st.data())
+def test_law_3_within_budget_while_budget_and_counting_change(name: str, data: st.DataObject) -> None:
+    """The user sets another budget, the counter learns from the server, another model takes over."""
+    strategy, history, _ = session(data, name, sound_histories(most_turns=40))
+    changes = data.draw(st.lists(st.tuples(LIMITS, st.floats(0.5, 2.0)), min_size=1, max_size=5), label="changes")
+    before = None
+    for place, messages in enumerate(calls_of(history)):
+        limit, scale = changes[place % len(changes)]
+        allowed = Budget(limit, Scaled(scale), 20)
+        try:
+            before = prepare(messages, strategy, allowed, before)
+        except BudgetError:
+            continue
+        assert before.notes == ()
+        assert is_sound(before.messages) == []
+        assert is_faithful(before.messages, messages) == []
+        assert before.tokens <= limit or not getattr(strategy, "fitted", True)
 
 
 @every_strategy
