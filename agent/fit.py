@@ -8,6 +8,7 @@ current question, the last turn. If the observations of that turn cannot be halv
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from heapq import heapify, heappop, heappush
 
 from agent.budget import Budget
 from agent.errors import BudgetError
@@ -53,18 +54,18 @@ class _Cutter:
         """Halve the largest observation until the view fits or all are at most `down_to` tokens."""
         count = self.budget.count
         view = list(messages)
-        size = self.budget.size(view)
-        large = {at: count(m) for at, m in enumerate(view) if m.role == "tool" and count(m) > down_to}
-        while size > self.budget.limit and large:
-            at = max(large, key=lambda place: large[place])
+        over = self.budget.size(view) - self.budget.limit
+        large = [(-count(m), at) for at, m in enumerate(view) if m.role == "tool" and count(m) > down_to]
+        heapify(large)
+        while over > 0 and large:
+            size, at = heappop(large)
             shorter = self._half(view[at])
-            saved = large[at] - count(shorter)
+            saved = -size - count(shorter)
             if saved > 0:
                 view[at] = shorter
-                size -= saved
-                large[at] -= saved
-            if saved <= 0 or large[at] <= down_to:
-                del large[at]
+                over -= saved
+                if count(shorter) > down_to:
+                    heappush(large, (-count(shorter), at))
         return view
 
     def _half(self, message: Message) -> Message:
