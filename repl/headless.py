@@ -30,8 +30,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     An error ends it, because what follows may build on what went wrong. An empty answer does not.
     """
     _ = session.agent  # what cannot work at all is said before anything is asked
-    for notice in session.notices:
-        _tell(notice)
+    told = _tell_news(session, 0)
     printer = None if as_json else _Printer(session)
     code = DONE
     try:
@@ -43,9 +42,17 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
                 code = max(code, _ask(session, prompt, printer))
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)
+    _tell_news(session, told)
     if as_json:
         _write(jsonl.to_line(jsonl.session(session)))
     return code
+
+
+def _tell_news(session: Session, told: int) -> int:
+    """Notices that were not told yet; how many there are now."""
+    for notice in session.notices[told:]:
+        _tell(notice)
+    return len(session.notices)
 
 
 def prompts(given: Sequence[str]) -> Iterator[str]:

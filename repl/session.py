@@ -54,6 +54,7 @@ class Session:
         self.spec = settings.strategy.strip()
         self.notices: list[str] = []
         self.notes = Notes()
+        self._checked: Backend | None = None
         self.server_answers = _Later(self._look_for_server)
         self._agent = _Later(self._make_agent)
         self._library = _Later(self._read_library)
@@ -84,8 +85,13 @@ class Session:
             import httpx  # noqa: F401
 
     def ask(self, question: str) -> Generator[Event, None, None]:
-        """Answer one question, event by event, as `agent.loop.run` does."""
-        return run(self.agent, question)
+        """Answer one question, event by event, as `agent.loop.run` does. A server's wrong context size is a notice."""
+        agent = self.agent
+        yield from run(agent, question)
+        if isinstance(agent.backend, Ollama) and agent.backend is not self._checked:
+            self._checked = agent.backend  # the model is loaded only now
+            warning = agent.backend.check_context()
+            self.notices += [warning] if warning else []
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""

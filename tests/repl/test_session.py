@@ -39,12 +39,13 @@ def reader(**settings: Any) -> Session:
 
 
 @contextmanager
-def ollama(tags: bytes = TAGS) -> Iterator[str]:
+def ollama(tags: bytes = TAGS, context: int = 16_384) -> Iterator[str]:
     """An Ollama server on this machine that has these models and always gives the same answer."""
+    loaded = b'{"models":[{"name":"qwen2.5:7b","model":"qwen2.5:7b","context_length":%d}]}' % context
+    replies = {"version": b'{"version":"0.13.0"}', "tags": tags, "show": SHOW, "chat": ANSWER, "ps": loaded}
 
     def handle(handler: Any, body: Any) -> None:
-        replies = {"/api/version": b'{"version":"0.13.0"}', "/api/tags": tags, "/api/show": SHOW, "/api/chat": ANSWER}
-        send(handler, replies[handler.path])
+        send(handler, replies[handler.path.removeprefix("/api/")])
 
     with loopback(handle) as url:
         yield url
@@ -252,6 +253,15 @@ def test_another_model_counts_and_summarises_too() -> None:
         assert session.agent.backend.model == "llama3.2:3b"
         session.use_model("reader")
         assert session.agent.backend.name == "reader"
+
+
+@pytest.mark.parametrize(("context", "notices"), [(16_384, 0), (4_096, 1)])
+def test_a_server_that_loads_another_window_is_told_of_once(context: int, notices: int) -> None:
+    with ollama(context=context) as url:
+        session = open_session(Settings(backend="ollama", base_url=url))
+        for _ in range(2):
+            list(session.ask(QUESTION))
+        assert ["context of 4,096" in notice for notice in session.notices] == [True] * notices
 
 
 def test_the_window_of_the_server_always_holds_the_budget() -> None:
