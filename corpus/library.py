@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -153,7 +154,9 @@ def _inside(path: Path, folder: Path) -> Path:
         return path
     try:
         target = path.resolve(strict=True)
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:  # a loop is the one before Python 3.13, the other from there on
+        if isinstance(error, OSError) and error.errno != errno.ELOOP:
+            raise
         raise ValueError("it is a link that leads to itself") from error
     if not target.is_relative_to(folder.resolve()):
         raise ValueError("it is a link that leaves the folder")

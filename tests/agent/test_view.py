@@ -251,6 +251,7 @@ HISTORY = Story().ask("the task").turn(60, 60).answer("a").ask("the question").t
         (lambda view: view[::-1], "put messages back into the order of the history, each once"),
         (lambda view: [view[0], *view], "put messages back into the order of the history, each once"),
         (lambda view: view[1:], "put back the system message"),
+        (lambda view: [Message("n", "user", "First!"), *view], "put the system message first"),
         (lambda view: view[:6] + view[7:], "put back the question or task"),
         (lambda view: view[:1] + view[2:], "put back the question or task"),
         (lambda view: view[:2] + view[3:], "left out a result without a call (read_article)"),

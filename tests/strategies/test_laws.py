@@ -367,6 +367,7 @@ NASTY: dict[str, list[Message]] = {
     "many parallel calls": Story().ask("?").turn(*[400] * 12).turn(*[400] * 12).messages,
     "calls without ids": nameless(react(20, at_once=3)),
     "pending": Story().ask("?").turn(900).turn(900).turn(900, 900, pending=2).messages,
+    "half pending": Story().ask("?").turn(900).turn(900).turn(900, 900, pending=1).messages,
     "reversed": react40()[::-1],
     "results without calls": [message for message in react(20) if not message.calls],
     "calls without results": [message for message in react(20) if message.role != "tool"],
@@ -393,7 +394,8 @@ def test_law_8_four_thousand_messages(spec: str) -> None:
 def holds_on(history: list[Message], spec: str, limit: int) -> None:
     strategy = build(spec)
     view = prepare(history, strategy, budget(limit, overhead=20))
-    whole = repair(history).messages
+    whole, notes = repair(history).messages, repair(history).notes
+    assert list(view.notes) == notes
     assert is_sound(view.messages) == []
     assert is_faithful(view.messages, whole) == []
     assert pending(view.messages) == pending(whole)
