@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import count
 from time import perf_counter
+from typing import Literal
 
 from agent import view as views
 from agent.budget import Budget
@@ -17,7 +18,7 @@ from agent.events import Answered, Asked, Ending, Event, Prepared, Preparing, Re
 from agent.ledger import Ledger
 from agent.messages import Message, Role, ToolCall
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Backend, Schema, Strategy, Text, Thinking, Tool, Usage
+from agent.protocols import Backend, Delta, Schema, Strategy, Text, Tool, Usage
 from agent.repair import named
 from agent.side import SideModel
 
@@ -119,31 +120,43 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
     yield from side.drain() if side else ()
     yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact)
 
-    started, first, usage = perf_counter(), None, Usage()
-    text: list[str] = []
-    thinking: list[str] = []
-    calls: list[ToolCall] = []
+    reply, started = _Reply(), perf_counter()
     with closing(agent.backend.stream(view.messages, tools, max_tokens=agent.max_output)) as stream:
         for delta in stream:
-            if first is None and not isinstance(delta, Usage):
-                first = perf_counter() - started
-            match delta:
-                case Text():
-                    text.append(delta.text)
-                    yield Said("text", delta.text)
-                case Thinking():
-                    thinking.append(delta.text)
-                    yield Said("thinking", delta.text)
-                case ToolCall():
-                    calls.append(delta)
-                case Usage():
-                    usage = delta
-    if usage.prompt_tokens is not None:
-        agent.backend.counter.calibrate(view.tokens, usage.prompt_tokens)
-    kept = () if closing_turn else named(calls, f"m{len(agent.history) + 1}")
-    reply = agent.add("assistant", "".join(text), thinking="".join(thinking), calls=kept)
-    yield Replied(turn, reply, usage, perf_counter() - started, first)
-    return reply
+            said = reply.take(delta, perf_counter() - started)
+            if said:
+                yield said
+    if reply.usage.prompt_tokens is not None:
+        agent.backend.counter.calibrate(view.tokens, reply.usage.prompt_tokens)
+    calls = () if closing_turn else named(reply.calls, f"m{len(agent.history) + 1}")
+    message = agent.add("assistant", "".join(reply.text), thinking="".join(reply.thinking), calls=calls)
+    yield Replied(turn, message, reply.usage, perf_counter() - started, reply.first_token_seconds)
+    return message
+
+
+@dataclass
+class _Reply:
+    """A reply as it comes in."""
+
+    text: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+    calls: list[ToolCall] = field(default_factory=list)
+    usage: Usage = field(default_factory=Usage)
+    first_token_seconds: float | None = None
+
+    def take(self, delta: Delta, seconds: float) -> Said | None:
+        """Add a delta that came so many seconds after the question; what there is to show of it."""
+        if isinstance(delta, Usage):
+            self.usage = delta
+            return None
+        if self.first_token_seconds is None:
+            self.first_token_seconds = seconds
+        if isinstance(delta, ToolCall):
+            self.calls.append(delta)
+            return None
+        kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"
+        getattr(self, kind).append(delta.text)
+        return Said(kind, delta.text)
 
 
 def _prepare(agent: Agent, tools: Sequence[Schema], closing_turn: bool) -> views.View:
