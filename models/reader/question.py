@@ -56,7 +56,8 @@ class Part:
     @property
     def query(self) -> str:
         """What to search for."""
-        telling = [word for word in (*self.words, *self.hints) if word.lower() not in COMMON_VERBS]
+        common = {word for word in COMMON_VERBS if stem(word) not in self.names}
+        telling = [word for word in (*self.words, *self.hints) if word.lower() not in common]
         return " ".join(dict.fromkeys(telling)) or self.topic or self.text[:100]
 
 
