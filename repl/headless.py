@@ -129,8 +129,10 @@ class _Printer:
                     _tell(text)
             case SideCalled():
                 _tell(trace.side_line(event, figures.model(self._session.agent.backend)))
-            case Replied(message=message) if message.calls and message.content.strip():
-                _tell(f"  {message.content}")
+            case Replied():
+                said = event.message.content.strip() if event.message.calls else ""
+                for text in filter(None, (said and f"  {said}", trace.cut_off_line(event))):
+                    _tell(text)
             case ToolReturned():
                 _tell(trace.tool_line(event, self._width))
             case Answered():

@@ -82,7 +82,7 @@ class Lines:
             case Said():
                 self._said(event)
             case Replied():
-                self._end_text(called=bool(event.message.calls))
+                self._replied(event)
             case ToolCalled():
                 self._wait(trace.call_line(event.call, self.console.width - 20))
             case ToolReturned():
@@ -90,6 +90,12 @@ class Lines:
             case Answered():
                 if event.ending != "answered":
                     self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
+
+    def _replied(self, event: Replied) -> None:
+        self._end_text(called=bool(event.message.calls))
+        cut_off = trace.cut_off_line(event)
+        if cut_off:
+            self._line("note", cut_off)
 
     def _prepared(self, event: Prepared) -> None:
         before, self._before = self._before, event.view

@@ -7,7 +7,7 @@ import re
 
 from rich.cells import cell_len, chop_cells
 
-from agent.events import Prepared, SideCalled, ToolReturned
+from agent.events import Prepared, Replied, SideCalled, ToolReturned
 from agent.loop import CLOSING_MESSAGE
 from agent.messages import Message, ToolCall
 from agent.view import Fate, View
@@ -124,6 +124,13 @@ def side_line(event: SideCalled, model: str = "") -> str:
     prompt = figures.tokens(usage.prompt_tokens if reported else event.prompt_tokens, reported or event.exact)
     written = figures.tokens(usage.output_tokens)
     return f"  ∑ {line(event.purpose)} asked{of}: {prompt} in, {written} out, {figures.duration(event.seconds)}"
+
+
+def cut_off_line(event: Replied) -> str | None:
+    """That the server ended a reply because it was as long as it may be; None if the model ended it."""
+    if event.usage.finish != "length":
+        return None
+    return f"  ! the reply was cut off after {figures.tokens(event.usage.output_tokens)} tokens"
 
 
 def cut(text: str, width: int) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent import view as views
-from agent.events import Prepared, SideCalled, ToolReturned
+from agent.events import Prepared, Replied, SideCalled, ToolReturned
 from agent.messages import Message, ToolCall
 from agent.protocols import Usage
 from agent.view import View
@@ -147,6 +147,15 @@ def test_over_the_budget_is_told() -> None:
     assert f"{view.tokens - 300:,} tokens over the budget" in (trace.over_line(prepared(view)) or "")
     assert cell_len(trace.over_line(prepared(view)) or "") <= 80
     assert trace.over_line(prepared(views.measure(history, history, budget(8000)))) is None
+
+
+def test_a_reply_that_was_cut_off_is_told() -> None:
+    def line(usage: Usage) -> str | None:
+        return trace.cut_off_line(Replied(1, Message("m1", "assistant", "It is"), usage, 1.0, 0.1))
+
+    assert line(Usage(output_tokens=1024, finish="length")) == "  ! the reply was cut off after 1,024 tokens"
+    assert line(Usage(finish="length")) == "  ! the reply was cut off after ? tokens"
+    assert line(Usage(output_tokens=1024, finish="stop")) is None
 
 
 def test_side_calls_are_told() -> None:
