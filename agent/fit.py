@@ -55,7 +55,10 @@ class _Cutter:
         count = self.budget.count
         view = list(messages)
         over = self.budget.size(view) - self.budget.limit
-        large = [(-count(m), at) for at, m in enumerate(view) if m.role == "tool" and count(m) > down_to]
+        if over <= 0:
+            return view
+        sizes = [(-count(message), at) for at, message in enumerate(view) if message.role == "tool"]
+        large = [(size, at) for size, at in sizes if -size > down_to]
         heapify(large)
         while over > 0 and large:
             size, at = heappop(large)

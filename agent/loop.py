@@ -89,8 +89,8 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
     first = len(agent.history)
     try:
         yield Asked(asked)
-        for turn in range(1, agent.max_turns + 1):
-            closing_turn = turn == agent.max_turns
+        for turn in count(1):
+            closing_turn = turn >= agent.max_turns
             reply = yield from _ask(agent, turn, closing_turn)
             if not reply.calls:
                 ending: Ending = "turn-limit" if closing_turn else "answered"

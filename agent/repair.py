@@ -29,8 +29,8 @@ def repair(messages: Sequence[Message]) -> Repaired:
         return Repaired(list(messages), [])
     notes: list[str] = []
     plain = [_plain(message, notes) for message in messages]
-    paired = _paired(_system_first(plain, notes), notes)
-    return Repaired(_unique(paired, notes), notes)
+    own = _unique(_system_first(plain, notes), notes)
+    return Repaired(_unique(_paired(own, notes), notes), notes)
 
 
 def is_sound(messages: Sequence[Message]) -> bool:

@@ -37,11 +37,10 @@ class Hybrid:
         fresh = sum(messages[turn.start].id not in covers for turn in groups)
         view = self._masked(messages, budget)
         due = fresh >= self.summarise_at + self.tail or budget.over(view)
-        if due and fresh > self.tail and len(groups) >= self.state.get("retry_at", 0):
+        if due and fresh > self.tail:
             keep = len(messages) - groups[-self.tail].start
             if summarise(messages, keep, self.words, self.model, self.state, budget):
                 return self._masked(messages, budget)
-            self.state["retry_at"] = len(groups) + self.tail
         return view
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:

@@ -66,7 +66,9 @@ class ObservationMasking:
 
 
 def _observations(messages: Sequence[Message], groups: Sequence[range]) -> list[Message]:
-    return [messages[index] for turn in groups for index in turn[1:]]
+    """The results of these turns, but for a turn that still waits for one."""
+    whole = (turn for turn in groups if len(turn) > len(messages[turn.start].calls))
+    return [messages[index] for turn in whole for index in turn[1:]]
 
 
 def _view(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:

@@ -1,7 +1,8 @@
 """Summaries: what summary-buffer and hybrid share. A summary stands for the messages it covers.
 
-State is a dict with `summary` (its text) and `covers` (ids). A new summary is asked for *behind* what it covers, the
-instruction last, and folds the one before (The Complexity Trap, Eq. 5: s_last goes in with the turns since).
+State is a dict with `summary` (its text), `covers` (ids) and, after a failure, `refused` (the newest message then). A
+summary is asked for *behind* what it covers, the instruction last, and folds the one before (The Complexity Trap,
+Eq. 5: s_last goes in with the turns since).
 """
 
 from __future__ import annotations
@@ -45,8 +46,10 @@ def summarise(
 
     Returns:
         Whether there is a new one. A call that failed, and a summary that is empty or not smaller than what it
-        stands for, change nothing.
+        stands for, change nothing; none is asked for again until what was newest then is no longer kept.
     """
+    if any(message.id == state.get("refused") for message in messages[len(messages) - keep :]):
+        return False
     stays = {message.id for message in pinned(messages)}
     old = [message for message in messages[: len(messages) - keep] if message.id not in stays]
     covered = with_summary(old, state)
@@ -57,9 +60,10 @@ def summarise(
     try:
         text = model.ask(fit([*upto, instruction], budget), "summary", max_tokens=3 * words).strip()
     except (ModelError, BudgetError):
-        return False
+        text = ""
     new = {"summary": text, "covers": [message.id for message in old]}
     if not text or budget.count(_message(new)) >= sum(map(budget.count, covered)):
+        state["refused"] = messages[-1].id
         return False
     state.update(new)
     return True

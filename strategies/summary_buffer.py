@@ -30,9 +30,8 @@ class SummaryBuffer:
         """The history with its old part summarised; see the class."""
         view = with_summary(messages, self.state)
         groups = turns(messages)
-        if budget.over(view) and len(groups) > self.buffer and len(groups) >= self.state.get("retry_at", 0):
+        if budget.over(view) and len(groups) > self.buffer:
             keep = len(messages) - groups[-self.buffer].start
             if summarise(messages, keep, self.words, self.model, self.state, budget):
                 return with_summary(messages, self.state)
-            self.state["retry_at"] = len(groups) + self.buffer
         return view

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.errors import ToolError
-from agent.loop import Agent
+from agent.events import Answered, Event
+from agent.loop import Agent, run
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Text, Usage
 from models.scripted import Scripted
 from strategies.none import NoManagement
-from tests.histories import TinyCounter, is_sound
+from tests.histories import TinyCounter, is_sound, pending
 
 Step = Sequence[Delta | BaseException]
 """One reply: what is streamed, or raised in its midst."""
@@ -92,3 +93,30 @@ def says(*text: str) -> Step:
 def call(number: int, name: str = "read_article", arguments: str = '{"slug": "a"}') -> ToolCall:
     """A call with an id of its own."""
     return ToolCall(f"c{number}", name, arguments)
+
+
+def kinds(events: Sequence[Event]) -> list[str]:
+    """The types of events, by name."""
+    return [type(event).__name__ for event in events]
+
+
+def observations(session: Agent) -> list[str]:
+    """What the model heard from tools."""
+    return [message.content for message in session.history if message.role == "tool"]
+
+
+def script(session: Agent) -> Script:
+    """The script that a session plays."""
+    assert isinstance(session.backend, Script)
+    return session.backend
+
+
+def goes_on(session: Agent) -> None:
+    """The history is sound and closed, and the next question is answered."""
+    assert is_sound(session.history) == []
+    assert pending(session.history) == []
+    assert script(session).open_streams == 0
+    session.backend = Script([says("going on")])
+    assert list(run(session, "and now?"))[-1] == Answered("going on", "answered")
+    assert script(session).prompts[-1][-1].content == "and now?"
+    assert is_sound(session.history) == []

@@ -265,6 +265,15 @@ def test_each_mend_says_what_it_did(breaks: Callable[[list[Message]], list[Messa
     assert is_faithful(view.messages, HISTORY) == []
 
 
+def test_a_filled_in_result_is_not_taken_for_another_turn_s() -> None:
+    """Of two turns with one id, the second lost its result before, the first in the view."""
+    asking = Message("a", "assistant", calls=(ToolCall("x", "read"),))
+    history = [Message("q", "user", "?"), asking, Message("r", "tool", "text", call_id="x"), asking, asking]
+    view = prepare(history, Hostile(lambda view: [message for message in view if message.content != "text"]), ROOMY)
+    assert is_sound(view.messages) == []
+    assert is_faithful(view.messages, repair(history).messages) == []
+
+
 def test_a_new_id_for_an_inserted_message_is_noted() -> None:
     nudge = Message("nudge", "user", "Think.")
     settled = settle([*HISTORY[:2], nudge, nudge, *HISTORY[2:]], HISTORY)

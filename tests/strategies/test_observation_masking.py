@@ -46,7 +46,8 @@ def test_eq_4_but_for_masks_that_would_save_nothing(history: list[Message], wind
     allowed = budget(limit)
     view = ObservationMasking(window, "always").prepare(history, allowed)
     found = turns(history)
-    old = {history[index].id for turn in found[: max(0, len(found) - window)] for index in turn[1:]}
+    old_turns = [turn for turn in found[: max(0, len(found) - window)] if len(turn) > len(history[turn.start].calls)]
+    old = {history[index].id for turn in old_turns for index in turn[1:]}
     for message, shown in zip(history, view, strict=True):
         if message.id not in old:
             assert shown is message
