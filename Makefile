@@ -25,6 +25,7 @@ format: .venv/dev.stamp
 bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/startup.py --check
 	$(BIN)/python benchmarks/prepare.py --check
+	$(BIN)/python benchmarks/streaming.py --check
 
 lock:  # needs uv; hashes and versions only, no addresses
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \

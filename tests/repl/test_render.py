@@ -156,17 +156,6 @@ def test_live_lines_are_few_and_wiped() -> None:
     assert seen[-1] == "many words in one paragraph that goes on"
 
 
-def test_streaming_is_linear() -> None:
-    def seconds(words: int) -> float:
-        events = [Said("text", "word ")] * words
-        started = time.perf_counter()
-        screen(*events, *said("\n"))
-        return time.perf_counter() - started
-
-    seconds(1_000)
-    assert seconds(40_000) < 30 * max(seconds(4_000), 0.01)
-
-
 def test_prepared_says_what_is_read() -> None:
     session = scripted("So.")
     renderer = Screen(Paper().console)
