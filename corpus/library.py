@@ -20,6 +20,8 @@ ARTICLES = Path(__file__).parent / "articles"
 SUFFIXES = (".md", ".markdown", ".txt")
 FILE_LIMIT_BYTES = 2_000_000
 MAX_FILES = 5_000
+BEGINNING = 4_000
+"""Characters of an article in which its first sentence is looked for."""
 OPENING = "Opening"
 LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
@@ -203,7 +205,7 @@ def _heading(body: str) -> str:
 
 
 def _first_sentence(body: str) -> str:
-    return next(iter(sentences(plain(body))), "")
+    return next(iter(sentences(plain(body.lstrip()[:BEGINNING]))), "")
 
 
 def _unique(slug: str, taken: set[str] | frozenset[str]) -> str:

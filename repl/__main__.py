@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import sys
 
-from agent.errors import ThimbleError, UsageError
-from repl import options
+from agent.errors import UsageError
 
 TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
 if TYPE_CHECKING:
@@ -26,13 +25,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
         return _run(arguments)
-    except (ThimbleError, KeyboardInterrupt, BrokenPipeError) as error:
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # a strategy may raise anything
+        return _report(error, as_json="--json" in arguments)
+
+
+def _report(error: BaseException, as_json: bool) -> int:
+    """Say what is wrong, which another Ctrl-C must not cut short; the exit code for it."""
+    import signal
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
         from repl.headless import report
 
-        return report(error, as_json="--json" in arguments)
+        return report(error, as_json)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _run(arguments: Sequence[str]) -> int:
+    from repl import options
+
     try:
         given = options.parse(arguments)
     except SystemExit:  # --help and --version end so

@@ -37,10 +37,10 @@ def interactive(session: Session) -> int:
         ThimbleError: the session cannot be used at all: its strategy or its model server.
     """
     plain = is_plain(session.settings.plain)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure:
-            reconfigure(errors="replace")  # a terminal that cannot show a letter gets a question mark
+            reconfigure(errors="replace")  # for a letter that the terminal cannot show, or does not send in UTF-8
     return Conversation(session, plain).run()
 
 
@@ -112,7 +112,7 @@ class Conversation:
                 going = run_command(self.session, text, self.console)
         except KeyboardInterrupt:
             self._say("stopped", "warn")
-        except Exception:
+        except (Exception, SystemExit):
             self._bug()
         self._space()
         return going
@@ -141,7 +141,7 @@ class Conversation:
             show_error(self.console, error)
             self._space()
             return
-        except Exception:
+        except (Exception, SystemExit):
             self._bug()
             self._space()
             return
@@ -153,10 +153,8 @@ class Conversation:
         from repl.footer import context, footer
 
         shown = Text(footer(self.session, self.console.width), style="" if self.plain else "quiet")
-        start = shown.plain.find("ctx ")
-        end = shown.plain.find(" · ", start)
         for style in ("not dim", context(self.session).level):
-            shown.stylize(style, start, end if end >= 0 else None)
+            shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
         self._space()
         self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
         self._space()

@@ -67,7 +67,7 @@ def show_error(console: Console, error: ThimbleError) -> None:
 
 
 def _unknown(name: str) -> UsageError:
-    near = get_close_matches(name, [*COMMANDS, *ALIASES], 1, cutoff=0.5)
+    near = get_close_matches(name.lower(), [*COMMANDS, *ALIASES], 1, cutoff=0.5)
     hint = f"did you mean /{near[0]}? " if near else ""
     return UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
 
@@ -137,7 +137,7 @@ def _budget(session: Session, text: str, console: Console) -> None:
 
 
 def _tokens(text: str) -> int:
-    found = re.fullmatch(r"(\d[\d,_ ]*)(k?)", text.lower())
+    found = re.fullmatch(r"(\d[\d,_ ]{0,30})(k?)", text.lower())
     if not found:
         raise UsageError(f"{text[:40]!r} is not a number of tokens", "write /budget 4000 or /budget 4k")
     return int(re.sub(r"\D", "", found[1])) * (1000 if found[2] else 1)
@@ -163,7 +163,8 @@ def _articles(session: Session, topic: str, console: Console) -> None:
     library = session.library
     found = library.matching(topic) if topic else library.articles
     if not found:
-        raise UsageError(f"no article about {topic[:40]!r}", f"the topics are {', '.join(library.tags)}")
+        topics = f"the topics are {', '.join(library.tags)}" if library.tags else "/articles lists them all"
+        raise UsageError(f"no article about {topic[:40]!r}", topics)
     rows = [(article.slug, article.title, f"{article.words:,}") for article in found]
     about = f" about {line(topic)}" if topic else ""
     Table(f"{figures.several(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows).show(console)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import os
 import sys
+import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, redirect_stdout, suppress
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TextIO
 
 from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
 from agent.events import Answered, Asked, Event, Prepared, Replied, SideCalled, ToolReturned
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
 """Exit codes."""
+BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say where"
 
 
 def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
@@ -29,7 +31,8 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
 
     An error ends it, because what follows may build on what went wrong. An empty answer does not.
     """
-    _ = session.agent  # what cannot work at all is said before anything is asked
+    with redirect_stdout(sys.stderr):
+        _ = session.agent  # what cannot work at all is said before anything is asked
     told = _tell_news(session, 0)
     printer = None if as_json else _Printer(session)
     code = DONE
@@ -84,13 +87,17 @@ def report(error: BaseException, as_json: bool) -> int:
         return NOT_ANSWERED
     if isinstance(error, ThimbleError):
         what, fix, code = error.what, error.fix, _code(error)
-    else:
+    elif isinstance(error, KeyboardInterrupt):
         what, fix, code = "stopped before the answer was complete", "", NOT_ANSWERED
+    else:
+        _aside(clean("".join(traceback.format_exception(error))))
+        what, fix, code = f"{type(error).__name__}: {error}", BUG, NOT_ANSWERED
     _tell(f"thimble: {what}")
     if fix:
         _tell(f"fix: {fix}")
     if as_json:
-        _write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
+        with suppress(UsageError, BrokenPipeError):  # standard error has told it
+            _write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
     return code
 
 
@@ -152,7 +159,7 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
     code = NOT_ANSWERED
     with closing(session.ask(question)) as events:
         before = session.agent.ledger.view
-        for event in events:
+        for event in _apart(events):
             if printer:
                 printer.show(event, before)
             else:
@@ -167,6 +174,16 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
     return code
 
 
+def _apart(events: Iterator[Event]) -> Iterator[Event]:
+    """The events; what a strategy of the user's own prints meanwhile goes to standard error."""
+    while True:
+        with redirect_stdout(sys.stderr):
+            event = next(events, None)
+        if event is None:
+            return
+        yield event
+
+
 def _command(session: Session, text: str) -> bool:
     """Run a command, its output on standard error; False if it asks to leave. What is wrong with it is raised."""
     from repl.commands import obey
@@ -174,7 +191,8 @@ def _command(session: Session, text: str) -> bool:
 
     shown = io.StringIO()
     try:
-        return obey(session, text, console_for(plain=True, file=shown))
+        with redirect_stdout(shown):
+            return obey(session, text, console_for(plain=True, file=shown))
     finally:
         _aside(shown.getvalue())
 
@@ -187,9 +205,13 @@ def _tell(text: str) -> None:
 
 def _aside(text: str) -> None:
     """To standard error; that it cannot be told must not keep an answer back."""
-    with suppress(OSError, AttributeError):  # it is None where it was closed
+    if sys.stderr is None:  # it was closed
+        return
+    try:
         sys.stderr.write(text)
         sys.stderr.flush()
+    except OSError:
+        _to_nowhere(sys.stderr)
 
 
 def _write(text: str) -> None:
@@ -204,13 +226,18 @@ def _write(text: str) -> None:
 
 
 def unwritable(error: OSError) -> Exception:
-    """What to raise when standard output cannot be written to. From now on it goes nowhere, and cannot fail again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
+    """What to raise when standard output cannot be written to. From now on it goes nowhere."""
+    _to_nowhere(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return error
     return UsageError(f"cannot write to standard output: {error.strerror}", "check where it goes")
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """What is written to this stream, or still waits in it, goes nowhere, and cannot fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _input_lines() -> Iterator[str]:

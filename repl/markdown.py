@@ -37,7 +37,7 @@ class _Heading(markdown.Heading):
 
 
 class _Markdown(markdown.Markdown):
-    """rich's Markdown, but HTML, images and references are shown as they were written."""
+    """rich's Markdown, but HTML, entities, images and references are shown as they were written."""
 
     elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading}
 
@@ -50,7 +50,8 @@ class _Markdown(markdown.Markdown):
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
-    return parser.disable(["html_block", "html_inline", "image", "reference"])
+    # An entity could write a control that the sanitiser, which came before, would have taken away: `&#x202e;`.
+    return parser.disable(["html_block", "html_inline", "entity", "image", "reference"])
 
 
 def _trimmed(line: list[Segment]) -> list[Segment]:

@@ -104,7 +104,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
 
 def _columns() -> int:
     asked = os.environ.get("COLUMNS", "")
-    if asked.isdecimal() and int(asked):
+    if asked.isdecimal() and len(asked) < 9 and int(asked):
         return int(asked)
     try:
         return os.get_terminal_size().columns or 80

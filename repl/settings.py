@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import UsageError
+from corpus.reading import read_text
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
 BACKENDS = ("auto", "ollama", "reader")
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
+FILE_LIMIT_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,16 +185,16 @@ def _from_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Giv
 
 def _from_file(path: Path, called: str) -> dict[str, Given]:
     try:
-        data = path.read_bytes()
+        text = read_text(Path(os.path.realpath(path)), FILE_LIMIT_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
-        raise UsageError(f"{called} cannot be read: {error.strerror}", "mend its permissions or remove it") from error
+        raise UsageError(f"{called} cannot be read: {error.strerror}", "mend it or remove it") from error
     import tomllib
 
     try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except ValueError as error:  # of the encoding or of the syntax
+        table = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{called} is not valid TOML: {error}", 'write lines such as budget = 4000 or model = "name"'
         ) from error

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from agent.errors import ToolError
 from agent.protocols import Schema
+from corpus.markdown import shorten
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 LIMIT = 8_000
+ERROR_LIMIT = 1_000
 HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
 
 
@@ -63,7 +65,14 @@ class FunctionTool:
         return {"type": "function", "function": function}
 
     def run(self, arguments: Mapping[str, Any]) -> str:
-        """The observation. Raises ToolError when an argument is missing, unknown or of another type."""
+        """The observation. Raises ToolError, of a limited size too; also for arguments that the tool does not take."""
+        try:
+            return cut(self._function(**self._values(arguments)), self._limit)
+        except ToolError as error:
+            raise ToolError(cut(error.what, ERROR_LIMIT)) from error
+
+    def _values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments in their types. Raises ToolError when one is missing, unknown or of another type."""
         values, problems = {}, []
         for name in arguments.keys() - self._parameters.keys():
             problems.append(f"unknown argument {_shown(name)}")
@@ -76,8 +85,8 @@ class FunctionTool:
             elif parameter.default is parameter.empty:
                 problems.append(f"{name} ({_type(parameter)}) is missing")
         if problems:
-            raise ToolError(f"{'; '.join(sorted(problems))}. Call it as {self.signature}.")
-        return cut(self._function(**values), self._limit)
+            raise ToolError(f"{shorten('; '.join(sorted(problems)), 600)}. Call it as {self.signature}.")
+        return values
 
     @cached_property
     def _adapters(self) -> dict[str, TypeAdapter[Any]]:

@@ -96,7 +96,7 @@ class Ollama:
                 response.read()
                 raise self._refused(response.status_code, response.text)
             for chunk in map(wire.parsed, wire.lines(response.iter_bytes())):
-                if "error" in chunk:
+                if chunk.get("error") is not None:
                     raise self._refused(200, json.dumps(chunk))
                 yield from wire.deltas(chunk, taken)
                 if chunk.get("done"):

@@ -13,7 +13,8 @@ from agent.errors import UsageError
 DEFAULT_URL = "http://127.0.0.1:11434"
 
 _PORTS = {"": 11434, "http": 80, "https": 443}
-_ADDRESS = re.compile(r"(?P<host>\[[^\[\]]*\]|[^\[\]:]*)(?::(?P<port>\d+))?")
+_NAME = r"(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{0,63}"
+_ADDRESS = re.compile(rf"(?P<host>\[[0-9A-Fa-f:.]*\]|{_NAME})(?::(?P<port>[0-9]{{1,5}}))?")
 
 
 def host_url(value: str | None) -> str:
@@ -32,10 +33,12 @@ def host_url(value: str | None) -> str:
     address, _, path = rest.partition("/")
     bare = address if _is_ip(address) else ""
     parts = _ADDRESS.fullmatch(f"[{bare}]" if ":" in bare else address)
-    if scheme not in _PORTS or parts is None or re.search(r"[\s@?#\\]", rest) or int(parts["port"] or 1) > 65535:
+    host = parts["host"] if parts else ""
+    odd = not rest.isprintable() or re.search(r"[\s@?#\\]", rest) or (host[:1] == "[" and not _is_ip(host[1:-1]))
+    if scheme not in _PORTS or not parts or odd or int(parts["port"] or 1) > 65535:
         fix = "write it as host, host:port, :port or a URL, such as http://127.0.0.1:11434"
         raise UsageError(f"{value!r} is no address of an Ollama server", fix)
-    host = _reachable(parts["host"].strip("[]"))
+    host = _reachable(host.strip("[]"))
     port = int(parts["port"] or _PORTS[scheme])
     path = path.strip("/")
     return f"{scheme or 'http'}://{host}:{port}" + (f"/{path}" if path else "")

@@ -121,5 +121,5 @@ def asking(
             raise ModelError(f"nothing answers at {base_url}", START) from error
         except json.JSONDecodeError as error:
             raise unreadable(error.doc.encode(errors="replace")) from error
-        except (ValueError, TypeError, AttributeError) as error:  # JSON, but of another shape
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:  # JSON, but of another shape
             raise unreadable(str(error).encode(errors="replace")) from error

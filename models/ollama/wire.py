@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
-from models.ollama.errors import unreadable
+from models.ollama.errors import stopped, unreadable
 
 
 def sent(message: Message) -> dict[str, Any]:
@@ -30,20 +30,24 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
     such as U+0085.
     """
-    rest = b""
+    rest: list[bytes] = []  # joined once: a long line may come in many small pieces
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        yield from filter(bytes.strip, whole)
-    if rest.strip():
-        yield rest
+        first, *more = chunk.split(b"\n")
+        rest.append(first)
+        if more:
+            whole = [b"".join(rest), *more]
+            rest = [whole.pop()]
+            yield from filter(bytes.strip, whole)
+    if last := b"".join(rest).strip():
+        yield last
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """One line of a reply. Raises ModelError when it is not a JSON object."""
+    """One line of a reply. Raises ModelError when it is not a JSON object, or only the beginning of one."""
     try:
         chunk = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise unreadable(line) from error
+        raise (stopped() if line.startswith(b"{") else unreadable(line)) from error
     if not isinstance(chunk, dict) or not isinstance(chunk.get("message") or {}, dict):
         raise unreadable(line)
     return chunk
@@ -56,7 +60,10 @@ def deltas(chunk: dict[str, Any], taken: set[str]) -> Iterator[Delta]:
         yield Thinking(str(thinking))
     if content := message.get("content"):
         yield Text(str(content))
-    for call in message.get("tool_calls") or ():
+    calls = message.get("tool_calls") or []
+    if not isinstance(calls, list):
+        raise unreadable(json.dumps(calls).encode())
+    for call in calls:
         yield _call(call, taken)
 
 
@@ -104,8 +111,9 @@ def _call(given: Any, taken: set[str]) -> ToolCall:
 
 
 def _number(chunk: dict[str, Any], key: str) -> int | None:
+    """A figure of the account; None where it is none that a server can mean."""
     value = chunk.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
 def _seconds(chunk: dict[str, Any], key: str) -> float | None:

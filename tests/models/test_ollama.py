@@ -18,6 +18,7 @@ from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from models import make
 from models.ollama import Ollama, answers, capabilities, choose_model, host_url, installed, pull
+from models.ollama.wire import lines
 from tests.models.wire import ANSWER, CALLS, PAGE, PS, PULL, SHOW, TAGS, Chunks, Wire, loopback, send
 
 SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What holds 2 ml?")
@@ -45,6 +46,18 @@ def test_a_reply_streams_text_and_then_its_account() -> None:
         Text(" holds €1 — 2\x85ml."),
         Usage(812, None, 11, 1.0, 0.5, 0.75, "stop"),
     ]
+
+
+def test_an_account_that_cannot_be_is_unknown() -> None:
+    wrong = {"prompt_eval_count": -5, "eval_count": 10**30, "eval_duration": 10**1000, "load_duration": -1}
+    line = json.dumps({"message": {"content": "A"}, "error": None, "done": True, **wrong}).encode()
+    assert reply(Wire(chat=line))[-1] == Usage()
+
+
+@given(st.lists(st.text("a\n \x85", max_size=6).map(str.encode)))
+def test_lines_are_the_same_wherever_the_pieces_end(pieces: list[bytes]) -> None:
+    every = (line.strip() for line in b"".join(pieces).split(b"\n"))
+    assert [line.strip() for line in lines(pieces)] == [line for line in every if line]
 
 
 def test_tool_calls_arrive_whole_with_ids_that_no_other_call_has() -> None:
@@ -210,7 +223,9 @@ def test_a_prompt_that_is_too_long_is_told_as_that(words: str, status: int) -> N
         (200, b'{"message":"hello"}\n', "hello", "--base-url"),
         (200, b'{"message":{"tool_calls":[7]}}\n', "7", "--base-url"),
         (200, b"\xff\xfe\n", "language", "--base-url"),
+        (200, b'{"message":{"tool_calls":7}}\n', "7", "--base-url"),
         (200, b"", "stopped in the middle of a reply", "log"),
+        (200, b'{"message":{"content":"A"}}\n{"message":{"con', "stopped in the middle of a reply", "log"),
     ],
 )  # fmt: skip
 def test_each_refusal_says_what_and_how_to_mend_it(status: int, body: bytes, what: str, fix: str) -> None:
@@ -400,7 +415,9 @@ def test_the_server_tells_what_it_has() -> None:
     ]
 
 
-@pytest.mark.parametrize("body", [PAGE, b"[]", b"{}", b'{"models":7}', (500, b"[]"), (500, b""), (200, b"")])
+@pytest.mark.parametrize(
+    "body", [PAGE, b"[]", b"{}", b'{"models":7}', b"[" * 10**5, (500, b"[]"), (500, b""), (200, b"")]
+)
 def test_a_list_that_is_none_is_a_model_error(body: bytes | tuple[int, bytes]) -> None:
     with pytest.raises(ModelError) as caught:
         installed(transport=Wire(tags=body))
@@ -500,21 +517,26 @@ def test_every_form_of_a_host(value: str | None, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["box:x", "box:99999", "ftp://box", "a b", "me:pw@box", "box?x=1", "box:1:2", "[::1", "http:///a b"]
-)
+    "value",
+    [
+        "box:x", "box:99999", "ftp://box", "a b", "me:pw@box", "box?x=1", "box:1:2", "[::1", "http:///a b", "[box]",
+        "box:" + "9" * 5000, "box/\x7f", "box/\udc80", "b\u2024x", "xn--\u00fc", "a" * 64, "a..b", "[fe80::1%eth0]",
+    ],
+)  # fmt: skip
 def test_what_is_no_host_is_a_users_mistake(value: str) -> None:
     with pytest.raises(UsageError) as caught:
         host_url(value)
     assert caught.value.fix
 
 
-@given(st.text())
+@given(st.text() | st.text("a1.-_:[]/%\x7f\udc80\u2024"))
 def test_any_text_is_a_host_or_a_users_mistake(value: str) -> None:
     try:
         url = host_url(value)
     except UsageError:
         return
     assert host_url(url) == url
+    assert httpx.URL(url).host.encode("idna")
 
 
 def test_an_unknown_backend_is_a_users_mistake() -> None:

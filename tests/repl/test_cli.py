@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -270,6 +271,62 @@ def test_a_full_disk_is_told(arguments: Sequence[str]) -> None:
     assert run.returncode == 2
     assert b"cannot write to standard output" in run.stderr
     assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_error_that_cannot_be_written_as_json_is_told_all_the_same() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "repl", "--bugdet", "--json"]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+    assert run.returncode == 2
+    assert run.stderr.decode().splitlines()[0] == "thimble: there is no flag --bugdet"
+    assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_needs_no_standard_error() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "repl", *READER, "-p", QUESTION]
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, stdin=subprocess.DEVNULL, timeout=60)
+    assert run.returncode == 0
+    assert b"two millilitres" in run.stdout
+
+
+def test_a_second_ctrl_c_does_not_cut_the_report_of_the_first_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Impatient(io.StringIO):
+        def write(self, text: str) -> int:
+            signal.raise_signal(signal.SIGINT)
+            return super().write(text)
+
+    told = Impatient()
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(sys, "stderr", told)
+    assert main(["--bugdet"]) == 2
+    assert len(told.getvalue().splitlines()) == 2
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+STRATEGY = "def prepare(messages, budget):\n    print('seen', len(messages))\n    "
+
+
+@pytest.mark.parametrize("failure", ["raise KeyError('\\x1b[31mred')", "raise SystemExit(0)", "return None"])
+def test_a_strategy_that_fails_is_named_with_its_line(failure: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(STRATEGY + failure)
+    assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION, "--json"]) in (1, 2)
+    captured = capsys.readouterr()
+    assert captured.err.splitlines()[-2].startswith("thimble: ")
+    assert captured.err.splitlines()[-1].startswith("fix: ")
+    assert "\x1b" not in captured.err
+    assert "error" in [json.loads(line)["type"] for line in captured.out.splitlines()]
+
+
+def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(f"print('loaded')\n{STRATEGY}return messages")
+    assert main([*READER, "--strategy", "./mine.py", "-p", "/strategy ./mine.py", "-p", QUESTION]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("A thimble holds two millilitres")
+    assert captured.err.count("loaded\n") == 2
+    assert "seen 2\n" in captured.err
 
 
 def test_closed_streams_are_no_traceback() -> None:

@@ -47,7 +47,7 @@ def test_every_command_has_its_help_and_is_listed(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [("/strateg", "strategy"), ("/stat", "stats"), ("/rest", "reset"), ("/quti", "quit")]
+    ("typed", "meant"), [("/strateg", "strategy"), ("/stat", "stats"), ("/rest", "reset"), ("/QUIT", "quit")]
 )
 def test_an_unknown_command_suggests_the_nearest(typed: str, meant: str) -> None:
     text = said(scripted(), typed)
@@ -61,7 +61,17 @@ def test_leaving(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["/quit now", "/stats all", "/reset 1", "/budget ten", "/budget 1", "/strategy x", "/help x"]
+    "text",
+    [
+        "/quit now",
+        "/stats all",
+        "/reset 1",
+        "/budget ten",
+        "/budget 1",
+        "/budget " + "9" * 5000,
+        "/strategy x",
+        "/help x",
+    ],
 )
 def test_what_is_wrong_is_one_line_and_its_mending_another(text: str) -> None:
     session = scripted()
@@ -169,3 +179,9 @@ def test_stats_enter_no_context() -> None:
 def test_a_command_that_was_refused_is_no_leaving() -> None:
     with pytest.raises(UsageError):
         obey(scripted(), "/quit now", Paper().console)
+
+
+def test_a_topic_that_is_none_names_those_that_are(tmp_path: Path) -> None:
+    assert "fix: the topics are " in said(scripted(), "/articles cooking")
+    (tmp_path / "bare.md").write_text("No tags here.")
+    assert "fix: /articles lists them all\n" in said(scripted(corpus=tmp_path), "/articles cooking")

@@ -104,6 +104,12 @@ def test_nothing_is_taken_for_markup(text: str) -> None:
     assert screen(event).text.count(text) == 2
 
 
+@pytest.mark.parametrize("text", ["&#x202e;evil", "&#27;[31m", "&lt;b&gt;", "&RightToLeftMark;"])
+def test_entities_are_shown_as_they_were_written(text: str) -> None:
+    assert text in screen(*said(text)).text
+    assert text in screen(*said(f"**{text}**\n\n# {text}\n\n| {text} |\n|---|\n| {text} |")).text
+
+
 def test_no_link_of_the_terminal_is_made() -> None:
     assert "\x1b]8" not in screen(*said("[x](http://a.b) <http://c.d> http://e.f"), color=True).text
 

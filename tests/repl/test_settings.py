@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,8 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
         (b"colour = true\n", "unknown key 'colour'", "did you mean color?"),
         (b"zzz = 1\n", "unknown key 'zzz'", "known: backend, model"),
         (b"budget = \n", "not valid TOML", "budget = 4000"),
-        (b"\xff\xfe", "not valid TOML", "budget = 4000"),
+        (b"\xff\xfe", "cannot be read: it is not UTF-8 text", "mend it"),
+        (b"a = " + b"[" * 10**5, "not valid TOML", "budget = 4000"),
         (b"[budget]\nlimit = 3\n", "budget cannot be {'limit': 3} (./thimble.toml)", "500 to 2,000,000"),
         (b"budget = true\n", "budget cannot be True", "500 to 2,000,000"),
         (b"budget = 1979-05-27\n", "budget cannot be", "500 to 2,000,000"),
@@ -172,6 +174,18 @@ def test_a_file_that_is_a_folder_is_named(home: Path) -> None:
     (home / "here/thimble.toml").mkdir()
     with pytest.raises(UsageError, match=r"thimble\.toml cannot be read"):
         resolve({}, interactive=False, environ={}, folder=home / "here")
+
+
+def test_a_file_that_never_ends_is_named_and_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / "here/thimble.toml")
+    with pytest.raises(UsageError, match=r"thimble\.toml cannot be read: it is not a regular file"):
+        resolve({}, interactive=False, environ={}, folder=home / "here")
+
+
+def test_a_file_may_be_a_link(home: Path) -> None:
+    (home / "kept.toml").write_bytes(b"\xef\xbb\xbfbudget = 4000\r\n")
+    (home / "here/thimble.toml").symlink_to(home / "kept.toml")
+    assert resolve({}, interactive=False, environ={}, folder=home / "here").budget == 4000
 
 
 def test_the_version_is_that_of_the_project() -> None:

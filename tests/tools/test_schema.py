@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ToolError
 from agent.protocols import Tool
-from tools.schema import LIMIT, FunctionTool, cut, tool
+from tools.schema import ERROR_LIMIT, LIMIT, FunctionTool, cut, tool
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -170,6 +170,17 @@ def test_observations_have_a_limit() -> None:
     assert len(observation) <= LIMIT
     assert observation.endswith("line\n[cut: 7,959 of 50,000 characters shown]")
     assert tool(long, limit=100).run({}).endswith("characters shown]")
+
+
+def test_errors_have_a_limit() -> None:
+    def fail(what: str) -> str:
+        """Fail."""
+        raise ToolError(what)
+
+    assert len(error(**{f"unknown{number}": number for number in range(20_000)})) <= ERROR_LIMIT
+    with pytest.raises(ToolError, match="characters shown") as caught:
+        tool(fail).run({"what": "x" * 10_000})
+    assert len(caught.value.what) <= ERROR_LIMIT
 
 
 def undocumented(x: int) -> str:
