@@ -18,7 +18,7 @@ _OVERFLOW = (
 _REASONS = (
     (r"not support tools", "{model} cannot call tools", f"choose a model that can: --model {DEFAULT_MODEL}"),
     (r"not support thinking", "{model} cannot think aloud", f"choose another model: --model {DEFAULT_MODEL}"),
-    (_OVERFLOW, "the prompt is longer than the model's context: {error}", "lower the budget (/budget N, --budget N)"),
+    (_OVERFLOW, "the prompt is longer than the model's context: {error}", "lower the budget (/budget N, --budget N), or take a strategy that keeps to it"),
     (r"system memory|out of memory|cudamalloc", "{error}", "choose a smaller model, or stop what fills the memory"),
 )
 
