@@ -15,10 +15,15 @@ _OVERFLOW = (
     r"exceed\w*\b.*\bcontext|context\b.*\bexceed|(prompt|input)\b.*\b(too (long|large)|exceed)"
     r"|longer than the context|context limit|num_ctx"
 )
+_LOWER = "lower the budget (/budget N, --budget N)"
 _REASONS = (
     (r"not support tools", "{model} cannot call tools", f"choose a model that can: --model {DEFAULT_MODEL}"),
     (r"not support thinking", "{model} cannot think aloud", f"choose another model: --model {DEFAULT_MODEL}"),
-    (_OVERFLOW, "the prompt is longer than the model's context: {error}", "lower the budget (/budget N, --budget N), or take a strategy that keeps to it"),
+    (
+        _OVERFLOW,
+        "the prompt is longer than the model's context: {error}",
+        f"{_LOWER}, or take a strategy that keeps to it",
+    ),
     (r"system memory|out of memory|cudamalloc", "{error}", "choose a smaller model, or stop what fills the memory"),
 )
 

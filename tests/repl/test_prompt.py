@@ -42,6 +42,7 @@ def typed(keys: str) -> str:
         ("one\ntwo\x1b\rthree\r", "one\ntwo\nthree"),
         ("\x1b[200~one\r\ntwo\nthree\r\x1b[201~!\r", "one\ntwo\nthree\n!"),
         ("wrong\x03right\r", "right"),
+        ("a\x1b[31m\x1b[<0;1;1Mb\r", "ab"),
         ("\r \r\ntext\r", " \ntext"),
         ("/strat\t obs\t\r", "/strategy observation-masking"),
         ("what about kv-c\t?\r", "what about kv-cache-and-prefix-caching?"),
