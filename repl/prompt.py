@@ -199,6 +199,10 @@ def _keys() -> KeyBindings:
     def _(event: KeyPressEvent) -> None:
         _complete(event.current_buffer)
 
+    @keys.add("<vt100-mouse-event>", eager=True)
+    def _(event: KeyPressEvent) -> None:
+        """The mouse is not asked for: this is text such as `ESC [ 31 m`, which is no report of one."""
+
     @keys.add("c-c", filter=typing)
     def _(event: KeyPressEvent) -> None:
         if event.current_buffer.text:
