@@ -2,7 +2,7 @@
 
 First the largest observations are halved (head and tail stay), while one is larger than an eighth of the budget.
 Then the oldest blocks go, a quarter of the budget at a time. What never goes: the system message, the task, the
-current question, the last turn. If the observations of that turn cannot be halved enough either: BudgetError.
+current question, the last turn since it. If the observations of that turn cannot be halved enough either: BudgetError.
 """
 
 from __future__ import annotations
@@ -96,7 +96,10 @@ def _drop_oldest(messages: list[Message], budget: Budget, pinned: Collection[str
     quarter = max(1, budget.limit // 4)
     goal = -(-over // quarter) * quarter
     groups = blocks(messages)
+    asked = max((index for index, message in enumerate(messages) if message.id in pinned), default=-1)
     last_turn = next((group for group in reversed(groups) if messages[group.start].role == "assistant"), None)
+    if last_turn and last_turn.start < asked:
+        last_turn = None  # it belongs to an earlier question
     gone: set[int] = set()
     dropped = 0
     for group in groups:

@@ -190,7 +190,7 @@ def _observe(agent: Agent, call: ToolCall, first: int) -> str:
     if tool is None:
         near = get_close_matches(call.name, agent.tools, 1)
         known = f"the tools are {', '.join(agent.tools)}" if agent.tools else "there are no tools"
-        raise ToolError(f"there is no tool named {call.name!r}; {f'did you mean {near[0]}?' if near else known}")
+        raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError) as error:

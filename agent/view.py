@@ -55,7 +55,7 @@ def prepare(
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
     """
     sound = repair(history)
-    proposed = strategy.prepare(sound.messages, budget)
+    proposed = list(strategy.prepare(list(sound.messages), budget))
     settled = settle(proposed, sound.messages)
     messages = settled.messages
     if getattr(strategy, "fitted", True):

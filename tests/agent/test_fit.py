@@ -34,8 +34,10 @@ MARKER = re.compile(r"\[… ([\d,]+) tokens cut …\]")
 
 
 def last_turn(messages: Sequence[Message]) -> set[str]:
-    """Ids of the newest turn."""
-    turns = [block for block in blocks(messages) if messages[block.start].role == "assistant"]
+    """Ids of the newest turn since the question; none where it belongs to an earlier one."""
+    asked = question(messages)
+    since = messages.index(asked) if asked else -1
+    turns = [block for block in blocks(messages) if messages[block.start].role == "assistant" and block.start > since]
     return {messages[index].id for index in turns[-1]} if turns else set()
 
 
@@ -210,6 +212,11 @@ def test_four_thousand_messages_are_cut() -> None:
     history = react(2_000, tokens=1_500)
     view = fit(history, budget())
     assert budget().size(view) <= 8_000
+
+
+def test_a_long_answer_to_an_earlier_question_goes_when_there_is_no_room_for_it() -> None:
+    history = Story().ask("the task").answer("word " * 800).ask("next? " + "word " * 800).messages
+    assert [message.id for message in fit(history, budget(1_500))] == ["m1", "m2", "m4"]
 
 
 def test_results_that_cutting_would_not_shorten_stay_whole() -> None:

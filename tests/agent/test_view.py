@@ -289,6 +289,17 @@ def test_what_is_pinned_is_pinned_in_every_field(at: int, fields: dict[str, obje
     assert settled.notes
 
 
+def test_a_strategy_may_yield_and_may_empty_the_list_that_it_is_given() -> None:
+    def emptied(view: list[Message]) -> list[Message]:
+        view.clear()
+        return view
+
+    yielded = prepare(HISTORY, Hostile(lambda view: (message for message in view)), ROOMY)  # type: ignore[arg-type, return-value]
+    assert (set(yielded.fates), yielded.notes) == ({"kept"}, ())
+    assert "put back the question or task" in prepare(HISTORY, Hostile(emptied), ROOMY).notes
+    assert len(HISTORY) == 9
+
+
 def test_a_pending_call_is_put_back() -> None:
     history = Story().ask("?").turn(10).turn(10, 20, pending=1).messages
     view = prepare(history, Hostile(lambda view: view[:-2]), ROOMY)
