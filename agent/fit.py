@@ -12,18 +12,18 @@ from heapq import heapify, heappop, heappush
 
 from agent.budget import Budget
 from agent.errors import BudgetError
-from agent.messages import Message, blocks, question, task
+from agent.messages import Message, blocks, pinned
 
 SMALLEST = 48
 """Tokens below which an observation is not halved any more."""
 
 
-def fit(view: Sequence[Message], budget: Budget, pinned: Collection[str] | None = None) -> list[Message]:
+def fit(view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
-    shorten and drop the same, and the server's cache holds. `pinned` are ids of messages that never go: by default
-    the view's own task and question.
+    shorten and drop the same, and the server's cache holds. `stays` are ids of messages that never go: by default
+    what is pinned in the view itself.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -31,11 +31,11 @@ def fit(view: Sequence[Message], budget: Budget, pinned: Collection[str] | None 
     messages = list(view)
     if not budget.over(messages):
         return messages
-    if pinned is None:
-        pinned = {message.id for message in (task(view), question(view)) if message}
+    if stays is None:
+        stays = {message.id for message in pinned(view)}
     cutter = _Cutter(budget)
     messages = cutter.cut(messages, down_to=max(SMALLEST, budget.limit // 8))
-    messages = _drop_oldest(messages, budget, pinned)
+    messages = _drop_oldest(messages, budget, stays)
     messages = cutter.cut(messages, down_to=SMALLEST)
     if budget.over(messages):
         raise BudgetError(budget.size(messages), budget.limit)
@@ -89,23 +89,22 @@ def shortened(message: Message, share: float, budget: Budget) -> Message:
     )
 
 
-def _drop_oldest(messages: list[Message], budget: Budget, pinned: Collection[str]) -> list[Message]:
+def _drop_oldest(messages: list[Message], budget: Budget, stays: Collection[str]) -> list[Message]:
     over = budget.size(messages) - budget.limit
     if over <= 0:
         return messages
     quarter = max(1, budget.limit // 4)
     goal = -(-over // quarter) * quarter
     groups = blocks(messages)
-    asked = max((index for index, message in enumerate(messages) if message.id in pinned), default=-1)
-    last_turn = next((group for group in reversed(groups) if messages[group.start].role == "assistant"), None)
-    if last_turn and last_turn.start < asked:
-        last_turn = None  # it belongs to an earlier question
+    asked = max((index for index, message in enumerate(messages) if message.id in stays), default=-1)
+    since = (group for group in reversed(groups) if messages[group.start].role == "assistant" and group.start > asked)
+    last_turn = next(since, None)
     gone: set[int] = set()
     dropped = 0
     for group in groups:
         if dropped >= goal:
             break
-        if group != last_turn and not any(messages[index].id in pinned for index in group):
+        if group != last_turn and not any(messages[index].id in stays for index in group):
             gone.update(group)
             dropped += sum(budget.count(messages[index]) for index in group)
     return [message for index, message in enumerate(messages) if index not in gone]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -92,3 +93,9 @@ def pinned(history: Sequence[Message]) -> list[Message]:
         history[i] for block in blocks(history)[-1:] for i in block if len(history[block.start].calls) >= len(block)
     ]
     return [message for message in (system, task(history), question(history), *waiting) if message]
+
+
+def common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
+    """How many messages at the start of two prompts are the same bytes to a server."""
+    pairs = zip(left, right, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0].sent == pair[1].sent, pairs))

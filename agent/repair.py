@@ -100,7 +100,9 @@ def _paired(messages: Sequence[Message], notes: list[str]) -> list[Message]:
 
 def _turn(caller: Message, results: Sequence[Message], at_tail: bool, notes: list[str]) -> list[Message]:
     """A message with exactly one result a call, in the order in which the results came."""
-    calls = _named(caller, notes)
+    calls = named(caller.calls, caller.id)
+    if calls != caller.calls:
+        notes.append("gave calls without an id of their own one")
     waiting = list(range(len(calls)))
     place: dict[int, int] = {}
     for match in (_by_id, _result_has_none, _call_has_none):
@@ -135,14 +137,6 @@ def _result_has_none(result: Message, call: ToolCall) -> bool:
 
 def _call_has_none(result: Message, call: ToolCall) -> bool:
     return not call.id
-
-
-def _named(caller: Message, notes: list[str]) -> tuple[ToolCall, ...]:
-    ids = [call.id for call in caller.calls]
-    if all(ids) and len(set(ids)) == len(ids):
-        return caller.calls
-    notes.append("gave calls without an id of their own one")
-    return named(caller.calls, caller.id)
 
 
 def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:

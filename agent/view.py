@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Literal
 
 from agent.budget import Budget
 from agent.fit import fit
-from agent.messages import Message, pinned, question, task
+from agent.messages import Message, common_prefix, pinned, question, task
 from agent.protocols import Strategy
 from agent.repair import repair
 
@@ -132,7 +132,7 @@ def measure(
     fates = _fates(history, messages)
     known = {message.id for message in history}
     tokens = budget.size(messages)
-    shared = _common_prefix(messages, before.messages) if before else 0
+    shared = common_prefix(messages, before.messages) if before else 0
     warm = warm and before is not None and before.overhead == budget.overhead
     cached = budget.size(messages[:shared]) if warm and shared else 0
     earlier = before.fates if before else ()
@@ -172,8 +172,3 @@ def _fates(history: Sequence[Message], messages: Sequence[Message]) -> tuple[Fat
 def _shares_an_end(copy: str, original: str, at_least: int = 8) -> bool:
     """Whether a copy still begins or ends as the original does: then it was shortened, not masked."""
     return bool(original) and (copy[:at_least] == original[:at_least] or copy[-at_least:] == original[-at_least:])
-
-
-def _common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
-    pairs = zip(left, right, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0].sent == pair[1].sent, pairs))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
 
-from agent.messages import Message
+from agent.messages import Message, common_prefix
 from agent.protocols import Counter, Schema, Usage
 
 
@@ -40,8 +39,7 @@ class PrefixMeter:
         """How many messages at the start are sent as they were the last time; none when the tools differ."""
         if tuple(tools) != self._tools:
             return 0
-        pairs = zip(messages, self._messages, strict=False)
-        return sum(1 for _ in takewhile(lambda pair: _sent(pair[0]) == _sent(pair[1]), pairs))
+        return common_prefix(messages, self._messages)
 
     def _written(self, text: str) -> int:
         """Tokens of a reply without the markers around it."""
@@ -50,8 +48,3 @@ class PrefixMeter:
         return self._counter.count(Message(marker, "assistant", text)) - self._counter.count(
             Message(marker, "assistant")
         )
-
-
-def _sent(message: Message) -> tuple[object, ...]:
-    """What of a message reaches a server."""
-    return message.role, message.content, message.calls, message.call_id, message.name
