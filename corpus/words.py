@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import date
 
 _FUNCTION_WORDS = """
     a about all also am an and any are as at be because been being but by can could d did do does doing
@@ -12,6 +13,7 @@ _FUNCTION_WORDS = """
     such t tell than that the their them then there these they this those through to too under until up us
     ve very was we were what when where whether which while who whom whose why will with would you your
 """
+ISO_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 STOPWORDS = frozenset(_FUNCTION_WORDS.split())
 
 
@@ -49,3 +51,16 @@ def stem(word: str) -> str:
 def stems(text: str) -> set[str]:
     """The words of a text, folded."""
     return {stem(word) for word in words(text)}
+
+
+def spelled_dates(text: str) -> str:
+    """The text with each date such as 2026-04-02 followed by `2 April 2026`."""
+
+    def spell(match: re.Match[str]) -> str:
+        try:
+            day = date.fromisoformat(match[0])
+        except ValueError:
+            return match[0]
+        return f"{match[0]} {day.day} {day:%B} {day.year}"
+
+    return ISO_DATE.sub(spell, text)

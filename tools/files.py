@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent.errors import ToolError
 from agent.protocols import Tool
 from corpus.markdown import shorten
 from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
+from tools.lines import TABLES, Line, nearest, split, with_words
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
@@ -28,16 +28,6 @@ def file_tools(root: Path) -> list[Tool]:
     """The tools bound to one folder."""
     files = FileTools(root)
     return [tool(files.list_files), tool(files.read_file), tool(files.search_files)]
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """A line that was found; `at` is where in it, in characters, or -1."""
-
-    path: str
-    line: int
-    text: str
-    at: int
 
 
 class FileTools:
@@ -77,7 +67,7 @@ class FileTools:
         name = self._folder.name(where)
         if where.is_dir():
             raise ToolError(f"{name} is a folder: {call('list_files', folder=name)} lists it")
-        every = _lines(self._folder.text(where))
+        every = split(self._folder.text(where))
         if not every:
             return f"{name} · empty"
         if not 1 <= start <= len(every):
@@ -91,7 +81,7 @@ class FileTools:
         return text
 
     def search_files(self, query: str, folder: str = "") -> str:
-        """Find lines that hold a phrase, or else all of its words; case does not matter.
+        """Find lines that hold a phrase, or all of its words, or else the most of them; case does not matter.
 
         Args:
             query: A phrase.
@@ -101,14 +91,18 @@ class FileTools:
             raise ToolError("the query is empty")
         where = self._folder.resolve(folder)
         files = self._folder.files(where) if where.is_dir() else [where]
-        found, notes = self._matches(query, files)
-        if not found:
+        texts, notes = self._texts(files)
+        every = [line for path, text in texts for line in with_words(path, text, query)]
+        found = [line for line in every if line.at >= 0] or every
+        near = [] if found else nearest(texts, query)
+        if not found and not near:
             return "\n".join([f"No matches for {quoted(query)}.", *notes])
-        lines = [f"{counted(len(found), 'match', 'matches')} for {quoted(query)}"]
-        lines += _fitting([f"{match.path}:{match.line}: {_excerpt(match)}" for match in found[:MATCHES]])
-        if len(lines) - 1 < len(found):
-            notes = [f"[the first {len(lines) - 1} of {len(found):,} shown]", *notes]
-        return "\n".join(lines + notes)
+        head = counted(len(found), "match", "matches") if found else counted(len(near), "nearest line")
+        lines = [f"{head} for {quoted(query)}"]
+        shown = _fitting(list(_with_headers((found or near)[:MATCHES], dict(texts))))
+        if (left := len(found) - min(len(found), MATCHES)) or len(shown) < len(found):
+            notes = [f"[the first {min(len(found) - left, len(shown))} of {len(found):,} shown]", *notes]
+        return "\n".join([*lines, *shown, *notes])
 
     def _entry(self, path: Path) -> str:
         facts = []
@@ -116,15 +110,14 @@ class FileTools:
             size = self._folder.size(path)
             facts.append(counted(size, "byte") if size < 1024 else f"{size / 1024:,.1f} KB")
             if size <= COUNTED_BYTES:
-                facts.append(counted(len(_lines(self._folder.text(path))), "line"))
+                facts.append(counted(len(split(self._folder.text(path))), "line"))
         except ToolError as error:
             facts.append("binary" if "binary" in error.what else "not readable")
         return f"{self._folder.name(path)} ({', '.join(facts)})"
 
-    def _matches(self, query: str, files: Sequence[Path]) -> tuple[list[Match], list[str]]:
-        """The lines with the whole phrase, or without any those with every word; and what was not searched."""
-        exact: list[Match] = []
-        loose: list[Match] = []
+    def _texts(self, files: Sequence[Path]) -> tuple[list[tuple[str, str]], list[str]]:
+        """The files by name with their text; and what was not searched."""
+        texts: list[tuple[str, str]] = []
         left_out: list[str] = []
         unread = read_bytes = 0
         for number, path in enumerate(files):
@@ -133,19 +126,22 @@ class FileTools:
                 break
             try:
                 read_bytes += min(self._folder.size(path), FILE_LIMIT_BYTES)
-                text = self._folder.text(path)
+                texts.append((self._folder.name(path), self._folder.text(path)))
             except ToolError:
                 unread += 1
-                continue
-            for match in _with_words(text, query, self._folder.name(path)):
-                (exact if match.at >= 0 else loose).append(match)
         if unread:
             left_out.append(f"[{counted(unread, 'file')} not searched: binary, too large or not readable]")
-        return exact or loose, left_out
+        return texts, left_out
 
 
-def _lines(text: str) -> list[str]:
-    return text.removesuffix("\n").split("\n") if text else []
+def _with_headers(lines: Sequence[Line], texts: Mapping[str, str]) -> Iterator[str]:
+    """The lines as the model sees them; before the first one of a table file, the names of its columns."""
+    headed: set[str] = set()
+    for line in lines:
+        if line.path.endswith(TABLES) and line.path not in headed and line.number > 1:
+            yield f"{line.path}:1: {_excerpt(Line(line.path, 1, split(texts[line.path])[0]))}"
+        headed.add(line.path)
+        yield f"{line.path}:{line.number}: {_excerpt(line)}"
 
 
 def _numbered(lines: Sequence[str], start: int) -> list[str]:
@@ -168,18 +164,7 @@ def _fitting(lines: Iterable[str]) -> list[str]:
     return shown
 
 
-def _with_words(text: str, query: str, path: str) -> Iterator[Match]:
-    """The lines that hold every word of the query; `at` is -1 in those that do not hold it as a phrase."""
-    phrase, words = query.strip().casefold(), query.casefold().split()
-    folded = text.casefold()
-    if all(word in folded for word in words):
-        for number, line in enumerate(_lines(text), 1):
-            folded = line.casefold()
-            if all(word in folded for word in words):
-                yield Match(path, number, line, folded.find(phrase))
-
-
-def _excerpt(match: Match) -> str:
+def _excerpt(match: Line) -> str:
     """The line, or of a long one the part around the match."""
     line = match.text.strip()
     if len(line) <= EXCERPT:

@@ -11,15 +11,17 @@ from models.reader.digest import key_sentences
 from models.reader.language import stem, terms
 from models.reader.match import article, side
 from models.reader.note import note_text
-from models.reader.observation import SLUG_LIKE, Entry, Observation, Sentence
+from models.reader.observation import SLUG_LIKE, TOLD, Entry, Observation, Sentence
 from models.reader.plan import Step
 from models.reader.question import Ask, Part
-from models.reader.ranking import FAIR, Evidence, Ranked, meant
+from models.reader.ranking import BEARING, FAIR, GOOD, Evidence, Ranked, meant
 from models.reader.shape import DANGLING
 from models.reader.wording import THANKS
 
-MOST_WORDS = 85
-"""Words that the sentences quoted for one part may have together."""
+MOST_WORDS = 110
+"""Words that the sentences quoted in an answer to a question may have together."""
+RIVAL = 0.12
+"""Marks below the best within which another sentence may be the answer as well."""
 SHORT = 15
 """Words below which a definition is quoted with the sentence after it."""
 LONG_LIST = 8
@@ -29,6 +31,7 @@ WHO = (
     "I am thimble's built-in reader: not a language model, but a small program that searches articles and files, reads "
     "them, and quotes the sentences that answer."
 )
+UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 WELCOME = "You are welcome. Ask me about the articles whenever you like."
 
 
@@ -42,7 +45,7 @@ def cite(sentences: Sequence[Sentence]) -> str:
     """The sentences in a row, each run of one source with its citation behind it."""
     said: list[str] = []
     for source, run in groupby(sentences, key=lambda sentence: sentence.source):
-        said += [sentence.text for sentence in run]
+        said += [f"You said: “{one.text}”" if one.section == TOLD else one.text for one in run]
         said += [f"[{source}]"] if source else []
     return " ".join(said)
 
@@ -73,13 +76,17 @@ def _gave(result: Observation, kind: str, step: Step, evidence: Evidence) -> str
     return f"Found: {cite(best)}" if best else "It does not say." if shown else ""
 
 
+def _told(ask: Ask, evidence: Evidence) -> str:
+    return UNDERSTOOD
+
+
 def _chat(ask: Ask, evidence: Evidence) -> str:
     return WELCOME if THANKS.match(ask.text) else WHO
 
 
 def _fact(ask: Ask, evidence: Evidence) -> str:
     """What answers each part; a sentence that answers two is quoted once."""
-    quoted = {part: quote(part, evidence) for part in ask.parts}
+    quoted = {part: quote(part, evidence, MOST_WORDS // len(ask.parts)) for part in ask.parts}
     if not any(quoted.values()):
         return _refusal(ask.parts, evidence)
     said = cite(list(dict.fromkeys(sentence for sentences in quoted.values() for sentence in sentences)))
@@ -87,25 +94,44 @@ def _fact(ask: Ask, evidence: Evidence) -> str:
     return "\n".join([said, *missing])
 
 
-def quote(part: Part, evidence: Evidence) -> list[Sentence]:
-    """The one to three sentences that answer a part, in their order; none where nothing in view does."""
+def quote(part: Part, evidence: Evidence, most: int) -> list[Sentence]:
+    """The one to three sentences that answer a part, in their order; none where nothing in view does.
+
+    They have at most `most` words, unless the one that answers best alone has more.
+    """
+    if part.told:
+        return _told_before(part, evidence)
     best = evidence.best(part, FAIR)
     if part.lost or not best:
         return []
     chosen = [*_before(best, evidence), best.sentence]
     if part.wanted == "definition" and len(best.sentence.text.split()) < SHORT:
         chosen += _after(best, evidence)
-    uncovered = part.terms.difference(*(terms(sentence.text) for sentence in chosen))
-    for other in evidence.ranked(part)[:6]:
-        more = uncovered & terms(other.sentence.text)
-        fresh = other.sentence.source == best.sentence.source and other.sentence not in chosen
-        if more and fresh and not other.sentence.context and other.cover > 0.5 and len(chosen) < 3:
-            chosen.append(other.sentence)
-            uncovered -= more
-    while len(chosen) > 1 and sum(len(sentence.text.split()) for sentence in chosen) > MOST_WORDS:
+    chosen += _more_of(part, best, chosen, evidence)
+    while len(chosen) > 1 and sum(len(sentence.text.split()) for sentence in chosen) > most:
         chosen.remove(next(sentence for sentence in reversed(chosen) if sentence != best.sentence))
     order = {sentence: at for at, sentence in enumerate(evidence.view.sentences)}
     return sorted(chosen, key=lambda sentence: order[sentence])
+
+
+def _told_before(part: Part, evidence: Evidence) -> list[Sentence]:
+    """What the user said that bears on a part; everything, as far as it is short, where no word of it does."""
+    ranked = evidence.ranked(part)
+    return [one.sentence for one in ranked if one.cover >= BEARING][:2] or [one.sentence for one in ranked[:3]]
+
+
+def _more_of(part: Part, best: Ranked, chosen: Sequence[Sentence], evidence: Evidence) -> list[Sentence]:
+    """Up to two more sentences: that say what the best leaves out, or answer nearly as well where it is not clear."""
+    uncovered = part.terms.difference(*(terms(sentence.text) for sentence in chosen))
+    more: list[Sentence] = []
+    for other in evidence.ranked(part)[:6]:
+        sentence, new = other.sentence, uncovered & terms(other.sentence.text)
+        adds = new and sentence.source == best.sentence.source and not sentence.context and other.cover > 0.35
+        rivals = best.cover < GOOD and other.fits and other.score > best.score - RIVAL
+        if (adds or rivals) and sentence not in chosen and len(chosen) + len(more) < 3:
+            more.append(sentence)
+            uncovered -= new
+    return more
 
 
 def _before(best: Ranked, evidence: Evidence) -> list[Sentence]:
@@ -128,6 +154,8 @@ def _refusal(parts: Sequence[Part], evidence: Evidence) -> str:
     part, view = parts[0], evidence.view
     if any(part.lost for part in parts):
         return f"{CANNOT} tell which article you mean: it is no longer in view. Please name it."
+    if part.told:
+        return f"{CANNOT} tell what you said of that: nothing of it is in view."
     errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
     if errors and not view.sentences:
         return f"{CANNOT} answer that: the tools failed ({errors[-1].rstrip('.')})."
@@ -213,7 +241,8 @@ def _both_sides(ask: Ask, evidence: Evidence) -> str:
     said = {}
     for part in ask.parts:
         narrow = replace(part, words=(*part.words, *ask.aspects))
-        said[part] = cite(quote(narrow, evidence) or quote(part, evidence))
+        most = MOST_WORDS // len(ask.parts)
+        said[part] = cite(quote(narrow, evidence, most) or quote(part, evidence, most))
     missing = [part for part in ask.parts if not said[part]]
     return _refusal(missing, evidence) if missing else "\n".join(dict.fromkeys(said.values()))
 
@@ -269,6 +298,7 @@ def _note(ask: Ask, evidence: Evidence) -> str:
 
 
 COMPOSERS: Mapping[str, Callable[[Ask, Evidence], str]] = {
+    "told": _told,
     "chat": _chat,
     "fact": _fact,
     "read": _read,

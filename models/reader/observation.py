@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from corpus.markdown import ITEM, sentences
+from corpus.words import ISO_DATE, spelled_dates
 from models.reader.prose import pieces, unmarked
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
@@ -29,8 +30,8 @@ CITED = re.compile(rf"\s*\[({SLUG}|[^\[\]\s]+:\d+)\]")
 LISTED = re.compile(rf"^(?P<title>[^\[\]]+?) \[(?P<slug>{SLUG})\](?:: (?P<gist>.*)|)$")
 NAMED = re.compile(rf"“(?P<title>[^“”]+)” \((?P<slug>{SLUG})[,)]")
 GONE = re.compile(r"^\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b.*|)\s*$", re.DOTALL)
-SUMMARY = "Summary"
-"""The section of what a list says of an article."""
+SUMMARY, TOLD = "Summary", "Told"
+"""The sections of what a list says of an article, and of what the user said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,11 @@ def _lines(text: str, found: re.Match[str]) -> Observation:
     if path.endswith((".md", ".markdown", ".txt")):
         said = list(_prose_lines(path, numbered))
     else:
-        names = _cells(numbered[0][1]) if path.endswith(".csv") and numbered and numbered[0][0] == "1" else []
+        names = _cells(numbered[0][1]) if _is_table(path) and numbered and numbered[0][0] == "1" else []
         said = [
-            Sentence(_record(names, line), f"{path}:{number}", "", path) for number, line in numbered if line.strip()
+            Sentence(_record(names, line), f"{path}:{number}", _dated(path), path)
+            for number, line in numbered
+            if line.strip()
         ]
     return Observation("lines", tuple(said), (Entry(path, path),), found[0])
 
@@ -146,13 +149,24 @@ def _prose_lines(path: str, numbered: Sequence[tuple[str, str]]) -> Iterator[Sen
     for number, line in (*numbered, ("", "")):
         begins = not line.strip() or line.startswith(("#", "|")) or ITEM.match(line)
         if begins and text:
-            yield from (Sentence(unmarked(one), f"{path}:{start}", section, path) for one in sentences(text))
+            yield from (
+                Sentence(unmarked(one), f"{path}:{start}", _dated(path, section), path) for one in sentences(text)
+            )
             text = ""
         if line.startswith("#"):
             section = line.strip("# ")
         elif line.strip("|-: "):
             start = start if text else number
             text = f"{text} {ITEM.sub('', line, count=1) if begins else line.strip()}".strip()
+
+
+def _is_table(path: str) -> bool:
+    return path.endswith((".csv", ".tsv"))
+
+
+def _dated(path: str, heading: str = "") -> str:
+    """What a line stands under: the heading above it, and the date of its file; both with their dates spelled out."""
+    return spelled_dates(" ".join([*ISO_DATE.findall(path), heading])).strip()
 
 
 def _cells(row: str) -> list[str]:
@@ -169,7 +183,16 @@ def _record(names: list[str], row: str) -> str:
 
 def _matches(text: str, found: re.Match[str]) -> Observation:
     shown = [line for line in map(MATCH.match, text.split("\n")[1:]) if line]
-    said = [Sentence(line["text"].strip(), f"{line['path']}:{line['number']}", title=line["path"]) for line in shown]
+    names = {line["path"]: _cells(line["text"]) for line in shown if line["number"] == "1" and _is_table(line["path"])}
+    said = [
+        Sentence(
+            _record(names.get(line["path"], []), ITEM.sub("", line["text"], count=1)),
+            f"{line['path']}:{line['number']}",
+            section=_dated(line["path"]),
+            title=line["path"],
+        )
+        for line in shown
+    ]
     paths = dict.fromkeys(line["path"] for line in shown)
     return Observation("matches", tuple(said), tuple(Entry(path, path) for path in paths), found[0])
 
@@ -196,7 +219,7 @@ FORMS: tuple[tuple[re.Pattern[str], Parse], ...] = (
     (re.compile(r"^[\d,]+ results? for ", re.MULTILINE), lambda text, _: _numbered(text, "hits", HIT)),
     (re.compile(r"^[\d,]+ articles?\b.*\n", re.MULTILINE), lambda text, _: _numbered(text, "listing", ENTRY)),
     (LINES, _lines),
-    (re.compile(r"^[\d,]+ match(?:es)? for .*$", re.MULTILINE), _matches),
+    (re.compile(r"^[\d,]+ (?:match(?:es)?|nearest lines?) for .*$", re.MULTILINE), _matches),
     (re.compile(r"^[\d,]+ files?\b.*$", re.MULTILINE), _files),
     (re.compile(r"^[\d,]+ notes?\b.*$", re.MULTILINE), _notes),
     (re.compile(r"\A(?:No (?:results|articles|matches|files|notes)\b|Saved note )"), _nothing),

@@ -7,24 +7,23 @@ that was not made for this question already, and whose result is not in view fro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.protocols import Schema
-from models.reader.language import stem
 from models.reader.match import article, side
 from models.reader.note import note_text
 from models.reader.question import Ask, Part
-from models.reader.ranking import CLEAR, FAIR, SURE, Evidence
+from models.reader.ranking import CLEAR, GOOD, SURE, Evidence
 from models.reader.view import View
-from models.reader.wording import FILE_WORDS, IN_FILES
 
-MOST_CALLS = 6
-"""Calls for one question, after which the reader answers with what it has."""
+MOST_CALLS = (6, 9, 11)
+"""Calls for a question of one, two and three parts, after which the reader answers with what it has."""
 CHANGING = ("get_notes",)
 """Tools whose result from before the question may be out of date."""
+AROUND = 12
+"""Lines read before and after a line of a file."""
 FEW = 3
 """Articles below which a list is made of a wider topic too."""
 
@@ -45,7 +44,7 @@ Plan = Iterator[Step]
 def next_step(ask: Ask, evidence: Evidence, tools: Sequence[Schema]) -> Step | None:
     """The call to make now; None when it is time to answer."""
     offered = {function.get("name"): function for tool in tools if (function := tool.get("function"))}
-    if sum(act.current for act in evidence.view.acts) >= MOST_CALLS:
+    if sum(act.current for act in evidence.view.acts) >= MOST_CALLS[len(ask.parts) - 1]:
         return None
     steps = (_fitted(step, offered[step.name]) for step in _plan(ask, evidence) if step.name in offered)
     return next((step for step in steps if may_call(step, evidence.view)), None)
@@ -111,42 +110,52 @@ def _chat(ask: Ask, evidence: Evidence) -> Plan:
 
 def _fact(ask: Ask, evidence: Evidence) -> Plan:
     for part in ask.parts:
-        if part.paths or IN_FILES.search(part.text):
-            yield from _in_files(part, evidence, most=2)
-        if not (part.lost or part.paths or evidence.answers(part, SURE) or _answered_in_file(part, evidence)):
-            yield from _in_articles(part, evidence)
-        if part.words and not part.focus and not evidence.best(part, FAIR):
-            yield from _in_files(part, evidence, most=1)
+        if part.told:
+            if not evidence.ranked(part):
+                yield from _notes(ask, evidence)
+            continue
+        if part.in_files and not (part.sure and part.focus):
+            yield from _in_files(part, evidence)
+        known = evidence.answers(part, SURE) or _answered_in_file(part, evidence) or _answered_in_focus(part, evidence)
+        if not (part.lost or part.paths or known):
+            yield from _in_articles(part, evidence, whole=len(ask.parts) == 1)
+        if part.words and not part.focus and len(ask.parts) == 1 and not evidence.best(part, GOOD):
+            yield from _in_files(part, evidence)
 
 
-def _in_articles(part: Part, evidence: Evidence) -> Plan:
-    """The article that is meant, or else what search finds: its best two sections, then the best article whole."""
+def _in_articles(part: Part, evidence: Evidence, whole: bool) -> Plan:
+    """The article that is meant, or else what search finds: its best sections, then perhaps the best article whole."""
     if part.sure and part.focus:
         for slug in part.focus:
             yield _read_step(slug, part)
-            if not evidence.answers(part, FAIR):
+            if not evidence.answers(part, GOOD):
                 yield from _rest(slug, part, evidence)
         return
     yield _search(part)
     if evidence.answers(part, CLEAR):
         return
     near = evidence.near(part)
-    for slug, section in near[:2]:
+    for slug, section in near[:3]:
         yield _read_step(slug, part, section)
-        if evidence.answers(part, FAIR):
+        if evidence.answers(part, GOOD):
             return
-    for one in evidence.ranked(part)[:1]:
+    for one in evidence.ranked(part)[: int(whole)]:
         if any(slug == one.sentence.source for slug, _ in near):
             yield _read_step(one.sentence.source, part)
 
 
+def _answered_in_focus(part: Part, evidence: Evidence) -> bool:
+    best = evidence.best(part, GOOD)
+    return best is not None and best.sentence.source in part.focus
+
+
 def _answered_in_file(part: Part, evidence: Evidence) -> bool:
-    best = evidence.best(part, FAIR)
+    best = evidence.best(part, GOOD)
     return best is not None and ":" in best.sentence.source
 
 
-def _in_files(part: Part, evidence: Evidence, most: int) -> Plan:
-    """The files that are named, then lines with the most telling words."""
+def _in_files(part: Part, evidence: Evidence) -> Plan:
+    """The files that are named, then the lines nearest to the question, then what stands around the best of them."""
     acts = evidence.view.acts
     files = [entry.slug for act in acts if act.shows.form == "files" for entry in act.shows.entries]
     for path in part.paths:
@@ -154,26 +163,22 @@ def _in_files(part: Part, evidence: Evidence, most: int) -> Plan:
         yield Step("read_file", {"path": whole}, f"I will read the file {whole}.", part)
         if not any(act.shows.form == "lines" and act.text("path") == whole for act in acts):
             yield Step("list_files", {}, "I will look which files there are.", part)
-    if part.paths and (not part.words or evidence.best(part, FAIR)):
+    if not part.words or evidence.best(part, GOOD):
         return
-    words = [word for word in part.words if word.lower() not in FILE_WORDS]
-    for word in sorted(words, key=lambda word: _telling(word, part), reverse=True)[:most]:
-        word = word[:-1] if re.fullmatch(r"[a-z]{3,}[^s\W]s", word) else word  # files are searched for parts of words
-        yield Step("search_files", {"query": word}, f"I will look for “{word}” in the files.", part)
-        if evidence.best(part, FAIR):
-            return
-
-
-def _telling(word: str, part: Part) -> tuple[bool, bool, int]:
-    """How much a word narrows a search: names and numbers most, then the longest."""
-    root = stem(word.lower())
-    return root in part.names, root not in part.minor, len(word)
+    yield Step("search_files", {"query": part.query}, f"I will look for “{part.query}” in the files.", part)
+    if evidence.best(part, GOOD):
+        return
+    for one in evidence.ranked(part)[:1]:
+        path, _, line = one.sentence.source.rpartition(":")
+        if path and line.isdigit():
+            around = {"path": path, "start": max(1, int(line) - AROUND), "lines": 2 * AROUND}
+            yield Step("read_file", around, f"I will read around line {line} of {path}.", part)
 
 
 def _read(ask: Ask, evidence: Evidence) -> Plan:
     part = ask.part
     if part.paths:
-        yield from _in_files(part, evidence, most=0)
+        yield from _in_files(part, evidence)
     elif not part.lost:
         yield from _article(part, evidence, by_section="section" in ask.text.lower())
 
@@ -261,6 +266,7 @@ def _note(ask: Ask, evidence: Evidence) -> Plan:
 
 
 PLANS: Mapping[str, Callable[[Ask, Evidence], Plan]] = {
+    "told": _chat,
     "chat": _chat,
     "fact": _fact,
     "read": _read,

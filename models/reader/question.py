@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from corpus.markdown import sentences
 from models.reader import wording
 from models.reader.language import COMMON_VERBS, WORD, phrases, stem, stems, subject
 from models.reader.reference import Reference, named, referent, without
 from models.reader.view import View
 
 MOST_PARTS = 3
+SHORT = 3
+"""Words below which a second question is taken to say only what is different in it."""
 LONGEST = 2_000
 """Characters of a question that are looked at."""
 
@@ -22,7 +26,7 @@ class Part:
     `words` say what it is about; `minor` are stems of those that an answer may well do without, `names` of those that
     it may not, numbers and proper names, and `runs` are names of two words. `hints` are words of the question before,
     which a pronoun stands for. `focus` are the articles that are meant, beyond doubt when `sure`; `lost` says that
-    they are no longer in view.
+    they are no longer in view. `ours` says that it may be about what the user said, `told` that it is.
     """
 
     text: str
@@ -32,11 +36,15 @@ class Part:
     runs: frozenset[tuple[str, ...]] = frozenset()
     hints: tuple[str, ...] = ()
     wanted: str = ""
-    noun: str = ""
+    nouns: frozenset[str] = frozenset()
+    heads: frozenset[str] = frozenset()
     focus: tuple[str, ...] = ()
     sure: bool = False
     lost: bool = False
+    ours: bool = False
+    told: bool = False
     paths: tuple[str, ...] = ()
+    in_files: bool = False
 
     @property
     def terms(self) -> frozenset[str]:
@@ -85,12 +93,19 @@ class Ask:
 
 def understand(view: View) -> Ask:
     """What the current question asks for."""
-    text = " ".join(view.question[:LONGEST].split())
+    text = _without_statements(" ".join(view.question[:LONGEST].split()))
     before = wording.READ_FIRST.match(text)
     if before and kind_of(before["rest"]) != "read":
         first = _part(before["what"], view, "read")
         return replace(_ask(before["rest"], view, first), first=first)
     return _ask(text, view)
+
+
+def _without_statements(text: str) -> str:
+    """The text without what the user states before a question or request."""
+    told = sentences(text)
+    asks = next((at for at, one in enumerate(told) if not wording.STATEMENT.match(one)), 0)
+    return text if wording.STATEMENT.match(text) else " ".join(told[asks:])
 
 
 def kind_of(text: str) -> str:
@@ -107,7 +122,9 @@ def _ask(text: str, view: View, first: Part | None = None) -> Ask:
     kind = kind_of(text)
     if kind == "compare":
         sides, aspects = _sides(text)
-        return Ask(kind, text, _compared(sides, view), aspects=tuple(subject(aspects)))
+        if subject(aspects) and len(sides) > 1:
+            return Ask("fact", text, tuple(_part(f"{side} {aspects}", view, "fact") for side in sides))
+        return Ask(kind, text, _compared(sides, view))
     if kind != "fact":
         return Ask(kind, text, (_part(text, view, kind),))
     parts = _questions(text, view, first)
@@ -119,13 +136,38 @@ def _ask(text: str, view: View, first: Part | None = None) -> Ask:
 def _questions(text: str, view: View, first: Part | None) -> tuple[Part, ...]:
     """The questions in a text; a later one may refer to the one before it."""
     before = first.words if first else _subject(view.earlier[-1]) if view.earlier else ()
+    earlier = view.earlier[-1] if view.earlier else ""
     parts: list[Part] = []
-    for one in filter(str.strip, wording.NEXT_QUESTION.split(text)):
-        part = _part(one, view, "fact", before)
-        before = part.words or before
+    for one in _each(text):
+        part = _part(one, view, "fact", before, earlier)
+        before, earlier = part.words or before, one
         parts.append(part)
     told = [part for part in parts if part.words or part.focus or part.hints]
     return tuple(told[:MOST_PARTS] or parts[:1]) or (Part(text),)
+
+
+def _each(text: str) -> Iterator[str]:
+    """The questions in a text one by one, those about several things once for each of them."""
+    if found := wording.CHOICE.match(text):
+        yield from (f"{found['ask']}, {one}" for one in (found["one"], found["other"]))
+        return
+    aside, first = "", True
+    for one in wording.NEXT_QUESTION.split(text):
+        if not (wording.ASKING.search(one) or aside or "?" in one or one == text):
+            aside = "" if wording.STATEMENT.match(one) else f"{one}, "
+            continue
+        one, aside = f"{aside}{one}", ""
+        if listed := wording.EACH.match(one):
+            lead = re.sub(r"\b(?:these|those|the following|each of)\b.*", "", listed["lead"])
+            yield from (f"{lead} {item}" for item in wording.JOINTS[0].split(listed["items"]) if item)
+        elif two := wording.AGAINST.match(one):
+            yield two["one"]
+            yield f"And what about {two['other']}"
+        elif one.strip() and not wording.STATEMENT.match(one):
+            # "... and how many with the other?" says only what is different in it.
+            short = not first and wording.HOW_ELSE.match(one) and len(subject(one)) <= SHORT
+            yield f"And for {one}" if short else one
+        first = False
 
 
 def _subject(text: str) -> tuple[str, ...]:
@@ -134,7 +176,7 @@ def _subject(text: str) -> tuple[str, ...]:
     return tuple(word for word in subject(wording.OBJECT.sub(" ", without(text))) if word.lower() not in aside)
 
 
-def _part(text: str, view: View, kind: str, before: tuple[str, ...] = ()) -> Part:
+def _part(text: str, view: View, kind: str, before: tuple[str, ...] = (), earlier: str = "") -> Part:
     """One part; a follow-up that says too little alone takes over the words of the question before."""
     paths = tuple(wording.PATH.findall(text))
     outright = named(text, view)
@@ -142,44 +184,56 @@ def _part(text: str, view: View, kind: str, before: tuple[str, ...] = ()) -> Par
     words = _words(text, kind)
     if kind == "summarise" and not words and not reference:
         reference = Reference(tuple(view.read[-1:]))
-    elliptic = bool(wording.ELLIPTIC.match(text)) and bool(view.earlier)
+    elliptic = bool(wording.ELLIPTIC.match(text)) and bool(earlier)
     follows = bool(reference and not outright) or elliptic or not words
-    asks = f"{text} {view.earlier[-1]}" if elliptic else text
+    asks = f"{text} {earlier}" if elliptic else text
     noun = wording.NOUN.search(asks)
     low = {stem(word.lower()): word.lower() for word in words}
     names = _names(text) & low.keys()
-    asides = COMMON_VERBS | wording.ATTRIBUTES | wording.FILE_WORDS
-    minor = {root for root, word in low.items() if word in asides and not (noun and word == noun["noun"].lower())}
+    counted = set(noun["nouns"].lower().split() if noun else ()) - wording.GENERIC
+    head = wording.HEAD.search(asks)
+    asked = set((head["head"] or head["named"]).lower().split() if head else ()) - wording.GENERIC
+    asides = COMMON_VERBS | wording.ATTRIBUTES | wording.FILE_WORDS | wording.WRITINGS
+    minor = {root for root, word in low.items() if word in asides - counted - asked}
     return Part(
         text=text,
         words=words,
         minor=frozenset(minor - names if len(minor) < len(low) else ()),
         names=frozenset(names),
         runs=frozenset[tuple[str, ...]]().union(*map(phrases, wording.NAME_RUN.findall(text))),
-        hints=tuple(word for word in before if not (names and re.search(r"\d|[A-Z]", word))) if follows else (),
+        hints=tuple(before) if follows else (),
         wanted=next((wanted for wanted, pattern in wording.WANTED.items() if pattern.search(asks)), ""),
-        noun=stem(noun["noun"].lower()) if noun else "",
+        nouns=frozenset(set(map(stem, counted)) & low.keys() - names),
+        heads=frozenset(set(map(stem, asked - wording.ATTRIBUTES)) & low.keys() - names),
         focus=reference.slugs if reference else (),
         sure=bool(reference and (reference.sure or kind != "fact")),
         lost=bool(reference and reference.sure and not reference.slugs),
+        ours=bool(wording.OURS.search(text)),
+        told=bool(wording.SAID_BEFORE.search(text)),
         paths=paths,
+        in_files=bool(paths or wording.IN_FILES.search(without(text))),
     )
 
 
 def _words(text: str, kind: str) -> tuple[str, ...]:
     """What a question is about, without what it is put with."""
     rest = wording.HOW.sub("how ", wording.PATH.sub(" ", without(text)))
+    if kind in ("read", "summarise"):
+        rest = wording.ABOUT.sub("", rest) or rest
     rest = rest if kind == "fact" else wording.OBJECT.sub(" ", rest)
     return tuple(word for word in subject(rest) if word.lower() not in wording.ASIDE.get(kind, ()))
 
 
 def _names(text: str) -> set[str]:
-    """The stems of proper names, numbers and code in a question; its first word is capital anyway."""
+    """The stems of proper names, numbers and code in a question; its first word is capital anyway.
+
+    The owner of a thing, in "Google's Dapper", is only one where nothing else is.
+    """
     quoted = re.findall(r"[`\"“]([^`\"”]+)[`\"”]", text)
     places = (word for word in WORD.finditer(text) if not re.search(r"(?:^|[.?!]\s)\W*$", text[: word.start()]))
-    proper = (
-        word[0] for word in places if re.search(r"\d|[A-Z]", word[0]) and word[0] not in ("I", "AI", "LLM", "LLMs")
-    )
+    proper = {word[0] for word in places if re.search(r"\d|[A-Z]", word[0])} - {"I", "AI", "LLM", "LLMs"}
+    owners = {word[1] for word in re.finditer(r"(\b[A-Z][\w-]*)['’]s\b", text)}
+    proper -= owners
     return {root for part in (*quoted, *proper) for root in stems(part)}
 
 
@@ -191,7 +245,8 @@ def _sides(text: str) -> tuple[list[str], str]:
     for joint in wording.JOINTS if found else ():
         if len(sides) < 2:
             sides = [side.strip() for side in joint.split(found["sides"] if found else "") if side.strip()]
-    return sides[:MOST_PARTS], " ".join(aspects)
+    told = found.groupdict().get("aspect") if found else ""
+    return sides[:MOST_PARTS], " ".join(filter(None, [told, *aspects]))
 
 
 def _compared(sides: list[str], view: View) -> tuple[Part, ...]:

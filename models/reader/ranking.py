@@ -15,16 +15,22 @@ from dataclasses import dataclass
 
 from models.reader import shape
 from models.reader.language import phrases, stem, terms
-from models.reader.observation import Observation, Sentence
+from models.reader.observation import TOLD, Observation, Sentence
 from models.reader.question import Part
 from models.reader.view import View
 
-SURE, CLEAR, FAIR = 0.9, 0.86, 0.66
-"""Cover at which a sentence answers without a search, from a snippet, and after reading."""
-HEADING, TITLE, NEIGHBOUR, ARTICLE = 0.8, 0.6, 0.45, 0.3
+SURE, CLEAR, GOOD, FAIR = 0.9, 0.86, 0.66, 0.45
+"""Cover at which a sentence answers without a search, from a snippet, without more reading, and after it."""
+TYPED = 0.8
+"""What the least cover is multiplied with where a number is of the very kind that is asked for."""
+NEARLY = 0.8
+"""Cover at which a number need not be of the kind that is asked for."""
+BEARING = 0.25
+"""Cover of the words that are no names below which a sentence is about the same thing but not about the question."""
+HEADING, TITLE, NEIGHBOUR, SECTION, ARTICLE = 0.8, 0.6, 0.45, 0.35, 0.15
 """Credit for a word that stands not in the sentence but near it."""
-MINOR, HINT = 0.2, 0.4
-"""Weight of a word that an answer may well do without, and share of its weight for one that is only implied."""
+MINOR, HINT = 0.2, 0.7
+"""Weight of a word that an answer may well do without, and of all implied words together, as a share of the others'."""
 MISFIT = 0.4
 """What it costs a sentence not to hold what the question insists on."""
 
@@ -51,9 +57,10 @@ class Evidence:
     def __init__(self, view: View) -> None:
         self.view = view
         self._df = Counter(term for sentence in view.sentences for term in terms(sentence.text))
-        self._of: dict[str, Counter[str]] = defaultdict(Counter)
+        self._of: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         for sentence in view.sentences:
-            self._of[sentence.source].update(terms(sentence.text))
+            self._of[sentence.source,].update(terms(sentence.text))
+            self._of[sentence.source, sentence.section].update(terms(sentence.text))
         self._phrases: dict[str, frozenset[tuple[str, ...]]] = {}
         self._known: dict[Part, list[Ranked]] = {}
 
@@ -71,7 +78,9 @@ class Evidence:
     def best(self, part: Part, least: float, apt: bool = False) -> Ranked | None:
         """The best sentence that covers at least this share of the part and holds what the question insists on."""
         ranked = self.ranked(part)[:8]
-        return next((one for one in ranked if one.fits and one.cover >= least and one.apt >= apt), None)
+        sure = TYPED if shape.typed(part) else 1.0
+        good = (one for one in ranked if one.fits and one.apt >= apt)
+        return next((one for one in good if one.cover >= least * (sure if one.apt else 1.0)), None)
 
     def answers(self, part: Part, least: float) -> bool:
         """Whether such a sentence, in the shape that answers have, is in view: then nothing more need be read."""
@@ -100,12 +109,13 @@ class Evidence:
 
     def _rank(self, part: Part) -> list[Ranked]:
         wanted = {term: MINOR if term in part.minor else self.weight(term) for term in part.terms}
-        for hint in (stem(word.lower()) for word in part.hints):
-            wanted.setdefault(hint, HINT * self.weight(hint))
+        hints = {stem(word.lower()) for word in part.hints} - wanted.keys()
+        share = HINT * (sum(wanted.values()) or 1.0) / (sum(map(self.weight, hints)) or 1.0)
+        wanted |= {hint: min(1.0, share) * self.weight(hint) for hint in hints}
         near, found = self.near(part), []
         for at, sentence in enumerate(self.view.sentences):
             held = terms(sentence.text)
-            if meant(part, sentence) and (held & wanted.keys() or part.focus):
+            if meant(part, sentence) and (held & wanted.keys() or part.focus or part.told):
                 found.append(self._marked(part, at, wanted, held, near))
         return sorted(found, key=lambda one: (-one.score, one.at))
 
@@ -115,24 +125,39 @@ class Evidence:
         sentence = self.view.sentences[at]
         credit = self._credit(part, at, wanted, held)
         cover = sum(credit.values()) / (sum(wanted.values()) or 1)
-        # What is counted must be spoken of nearby; a name at least in the same article.
-        close = part.noun not in wanted or credit[part.noun] > ARTICLE * wanted[part.noun]
-        named = all(credit[name] for name in part.names) and part.runs <= self._runs(sentence.source, part)
-        fits = close and named and shape.fits(part, sentence)
-        score = cover + shape.bonus(part, sentence) + _prior(sentence, near) + 0.1 * (sentence.source in part.focus)
-        return Ranked(sentence, score - (0 if fits else MISFIT), cover, fits, shape.apt(part, sentence), at)
+        apt, in_file = shape.apt(part, sentence), ":" in sentence.source
+        fits = self._fits(part, sentence, wanted, credit) and (
+            in_file or not part.heads or bool(part.heads & held) or cover >= GOOD  # what is asked for, by its name
+        )
+        fits = fits and (part.wanted != "number" or apt or cover >= (NEARLY if part.nouns else GOOD))
+        score = cover + shape.bonus(part, sentence) + _prior(sentence, near) - (0 if fits else MISFIT)
+        score += 0.1 * (sentence.source in part.focus) + 0.2 * (in_file and part.in_files)
+        return Ranked(sentence, score, cover, fits, apt, at)
+
+    def _fits(self, part: Part, sentence: Sentence, wanted: Mapping[str, float], credit: Mapping[str, float]) -> bool:
+        """Whether a sentence is about what the question insists on, and has the form of an answer."""
+        # A name must be in the same section at least, what is counted near by.
+        named = all(credit[name] >= SECTION * wanted[name] for name in part.names)
+        counted = not part.nouns or any(credit[noun] > ARTICLE * wanted[noun] for noun in part.nouns)
+        # And something else than names: otherwise it is about the same thing, but not about the question.
+        others = [term for term in wanted if term not in part.names] or list(wanted)
+        bears = sum(credit[term] for term in others) >= BEARING * sum(wanted[term] for term in others)
+        whole = part.runs <= self._runs(sentence.source, part)
+        return named and counted and whole and (bears or ":" in sentence.source) and shape.fits(part, sentence)
 
     def _credit(self, part: Part, at: int, wanted: Mapping[str, float], held: frozenset[str]) -> dict[str, float]:
         """For each word its weight, or the share of it that the surroundings of the sentence earn."""
         sentence = self.view.sentences[at]
         heading, title = terms(sentence.section), terms(f"{sentence.title} {sentence.source}")
-        beside, elsewhere = self._beside(at), self._of[sentence.source]
+        beside, elsewhere = self._beside(at), self._of[sentence.source,]
+        section = self._of[sentence.source, sentence.section]
         if held & _names(sentence.title) - part.terms:
             title -= part.names  # a title that names two things does not lend one name to a sentence about the other
         credit = {}
         for term, weight in wanted.items():
-            around = max(HEADING * (term in heading), TITLE * (term in title), NEIGHBOUR * (term in beside))
-            credit[term] = weight * (1 if term in held else max(around, ARTICLE * (elsewhere[term] > 1)))
+            near = (HEADING * (term in heading), TITLE * (term in title), NEIGHBOUR * (term in beside))
+            far = (SECTION * (section[term] > 0), ARTICLE * (elsewhere[term] > 0))
+            credit[term] = weight * (1 if term in held else max(*near, *far))
         return credit
 
     def _runs(self, source: str, part: Part) -> frozenset[tuple[str, ...]]:
@@ -146,15 +171,19 @@ class Evidence:
         return self._phrases[source]
 
     def _beside(self, at: int) -> frozenset[str]:
-        """The words of the sentences before and after it in its paragraph, and of a table's head."""
+        """The words of the sentences before and after it in its paragraph; of a row, those of its table's head."""
         here, sentences = self.view.sentences[at], self.view.sentences
+        if here.context:
+            return terms(here.context)
         around = (*sentences[max(0, at - 2) : at], *sentences[at + 1 : at + 2])
         same = (terms(one.text) for one in around if (one.source, one.block) == (here.source, here.block))
-        return terms(here.context).union(*same)
+        return frozenset[str]().union(*same)
 
 
 def meant(part: Part, sentence: Sentence) -> bool:
-    """Whether a part that names its articles or files means this one's."""
+    """Whether a sentence is one of those a part is about: of its articles or files, or of what the user said."""
+    if sentence.section == TOLD or part.told:
+        return sentence.section == TOLD and part.ours
     if part.paths:
         return any(sentence.title == path or sentence.title.endswith(f"/{path}") for path in part.paths)
     return not (part.sure and part.focus) or sentence.source in part.focus

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 from models.reader.view import View
 
-THING = r"(?: (?:one|article|text|piece|page|document|entry)s?\b)"
+TEXT = (
+    r"(?:one|article|text|piece|page|document|entry|guide|sheet|story|history|explainer|how-to|interview|post-mortem|"
+    r"comparison)s?\b"
+)
+THING = rf"(?: {TEXT})"
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _WHICH = rf"{'|'.join(ORDINALS)}|last|\d{{1,2}}(?:st|nd|rd|th)"
 ORDINAL = re.compile(
@@ -16,8 +20,17 @@ ORDINAL = re.compile(
     r"|(?:\bnumber |\bno\.? |#)(?P<number>\d{1,2})\b",
     re.IGNORECASE,
 )
+_WE = r"\b(?:you|we|i) (?:have |had |['’]ve )?"
+STARTED = re.compile(
+    rf"\bthe (?:[\w-]+ )?{TEXT}[^.?!]*?{_WE}(?:read|opened|looked at) (?:first|at the (?:beginning|start))\b"
+    rf"|\bthe (?:[\w-]+ )?{TEXT}[^.?!]*?{_WE}(?:started|began|begun|opened) with\b"
+    rf"|\bthe first {TEXT} (?:that )?{_WE}(?:read|opened|looked at)\b",
+    re.IGNORECASE,
+)
+"""What was read first."""
 BOTH = re.compile(
-    rf"\b(?:both|them|(?:the|these|those) two|(?:these|those)(?:{THING}|(?=\s*[?.!]*$)))\b(?! \w+ing)", re.IGNORECASE
+    rf"\b(?:both(?:{THING})?|(?:(?:the|these|those) two|these|those)(?:{THING}|(?=\s*[?.!]*$)))\b(?! \w+ing)",
+    re.IGNORECASE,
 )
 OTHER = re.compile(
     rf"\bthe (?:other|previous|earlier|former){THING}?(?=\s*(?:[?.!,]|$|says?|article|to|with|and|about))"
@@ -28,7 +41,11 @@ SAME = re.compile(
     rf"\b(?:that|this|the same){THING}|\bthe (?:article|text|page)\b(?! (?:about|on|called|titled|named|for|of)\b)",
     re.IGNORECASE,
 )
-PRONOUN = re.compile(r"\b(?:it|its|they|their)\b|\b(?:this|that)\b(?=\s*(?:[?.!,]|$))", re.IGNORECASE)
+PRONOUN = re.compile(
+    r"\b(?:it|its|they|them|their)\b|\b(?:this|that|those|there)\b(?=\s*(?:[?.!,]|$))"
+    r"|\b(?:is|are|was|were|do|does|did) (?:this|that|those)\b(?! \w+ (?:of|is|are|was|were)\b)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +58,7 @@ class Reference:
 
 def without(text: str) -> str:
     """The text without its references."""
-    for pattern in (ORDINAL, OTHER, BOTH, SAME, PRONOUN):
+    for pattern in (STARTED, ORDINAL, OTHER, BOTH, SAME, PRONOUN):
         text = pattern.sub(" ", text)
     return " ".join(text.split())
 
@@ -53,6 +70,8 @@ def referent(text: str, view: View, listing_first: bool) -> Reference | None:
     counts those. "It" is what was read or cited last.
     """
     recent = tuple(dict.fromkeys(reversed(view.read)))
+    if STARTED.search(text):
+        return Reference(tuple(dict.fromkeys(view.read))[:1])
     if found := ORDINAL.search(text):
         read, how = tuple(dict.fromkeys(view.read)), found["how"] or ""
         of_read = "read" in how or (len(read) > 1 and not listing_first and not how)
@@ -82,4 +101,5 @@ def named(text: str, view: View) -> Reference | None:
         slug for slug in re.findall(r"(?<![\w-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w-])", low) if slug in view.entries
     )
     titled = tuple(slug for slug, entry in view.entries.items() if " " in entry.title and entry.title.lower() in low)
-    return Reference(slugs) if slugs else Reference(titled, sure=False) if titled else None
+    outright = bool(re.search(r"\b(?:article|text|page)s?\b|[\[`]", low))
+    return Reference(slugs, outright) if slugs else Reference(titled, sure=False) if titled else None

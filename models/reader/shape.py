@@ -18,12 +18,38 @@ DATE = re.compile(rf"\b(?:1[5-9]|20)\d\d\b|\b{MONTH}\b|\b\d{{1,2}}:\d\d\b")
 STAMP = re.compile(r"\b\d{4}-\d\d-\d\d\b|\b\d\d:\d\d(?::\d\d)?\b")
 NAME = re.compile(
     r"(?<=[a-z,;:(] )[“\"]?[A-Z][\w'’-]+|^(?!The\b|A\b|In\b|An\b)[A-Z][a-z]+ (?:[A-Z]|and colleagues|et al)"
-    r"|\bcolleagues\b|\bauthors?\b"
+    r"|^[A-Z][a-z]+(?=:)|\bcolleagues\b|\bauthors?\b"
 )
+NAMED = re.compile(r"\b(?:called|named|known as|dubbed|names?|short for|spelt)\b|[\"“`]")
+"""Words that give a thing its name."""
 REASON = re.compile(
     r"\b(?:because|since|so that|therefore|reason|as a result|otherwise|which is why|thus|hence|due to)\b|, so\b",
     re.IGNORECASE,
 )
+
+
+MEASURES = tuple(
+    (re.compile(asked, re.IGNORECASE), re.compile(said, re.IGNORECASE))
+    for asked, said in (
+        (
+            r"\bhow much time\b|\bhow (?:long|quickly|soon)\b",
+            r"\b(?:\w*seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|turns?)\b|\d ?s\b",
+        ),
+        (r"\b(?:memory|space|room|storage|bandwidth)\b", r"\b(?:[KMGT]i?B|\w*bytes?|\w*bits?)\b"),
+        (
+            r"\b(?:costs?|price[ds]?|pay|paid|spen[dt]|bills?|fees?|damages|salary)\b",
+            r"[$€£]|\b(?:dollars?|euros?|cents?|pounds?)\b",
+        ),
+        (r"\bfactor\b|\bspeed-?up\b|\bhow many times\b|\bmultiplier\b", r"\btimes\b|×|\d ?x\b|fold\b|\bmultipl"),
+        (
+            r"\b(?:share|part|percentage|percent|proportion|fraction|chance|rate)\b"
+            r"|\bhow (?:often|likely|accurate|full)\b",
+            r"%|\bper ?cent\b|\bout of\b|\b(?:\d+|one) (?:\w+ )?(?:of|in) (?:\w+ ){0,2}\d"
+            r"|\b(?:half|third|quarter|tenth)\b",
+        ),
+    )
+)
+"""What a question measures, and what a value of that measure looks like."""
 
 
 def fits(part: Part, sentence: Sentence) -> bool:
@@ -46,7 +72,24 @@ def apt(part: Part, sentence: Sentence) -> bool:
         return bool(REASON.search(sentence.text))
     if part.wanted == "definition":
         return _defines(part, sentence.text)
-    return not (part.wanted == "number" and part.noun) or _counts(part, sentence)
+    if part.wanted == "name":
+        return bool(NAMED.search(sentence.text))
+    if part.wanted != "number":
+        return True
+    if part.nouns:
+        return _counts(part, sentence)
+    values = measures(part)
+    return not values or any(value.search(sentence.text) for value in values)
+
+
+def typed(part: Part) -> bool:
+    """Whether the question says what kind of number it asks for."""
+    return part.wanted == "number" and bool(part.nouns or measures(part))
+
+
+def measures(part: Part) -> list[re.Pattern[str]]:
+    """What values of the measures that a question names look like."""
+    return [said for asked, said in MEASURES if asked.search(part.text)]
 
 
 def bonus(part: Part, sentence: Sentence) -> float:
@@ -71,7 +114,7 @@ def _counts(part: Part, sentence: Sentence) -> bool:
     """Whether a number stands just before what is counted, or in a table after it."""
     words = WORD.findall(sentence.text.lower())
     asked = {word.lower() for word in WORD.findall(part.text)}
-    places = [at for at, root in enumerate(stems(sentence.text)) if root == part.noun]
+    places = [at for at, root in enumerate(stems(sentence.text)) if root in part.nouns]
     after = 4 if sentence.context else 0
     around = [word for at in places for word in words[max(0, at - 4) : at + 1 + after]]
     return any((numeric(word) or word == "one") and word not in asked for word in around)

@@ -9,8 +9,10 @@ from typing import Any
 
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
+from corpus.markdown import sentences
 from models.reader.language import stems
-from models.reader.observation import Entry, Observation, Sentence, observe, own_words
+from models.reader.observation import TOLD, Entry, Observation, Sentence, observe, own_words
+from models.reader.wording import STATEMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,10 @@ class Act:
 class View:
     """What one call of the reader knows; nothing else does it go by.
 
-    `sentences` holds each sentence once, `own` what was said before; `entries` every article that is named, by slug.
-    From before the question come `listed`, the newest list that the user was told, in its order; `found`, the newest
-    that a tool gave; and `read`, the slugs of what was read, as often as it was read. `fresh` are the results that no
-    reply has followed yet.
+    `sentences` holds each sentence once, what the user stated among them; `own` what was said before; `entries` every
+    article that is named, by slug. From before the question come `listed`, the newest list that the user was told, in
+    its order; `found`, the newest that a tool gave; and `read`, the slugs of what was read, as often as it was read.
+    `fresh` are the results that no reply has followed yet.
     """
 
     question: str
@@ -76,7 +78,7 @@ def look(messages: Sequence[Message]) -> View:
         question=messages[start].content.strip() if asked else "",
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
         acts=tuple(_acts(messages, start)),
-        sentences=_distinct(shown),
+        sentences=(*_distinct(shown), *_told(messages[:start])),
         own=tuple(sentence for one in shown if one.form == "own" for sentence in one.sentences),
         entries=_entries(messages, shown),
         listed=_list(shown[:start], "own"),
@@ -130,6 +132,17 @@ def _distinct(shown: Sequence[Observation]) -> tuple[Sentence, ...]:
         for sentence in observation.sentences:
             known.setdefault((sentence.source, stems(sentence.text)), sentence)
     return tuple(known.values())
+
+
+def _told(messages: Sequence[Message]) -> Iterator[Sentence]:
+    """What the user stated, in their own words or in a summary that has kept them."""
+    texts = (message.content for message in messages if message.role == "user" and CLOSING not in message.content)
+    lines = dict.fromkeys(line.strip().removeprefix("- ") for text in texts for line in text.split("\n"))
+    for block, line in enumerate(lines):
+        whole = STATEMENT.match(line)
+        for sentence in sentences(line):
+            if whole or STATEMENT.match(sentence):
+                yield Sentence(sentence, section=TOLD, block=block)
 
 
 def _entries(messages: Sequence[Message], shown: Sequence[Observation]) -> dict[str, Entry]:

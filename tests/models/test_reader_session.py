@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,44 @@ def test_more_does_not_repeat(session: Session) -> None:
     more = session.ask("Tell me more")
     assert "[beekeeping]" in more
     assert not set(re.findall(r"^- .*", first, re.MULTILINE)) & set(re.findall(r"^- .*", more, re.MULTILINE))
+
+
+# ---- what the user said ----
+
+
+def test_what_the_user_states_is_taken_in_and_told_again_without_a_search(session: Session) -> None:
+    assert session.ask("Our harbour project is called Kestrel and has 40 volunteers.").startswith("Understood")
+    session.ask("What is varroa?")
+    question = "What did I say our project is called?"
+    said = "You said: “Our harbour project is called Kestrel and has 40 volunteers.”"
+    assert session.ask(question) == said
+    assert session.calls(question) == []
+    assert session.ask("How many volunteers does our project have?") == said
+
+
+def test_a_statement_is_no_evidence_for_what_the_library_says(session: Session) -> None:
+    session.ask("I think the lamp of Gull Point burns 90 litres of oil a night.")
+    assert "14 litres" in session.ask("How many litres of oil does the lamp of Gull Point burn?")
+
+
+def test_a_question_behind_a_statement_is_answered(session: Session) -> None:
+    assert "Varroa is a mite" in session.ask("We keep bees at Gull Point. What is varroa?")
+
+
+def test_a_statement_that_is_no_longer_in_view_is_not_made_up(tmp_path: Path) -> None:
+    def newest(history: Sequence[Message]) -> list[Message]:
+        return [history[0], *history[max(at for at, one in enumerate(history) if one.role == "user") :]]
+
+    session = Session(make_tools(tmp_path), newest)
+    session.ask("Our harbour project is called Kestrel.")
+    assert session.ask("What did I say our project is called?").startswith("I cannot tell what you said of that")
+
+
+def test_an_answer_to_several_questions_stays_short(session: Session) -> None:
+    said = session.ask("How much honey does a colony need in winter and how hot is the floor of a bread oven?")
+    assert "18 kilograms" in said
+    assert "280 degrees" in said
+    assert len(re.sub(r"\[[^]]*\]", "", said).split()) <= 110
 
 
 # ---- other kinds ----

@@ -27,7 +27,7 @@ def terminal(tmp_path: Path) -> Iterator[Open]:
 
 def test_a_conversation(terminal: Open) -> None:
     here = terminal("repl", "--backend", "reader")
-    here.see("thimble", "›", "16 articles", "ctx ")
+    here.see("thimble", "›", "56 articles", "ctx ")
     here.type("What breaks a prefix cache?")
     here.see("› What breaks a prefix cache?", "% + ")
     here.type("\r")

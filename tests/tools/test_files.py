@@ -177,3 +177,39 @@ def test_a_search_that_stops_early_says_so(root: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(files, "SEARCHED_BYTES", 10)
     monkeypatch.setattr(files, "SEARCHED_FILES", 9)
     assert "[stopped after 1 of 5 files" in call(root, "search_files", query="row")
+
+
+NOTES = {
+    "meetings/2026-04-02.md": "# Meeting\n\n## Decided\n- The pier opens in May.\n- No boat is hired.\n",
+    "runs.csv": "run,date,seconds\nr1,2026-03-01,12.5\nr2,2026-03-02,14.0\nr3,2026-03-02,9.0\n",
+    "server.log": "2026-03-02 09:00 INFO start\n2026-03-02 09:05 ERROR valve stuck\n",
+}
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    for name, text in NOTES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [
+        ("when does the pier open, as decided on 2 April", "meetings/2026-04-02.md:4: - The pier opens in May."),
+        ("seconds of run r2", "runs.csv:1: run,date,seconds\nruns.csv:3: r2,2026-03-02,14.0"),
+        ("what error was in the server log", "server.log:2: 2026-03-02 09:05 ERROR valve stuck"),
+    ],
+)
+def test_where_no_line_has_every_word_the_nearest_come_first(notes: Path, query: str, best: str) -> None:
+    said = call(notes, "search_files", query=query)
+    assert re.match(rf'\d nearest lines? for "{query}"\n', said)
+    assert said.split("\n", 1)[1].startswith(best)
+
+
+def test_a_row_of_a_table_is_shown_under_the_names_of_its_columns(notes: Path) -> None:
+    assert call(notes, "search_files", query="r3") == (
+        '1 match for "r3"\nruns.csv:1: run,date,seconds\nruns.csv:4: r3,2026-03-02,9.0'
+    )
+    assert call(notes, "search_files", query="run").count("runs.csv:1:") == 1
