@@ -12,6 +12,7 @@ from models.reader.language import COMMON_VERBS, WORD, phrases, stem, stems, sub
 from models.reader.reference import Reference, named, referent, without
 from models.reader.view import View
 
+PLAIN = frozenset(map(stem, COMMON_VERBS))
 MOST_PARTS = 3
 SHORT = 3
 """Words below which a second question is taken to say only what is different in it."""
@@ -194,7 +195,8 @@ def _part(text: str, view: View, kind: str, before: tuple[str, ...] = (), earlie
     head = wording.HEAD.search(asks)
     asked = set((head["head"] or head["named"]).lower().split() if head else ()) - wording.GENERIC
     asides = COMMON_VERBS | wording.ATTRIBUTES | wording.FILE_WORDS | wording.WRITINGS
-    minor = {root for root, word in low.items() if word in asides - counted - asked}
+    told = {stem(word) for word in counted | asked}
+    minor = {root for root, word in low.items() if (word in asides or root in PLAIN) and root not in told}
     return Part(
         text=text,
         words=words,

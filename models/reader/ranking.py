@@ -140,7 +140,7 @@ class Evidence:
         named = all(credit[name] >= SECTION * wanted[name] for name in part.names)
         counted = not part.nouns or any(credit[noun] > ARTICLE * wanted[noun] for noun in part.nouns)
         # And something else than names: otherwise it is about the same thing, but not about the question.
-        others = [term for term in wanted if term not in part.names] or list(wanted)
+        others = wanted.keys() - part.names - part.minor or wanted.keys()
         bears = sum(credit[term] for term in others) >= BEARING * sum(wanted[term] for term in others)
         whole = part.runs <= self._runs(sentence.source, part)
         return named and counted and whole and (bears or ":" in sentence.source) and shape.fits(part, sentence)

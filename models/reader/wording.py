@@ -209,12 +209,16 @@ WANTED: Mapping[str, re.Pattern[str]] = {
     ),
     "who": _any(r"\b(?:who|whom|whose)\b|\bwhich (?:author|person|researcher|compan|team|group|lab|university|organi)"),
     "reason": _any(r"\bwhy\b|\bfor what reason\b|\bwhat (?:is|was) the reason\b"),
-    "definition": _any(r"^\W*(?:and |so )?what(?: is|'s| are| does)\b|\bdefine\b|\bwhat is meant by\b"),
+    "definition": _any(
+        r"^\W*(?:please )?(?:explain|describe)\b|\bdefine\b",
+        r"^\W*(?:and |so )?what(?: is|'s| are| does)\b|\bwhat is meant by\b",
+    ),
 }
 """What an answer must hold. Numbers, dates, names and initials are insisted on, the others hoped for."""
 _VERB = (
     r"(?:do|does|did|is|are|was|were|be|been|can|could|will|would|has|have|had|must|may|might|should|who|that|which|to|"
-    r"in|on|at|per|of|for|from|with|by|as|when|if|and|or)\b"
+    r"in|on|at|per|of|for|from|with|by|as|when|if|and|or|"
+    r"happen(?:s|ed)?|makes?|made|causes?|caused|goes|went|comes?|came)\b"
 )
 _NOUNS = rf"(?!{_VERB})[\w'’-]+(?: (?!{_VERB})[\w'’-]+){{0,2}}"
 NOUN = re.compile(rf"\bhow many (?:of (?:the|these|those|its|their|all) )?(?P<nouns>{_NOUNS})", re.IGNORECASE)
