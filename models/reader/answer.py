@@ -229,7 +229,7 @@ def _compare(ask: Ask, evidence: Evidence) -> str:
     for at, (part, slug) in enumerate(zip(ask.parts, slugs, strict=True)):
         others = (terms(sentence.text) for other in shown[:at] + shown[at + 1 :] for sentence in other)
         about = {term: 0.1 for term in frozenset[str]().union(*others)}
-        about |= {term: 1.0 for term in part.terms | terms(" ".join(ask.aspects))}
+        about |= {term: 1.0 for term in part.terms}
         chosen = key_sentences(shown[at], 2, about)
         lines.append(f"{heading(part, slug, evidence)}:\n{bullets(chosen) or '- Nothing on this is in view any more.'}")
     common = common_words(shown, frozenset[str]().union(*(part.terms for part in ask.parts)))
@@ -238,11 +238,7 @@ def _compare(ask: Ask, evidence: Evidence) -> str:
 
 def _both_sides(ask: Ask, evidence: Evidence) -> str:
     """What is said of each side where no two articles have them as their subjects."""
-    said = {}
-    for part in ask.parts:
-        narrow = replace(part, words=(*part.words, *ask.aspects))
-        most = MOST_WORDS // len(ask.parts)
-        said[part] = cite(quote(narrow, evidence, most) or quote(part, evidence, most))
+    said = {part: cite(quote(part, evidence, MOST_WORDS // len(ask.parts))) for part in ask.parts}
     missing = [part for part in ask.parts if not said[part]]
     return _refusal(missing, evidence) if missing else "\n".join(dict.fromkeys(said.values()))
 

@@ -25,9 +25,10 @@ class Part:
     """One thing to find out.
 
     `words` say what it is about; `minor` are stems of those that an answer may well do without, `names` of those that
-    it may not, numbers and proper names, and `runs` are names of two words. `hints` are words of the question before,
-    which a pronoun stands for. `focus` are the articles that are meant, beyond doubt when `sure`; `lost` says that
-    they are no longer in view. `ours` says that it may be about what the user said, `told` that it is.
+    it may not, numbers and proper names, and `runs` are names of two words. `nouns` are stems of what is counted,
+    `heads` of what is asked for. `hints` are words of the question before, which a pronoun stands for. `focus` are the
+    articles that are meant, beyond doubt when `sure`; `lost` says that they are no longer in view. `ours` says that it
+    may be about what the user said, `told` that it is.
     """
 
     text: str
@@ -78,7 +79,6 @@ class Ask:
     text: str
     parts: tuple[Part, ...]
     first: Part | None = None
-    aspects: tuple[str, ...] = ()
 
     @property
     def part(self) -> Part:
@@ -89,7 +89,7 @@ class Ask:
     def whole(self) -> Part:
         """All parts as one thing to search for."""
         words = (word for part in self.parts for word in part.words)
-        return Part(self.text, tuple(dict.fromkeys((*words, *self.aspects))))
+        return Part(self.text, tuple(dict.fromkeys(words)))
 
 
 def understand(view: View) -> Ask:
@@ -139,18 +139,18 @@ def _questions(text: str, view: View, first: Part | None) -> tuple[Part, ...]:
     before = first.words if first else _subject(view.earlier[-1]) if view.earlier else ()
     earlier = view.earlier[-1] if view.earlier else ""
     parts: list[Part] = []
-    for one in _each(text):
-        part = _part(one, view, "fact", before, earlier)
+    for one, leans in _each(text):
+        part = _part(one, view, "fact", before, earlier, leans)
         before, earlier = part.words or before, one
         parts.append(part)
     told = [part for part in parts if part.words or part.focus or part.hints]
     return tuple(told[:MOST_PARTS] or parts[:1]) or (Part(text),)
 
 
-def _each(text: str) -> Iterator[str]:
-    """The questions in a text one by one, those about several things once for each of them."""
+def _each(text: str) -> Iterator[tuple[str, bool]]:
+    """The questions in a text one by one, and whether each says only what is different from the one before."""
     if found := wording.CHOICE.match(text):
-        yield from (f"{found['ask']}, {one}" for one in (found["one"], found["other"]))
+        yield from ((f"{found['ask']}, {one}", False) for one in (found["one"], found["other"]))
         return
     aside, first = "", True
     for one in wording.NEXT_QUESTION.split(text):
@@ -159,15 +159,13 @@ def _each(text: str) -> Iterator[str]:
             continue
         one, aside = f"{aside}{one}", ""
         if listed := wording.EACH.match(one):
-            lead = re.sub(r"\b(?:these|those|the following|each of)\b.*", "", listed["lead"])
-            yield from (f"{lead} {item}" for item in wording.JOINTS[0].split(listed["items"]) if item)
+            lead = wording.THESE.sub("", listed["lead"])
+            yield from ((f"{lead} {item}", False) for item in wording.JOINTS[0].split(listed["items"]) if item)
         elif two := wording.AGAINST.match(one):
-            yield two["one"]
-            yield f"And what about {two['other']}"
+            yield two["one"], False
+            yield two["other"], True
         elif one.strip() and not wording.STATEMENT.match(one):
-            # "... and how many with the other?" says only what is different in it.
-            short = not first and wording.HOW_ELSE.match(one) and len(subject(one)) <= SHORT
-            yield f"And for {one}" if short else one
+            yield one, not first and one.lower().startswith("how ") and len(subject(one)) <= SHORT
         first = False
 
 
@@ -177,7 +175,9 @@ def _subject(text: str) -> tuple[str, ...]:
     return tuple(word for word in subject(wording.OBJECT.sub(" ", without(text))) if word.lower() not in aside)
 
 
-def _part(text: str, view: View, kind: str, before: tuple[str, ...] = (), earlier: str = "") -> Part:
+def _part(
+    text: str, view: View, kind: str, before: tuple[str, ...] = (), earlier: str = "", leans: bool = False
+) -> Part:
     """One part; a follow-up that says too little alone takes over the words of the question before."""
     paths = tuple(wording.PATH.findall(text))
     outright = named(text, view)
@@ -185,7 +185,7 @@ def _part(text: str, view: View, kind: str, before: tuple[str, ...] = (), earlie
     words = _words(text, kind)
     if kind == "summarise" and not words and not reference:
         reference = Reference(tuple(view.read[-1:]))
-    elliptic = bool(wording.ELLIPTIC.match(text)) and bool(earlier)
+    elliptic = leans or (bool(wording.ELLIPTIC.match(text)) and bool(earlier))
     follows = bool(reference and not outright) or elliptic or not words
     asks = f"{text} {earlier}" if elliptic else text
     noun = wording.NOUN.search(asks)
@@ -229,14 +229,13 @@ def _words(text: str, kind: str) -> tuple[str, ...]:
 def _names(text: str) -> set[str]:
     """The stems of proper names, numbers and code in a question; its first word is capital anyway.
 
-    The owner of a thing, in "Google's Dapper", is only one where nothing else is.
+    The owner of a thing, as in "Google's Dapper", is none: an answer may well do without.
     """
     quoted = re.findall(r"[`\"“]([^`\"”]+)[`\"”]", text)
     places = (word for word in WORD.finditer(text) if not re.search(r"(?:^|[.?!]\s)\W*$", text[: word.start()]))
     proper = {word[0] for word in places if re.search(r"\d|[A-Z]", word[0])} - {"I", "AI", "LLM", "LLMs"}
-    owners = {word[1] for word in re.finditer(r"(\b[A-Z][\w-]*)['’]s\b", text)}
-    proper -= owners
-    return {root for part in (*quoted, *proper) for root in stems(part)}
+    owners = set(re.findall(r"(\b[A-Z][\w-]*)['’]s\b", text))
+    return {root for part in (*quoted, *(proper - owners)) for root in stems(part)}
 
 
 def _sides(text: str) -> tuple[list[str], str]:

@@ -168,7 +168,7 @@ CHOICE = re.compile(
 )
 """A question that gives the things to choose from."""
 AGAINST = re.compile(
-    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? (?:(?:as )?compared (?:with|to)|as against|as opposed to|than) "
+    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? (?:(?:as )?compared (?:with|to)|as against|as opposed to) "
     r"(?P<other>[^?]+)\?*$",
     re.IGNORECASE | re.DOTALL,
 )
@@ -184,12 +184,11 @@ NEXT_QUESTION = _any(
     r"(?<=\?)\s+(?=\w)|(?<=[a-z]{3}\.)\s+(?=\w)",
     rf",?\s+and (?={_ASKING})|(?<=\w),\s+(?={_ASKING}[^?]*,? and {_ASKING})",
 )
-HOW_ELSE = re.compile(r"^\W*how\b", re.IGNORECASE)
-"""A further question that may say only what is different in it."""
 EACH = re.compile(
     r"^(?P<lead>[^:?]*\b(?:how|what|which|who|when|where)\b[^:?]*):\s+(?P<items>[^?]+?)\s*\?*\s*$", re.IGNORECASE
 )
 """A question about each of the things that are listed after a colon."""
+THESE = _any(r"\b(?:these|those|the following|each of)\b.*")
 ELLIPTIC = _any(r"^\W*(?:and|but|so)?\W*(?:(?:what|how) about|in|for|and)\b")
 
 WANTED: Mapping[str, re.Pattern[str]] = {
