@@ -168,7 +168,7 @@ CHOICE = re.compile(
 )
 """A question that gives the things to choose from."""
 AGAINST = re.compile(
-    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? (?:(?:as )?compared (?:with|to)|as against|as opposed to) "
+    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? (?:(?:as )?compared (?:with|to)|as against|as opposed to|than(?! (?:it|they|this|that)\b)) "
     r"(?P<other>[^?]+)\?*$",
     re.IGNORECASE | re.DOTALL,
 )
