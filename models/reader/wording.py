@@ -168,8 +168,8 @@ CHOICE = re.compile(
 )
 """A question that gives the things to choose from."""
 AGAINST = re.compile(
-    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? (?:(?:as )?compared (?:with|to)|as against|as opposed to|than(?! (?:it|they|this|that)\b)) "
-    r"(?P<other>[^?]+)\?*$",
+    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? "
+    r"(?:(?:as )?compared (?:with|to)|as against|as opposed to|than(?! (?:it|they|this|that)\b)) (?P<other>[^?]+)\?*$",
     re.IGNORECASE | re.DOTALL,
 )
 """A question about one thing that asks for the same of another."""
