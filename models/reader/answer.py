@@ -14,7 +14,7 @@ from models.reader.note import note_text
 from models.reader.observation import SLUG_LIKE, TOLD, Entry, Observation, Sentence
 from models.reader.plan import Step
 from models.reader.question import Ask, Part
-from models.reader.ranking import BEARING, FAIR, GOOD, Evidence, Ranked, meant
+from models.reader.ranking import BEARING, FAIR, GOOD, NEARLY, Evidence, Ranked, meant
 from models.reader.shape import DANGLING
 from models.reader.wording import THANKS
 
@@ -127,6 +127,7 @@ def _more_of(part: Part, best: Ranked, chosen: Sequence[Sentence], evidence: Evi
     for other in evidence.ranked(part)[:6]:
         sentence, new = other.sentence, uncovered & terms(other.sentence.text)
         adds = new and sentence.source == best.sentence.source and not sentence.context and other.cover > 0.35
+        adds = adds and best.cover < NEARLY and (best.cover < GOOD or not part.wanted)
         rivals = best.cover < GOOD and other.fits and other.score > best.score - RIVAL
         if (adds or rivals) and sentence not in chosen and len(chosen) + len(more) < 3:
             more.append(sentence)

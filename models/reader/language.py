@@ -46,7 +46,7 @@ COMMON_VERBS = words_of(
     "define depend differ do end expect fail flag follow get give go handle happen have help hold hurt",
     "identify include involve keep lead leave let like list look make matter mean measure need occur offer",
     "perform prefer prevent provide reach react receive recommend refer require respond return run say see",
-    "serve show solve start stop store suggest support take tell treat try turn use want work write",
+    "show solve start stop store suggest support take tell treat try turn use want work write",
 )
 ENDINGS = (
     ("isations", "iz"), ("izations", "iz"), ("isation", "iz"), ("ization", "iz"), ("isers", "iz"), ("iser", "iz"),
@@ -131,6 +131,7 @@ ALIKE = {
         "memory storage",
         "sum damages award awarded",
         "people person human",
+        "config configuration setting settings",
     )
     for word in group.split()
 }

@@ -45,6 +45,11 @@ class Sentence:
     block: int = 0
     context: str = ""
 
+    @property
+    def in_file(self) -> bool:
+        """Whether it stands on a line of a file."""
+        return ":" in self.source
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -136,7 +141,7 @@ def _lines(text: str, found: re.Match[str]) -> Observation:
     else:
         names = _cells(numbered[0][1]) if _is_table(path) and numbered and numbered[0][0] == "1" else []
         said = [
-            Sentence(_record(names, line), f"{path}:{number}", _dated(path), path)
+            Sentence(_record(names, line), f"{path}:{number}", _under(path, line=line), path)
             for number, line in numbered
             if line.strip()
         ]
@@ -150,7 +155,7 @@ def _prose_lines(path: str, numbered: Sequence[tuple[str, str]]) -> Iterator[Sen
         begins = not line.strip() or line.startswith(("#", "|")) or ITEM.match(line)
         if begins and text:
             yield from (
-                Sentence(unmarked(one), f"{path}:{start}", _dated(path, section), path) for one in sentences(text)
+                Sentence(unmarked(one), f"{path}:{start}", _under(path, section), path) for one in sentences(text)
             )
             text = ""
         if line.startswith("#"):
@@ -164,9 +169,9 @@ def _is_table(path: str) -> bool:
     return path.endswith((".csv", ".tsv"))
 
 
-def _dated(path: str, heading: str = "") -> str:
-    """What a line stands under: the heading above it, and the date of its file; both with their dates spelled out."""
-    return spelled_dates(" ".join([*ISO_DATE.findall(path), heading])).strip()
+def _under(path: str, heading: str = "", line: str = "") -> str:
+    """What a line stands under: the heading above it, and the dates of its file and its own, spelled out."""
+    return spelled_dates(" ".join([*ISO_DATE.findall(f"{path} {line}"), heading])).strip()
 
 
 def _cells(row: str) -> list[str]:
@@ -188,7 +193,7 @@ def _matches(text: str, found: re.Match[str]) -> Observation:
         Sentence(
             _record(names.get(line["path"], []), ITEM.sub("", line["text"], count=1)),
             f"{line['path']}:{line['number']}",
-            section=_dated(line["path"]),
+            section=_under(line["path"], line=line["text"]),
             title=line["path"],
         )
         for line in shown

@@ -114,10 +114,10 @@ def _fact(ask: Ask, evidence: Evidence) -> Plan:
             if not evidence.ranked(part):
                 yield from _notes(ask, evidence)
             continue
-        if part.in_files and not (part.sure and part.focus):
+        if part.of_files and not (part.sure and part.focus):
             yield from _in_files(part, evidence)
         known = evidence.answers(part, SURE) or _answered_in_file(part, evidence) or _answered_in_focus(part, evidence)
-        if not (part.lost or part.paths or known):
+        if not (part.lost or part.in_files or known):
             yield from _in_articles(part, evidence, whole=len(ask.parts) == 1)
         if part.words and not part.focus and len(ask.parts) == 1 and not evidence.best(part, GOOD):
             yield from _in_files(part, evidence)
@@ -151,7 +151,7 @@ def _answered_in_focus(part: Part, evidence: Evidence) -> bool:
 
 def _answered_in_file(part: Part, evidence: Evidence) -> bool:
     best = evidence.best(part, GOOD)
-    return best is not None and ":" in best.sentence.source
+    return best is not None and best.sentence.in_file
 
 
 def _in_files(part: Part, evidence: Evidence) -> Plan:

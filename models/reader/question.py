@@ -25,16 +25,19 @@ class Part:
     """One thing to find out.
 
     `words` say what it is about; `minor` are stems of those that an answer may well do without, `names` of those that
-    it may not, numbers and proper names, and `runs` are names of two words. `nouns` are stems of what is counted,
-    `heads` of what is asked for. `hints` are words of the question before, which a pronoun stands for. `focus` are the
-    articles that are meant, beyond doubt when `sure`; `lost` says that they are no longer in view. `ours` says that it
-    may be about what the user said, `told` that it is.
+    it may not, numbers and proper names, of so many `entities`, and `runs` are names of two words; `owners` own what
+    is asked for, where nothing else is named. `nouns` are stems of what is counted, `heads` of what is asked for.
+    `hints` are words of the question before, which a pronoun stands for. `focus` are the articles that are meant,
+    beyond doubt when `sure`; `lost` says that they are no longer in view. `ours` says that it may be about what the
+    user said, `told` that it is.
     """
 
     text: str
     words: tuple[str, ...] = ()
     minor: frozenset[str] = frozenset()
     names: frozenset[str] = frozenset()
+    owners: frozenset[str] = frozenset()
+    entities: int = 0
     runs: frozenset[tuple[str, ...]] = frozenset()
     hints: tuple[str, ...] = ()
     wanted: str = ""
@@ -47,6 +50,12 @@ class Part:
     told: bool = False
     paths: tuple[str, ...] = ()
     in_files: bool = False
+    perhaps_files: bool = False
+
+    @property
+    def of_files(self) -> bool:
+        """Whether it is, or may be, about the files."""
+        return self.in_files or self.perhaps_files
 
     @property
     def terms(self) -> frozenset[str]:
@@ -190,7 +199,8 @@ def _part(
     asks = f"{text} {earlier}" if elliptic else text
     noun = wording.NOUN.search(asks)
     low = {stem(word.lower()): word.lower() for word in words}
-    names = _names(text) & low.keys()
+    names, owners = _names(text)
+    names, owners = names & low.keys(), owners & low.keys()
     counted = set(noun["nouns"].lower().split() if noun else ()) - wording.GENERIC
     head = wording.HEAD.search(asks)
     asked = set((head["head"] or head["named"]).lower().split() if head else ()) - wording.GENERIC
@@ -202,18 +212,21 @@ def _part(
         words=words,
         minor=frozenset(minor - names if len(minor) < len(low) else ()),
         names=frozenset(names),
+        owners=frozenset(() if names else owners),
+        entities=_entities(text, names),
         runs=frozenset[tuple[str, ...]]().union(*map(phrases, wording.NAME_RUN.findall(text))),
         hints=tuple(before) if follows else (),
         wanted=next((wanted for wanted, pattern in wording.WANTED.items() if pattern.search(asks)), ""),
         nouns=frozenset(set(map(stem, counted)) & low.keys() - names),
-        heads=frozenset(set(map(stem, asked - wording.ATTRIBUTES)) & low.keys() - names),
+        heads=frozenset(set(map(stem, asked - wording.ATTRIBUTES - wording.MEASURED)) & low.keys() - names),
         focus=reference.slugs if reference else (),
         sure=bool(reference and (reference.sure or kind != "fact")),
         lost=bool(reference and reference.sure and not reference.slugs),
         ours=bool(wording.OURS.search(text)),
         told=bool(wording.SAID_BEFORE.search(text)),
         paths=paths,
-        in_files=bool(paths or wording.IN_FILES.search(without(text))),
+        in_files=bool(paths or wording.IN_FILES.search(text)),
+        perhaps_files=bool(wording.PERHAPS_IN_FILES.search(without(text))),
     )
 
 
@@ -226,16 +239,23 @@ def _words(text: str, kind: str) -> tuple[str, ...]:
     return tuple(word for word in subject(rest) if word.lower() not in wording.ASIDE.get(kind, ()))
 
 
-def _names(text: str) -> set[str]:
-    """The stems of proper names, numbers and code in a question; its first word is capital anyway.
+def _names(text: str) -> tuple[set[str], set[str]]:
+    """The stems of proper names, numbers and code in a question, and of owners, as in "Google's Dapper".
 
-    The owner of a thing, as in "Google's Dapper", is none: an answer may well do without.
+    The first word is capital anyway.
     """
     quoted = re.findall(r"[`\"“]([^`\"”]+)[`\"”]", text)
     places = (word for word in WORD.finditer(text) if not re.search(r"(?:^|[.?!]\s)\W*$", text[: word.start()]))
-    proper = {word[0] for word in places if re.search(r"\d|[A-Z]", word[0])} - {"I", "AI", "LLM", "LLMs"}
-    owners = set(re.findall(r"(\b[A-Z][\w-]*)['’]s\b", text))
-    return {root for part in (*quoted, *(proper - owners)) for root in stems(part)}
+    proper = {word[0] for word in places if re.search(r"\d|[A-Z]", word[0])} - wording.NO_NAMES
+    owners = set(re.findall(r"(\b[A-Z][a-zA-Z]*)['’]s\b", text))
+    names = {root for part in (*quoted, *(proper - owners)) for root in stems(part)}
+    return names, {root for owner in owners for root in stems(owner)} - names
+
+
+def _entities(text: str, names: set[str]) -> int:
+    """How many things the names name: those that stand together are one."""
+    marks = "".join("x" if root in names else " " for root in stems(text))
+    return len(marks.split())
 
 
 def _sides(text: str) -> tuple[list[str], str]:

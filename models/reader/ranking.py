@@ -21,8 +21,8 @@ from models.reader.view import View
 
 SURE, CLEAR, GOOD, FAIR = 0.9, 0.86, 0.66, 0.45
 """Cover at which a sentence answers without a search, from a snippet, without more reading, and after it."""
-TYPED = 0.8
-"""What the least cover is multiplied with where a number is of the very kind that is asked for."""
+TYPED, IN_FILE = 0.78, 0.25
+"""What the least cover is multiplied with for the very names or kind of number asked for, and for a line of a file."""
 NEARLY = 0.8
 """Cover at which a number need not be of the kind that is asked for."""
 BEARING = 0.25
@@ -77,10 +77,17 @@ class Evidence:
 
     def best(self, part: Part, least: float, apt: bool = False) -> Ranked | None:
         """The best sentence that covers at least this share of the part and holds what the question insists on."""
-        ranked = self.ranked(part)[:8]
-        sure = TYPED if shape.typed(part) else 1.0
-        good = (one for one in ranked if one.fits and one.apt >= apt)
-        return next((one for one in good if one.cover >= least * (sure if one.apt else 1.0)), None)
+        ranked = [one for one in self.ranked(part)[:8] if one.fits and one.apt >= apt]
+        good = [one for one in ranked if one.cover >= least * self._ease(part, one, last=least == FAIR)]
+        kind = [one for one in good if one.apt] if shape.typed(part) else []
+        return next(iter(kind or good), None)
+
+    def _ease(self, part: Part, one: Ranked, last: bool) -> float:
+        """What the least cover is multiplied with: less is enough for the very names, kind of number or file meant."""
+        in_file = one.sentence.in_file
+        direct = part.entities > 1 - in_file and part.names <= terms(one.sentence.text)
+        meant = last and in_file and (part.of_files or direct)
+        return (TYPED if direct or (one.apt and shape.typed(part)) else 1.0) * (IN_FILE if meant else 1.0)
 
     def answers(self, part: Part, least: float) -> bool:
         """Whether such a sentence, in the shape that answers have, is in view: then nothing more need be read."""
@@ -125,25 +132,36 @@ class Evidence:
         sentence = self.view.sentences[at]
         credit = self._credit(part, at, wanted, held)
         cover = sum(credit.values()) / (sum(wanted.values()) or 1)
-        apt, in_file = shape.apt(part, sentence), ":" in sentence.source
-        fits = self._fits(part, sentence, wanted, credit) and (
-            in_file or not part.heads or bool(part.heads & held) or cover >= GOOD  # what is asked for, by its name
-        )
-        fits = fits and (part.wanted != "number" or apt or cover >= (NEARLY if part.nouns else GOOD))
+        apt = shape.apt(part, sentence)
+        # What is asked for is named, or at least spoken of in the section.
+        spoken = any(credit[head] >= SECTION * wanted[head] for head in part.heads)
+        asked = sentence.in_file or not part.heads or bool(part.heads & held) or (cover >= GOOD and spoken)
+        counted = part.wanted != "number" or apt or cover >= (NEARLY if part.nouns else GOOD)
+        fits = self._fits(part, sentence, wanted, credit, held) and asked and counted
         score = cover + shape.bonus(part, sentence) + _prior(sentence, near) - (0 if fits else MISFIT)
-        score += 0.1 * (sentence.source in part.focus) + 0.2 * (in_file and part.in_files)
+        score += 0.1 * (sentence.source in part.focus) + 0.2 * (sentence.in_file and part.perhaps_files)
         return Ranked(sentence, score, cover, fits, apt, at)
 
-    def _fits(self, part: Part, sentence: Sentence, wanted: Mapping[str, float], credit: Mapping[str, float]) -> bool:
+    def _fits(
+        self,
+        part: Part,
+        sentence: Sentence,
+        wanted: Mapping[str, float],
+        credit: Mapping[str, float],
+        held: frozenset[str],
+    ) -> bool:
         """Whether a sentence is about what the question insists on, and has the form of an answer."""
         # A name must be in the same section at least, what is counted near by.
         named = all(credit[name] >= SECTION * wanted[name] for name in part.names)
+        named = named or (sentence.in_file and part.of_files)
+        named = named and all(credit[owner] >= ARTICLE * wanted[owner] for owner in part.owners)
         counted = not part.nouns or any(credit[noun] > ARTICLE * wanted[noun] for noun in part.nouns)
         # And something else than names: otherwise it is about the same thing, but not about the question.
         others = wanted.keys() - part.names - part.minor or wanted.keys()
         bears = sum(credit[term] for term in others) >= BEARING * sum(wanted[term] for term in others)
+        bears = bears or (part.entities > 1 and part.names <= held)
         whole = part.runs <= self._runs(sentence.source, part)
-        return named and counted and whole and (bears or ":" in sentence.source) and shape.fits(part, sentence)
+        return named and counted and whole and (bears or sentence.in_file) and shape.fits(part, sentence)
 
     def _credit(self, part: Part, at: int, wanted: Mapping[str, float], held: frozenset[str]) -> dict[str, float]:
         """For each word its weight, or the share of it that the surroundings of the sentence earn."""
@@ -184,6 +202,8 @@ def meant(part: Part, sentence: Sentence) -> bool:
     """Whether a sentence is one of those a part is about: of its articles or files, or of what the user said."""
     if sentence.section == TOLD or part.told:
         return sentence.section == TOLD and part.ours
+    if part.in_files and not sentence.in_file:
+        return False
     if part.paths:
         return any(sentence.title == path or sentence.title.endswith(f"/{path}") for path in part.paths)
     return not (part.sure and part.focus) or sentence.source in part.focus

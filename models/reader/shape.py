@@ -32,7 +32,7 @@ MEASURES = tuple(
     (re.compile(asked, re.IGNORECASE), re.compile(said, re.IGNORECASE))
     for asked, said in (
         (
-            r"\bhow much time\b|\bhow (?:long|quickly|soon)\b",
+            r"\bhow much (?:[\w-]+ ){0,2}time\b|\bhow (?:long|quickly|soon)\b",
             r"\b(?:\w*seconds?|minutes?|hours?|days?|weeks?|months?|years?|ms|turns?)\b|\d ?s\b",
         ),
         (r"\b(?:memory|space|room|storage|bandwidth)\b", r"\b(?:[KMGT]i?B|\w*bytes?|\w*bits?)\b"),
@@ -40,10 +40,13 @@ MEASURES = tuple(
             r"\b(?:costs?|price[ds]?|pay|paid|spen[dt]|bills?|fees?|damages|salary)\b",
             r"[$€£]|\b(?:dollars?|euros?|cents?|pounds?)\b",
         ),
-        (r"\bfactor\b|\bspeed-?up\b|\bhow many times\b|\bmultiplier\b", r"\btimes\b|×|\d ?x\b|fold\b|\bmultipl"),
+        (
+            r"\bfactor\b|\bspeed-?up\b|\bhow many times\b|\bmultiplier\b",
+            r"\btimes\b|\bfactor\b|×|\d ?x\b|fold\b|\bmultipl",
+        ),
         (
             r"\b(?:share|part|percentage|percent|proportion|fraction|chance|rate)\b"
-            r"|\bhow (?:often|likely|accurate|full)\b",
+            r"|\bhow (?:often|likely|accurate|full)\b|\bhow much of\b",
             r"%|\bper ?cent\b|\bout of\b|\b(?:\d+|one) (?:\w+ )?(?:of|in) (?:\w+ ){0,2}\d"
             r"|\b(?:half|third|quarter|tenth)\b",
         ),
@@ -57,6 +60,9 @@ def fits(part: Part, sentence: Sentence) -> bool:
     asked = {word.lower() for word in WORD.findall(part.text)}
     if part.wanted == "number":
         return any(word not in asked and numeric(word) for word in WORD.findall(STAMP.sub("", sentence.text.lower())))
+    if part.wanted == "name":
+        new = any(not set(WORD.findall(one[0].lower())) <= asked for one in NAME.finditer(sentence.text))
+        return new or bool(NAMED.search(sentence.text))
     if part.wanted in ("year", "who"):
         found = (DATE if part.wanted == "year" else NAME).finditer(sentence.text)
         return any(not set(WORD.findall(one[0].lower())) <= asked for one in found)
@@ -115,7 +121,7 @@ def _counts(part: Part, sentence: Sentence) -> bool:
     words = WORD.findall(sentence.text.lower())
     asked = {word.lower() for word in WORD.findall(part.text)}
     places = [at for at, root in enumerate(stems(sentence.text)) if root in part.nouns]
-    after = 4 if sentence.context else 0
+    after = 4 if sentence.context or sentence.in_file else 0
     around = [word for at in places for word in words[max(0, at - 4) : at + 1 + after]]
     return any((numeric(word) or word == "one") and word not in asked for word in around)
 

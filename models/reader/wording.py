@@ -44,6 +44,8 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         r"^\W*(?:hi|hello|hey|good (?:morning|day|evening)|thanks?|thank you|bye|goodbye|ok(?:ay)?|great|nice|cool)"
         r"(?:\W+(?:there|you|a lot|so much|very much|again|all|everyone|and|bye|thanks|for (?:that|your help)))*\W*$",
         r"\b(?:who|what) are you\b|\bhow are you\b|\bwhat can you do\b|^\W*help\W*$",
+        # a sum
+        r"^\W*(?:what(?:['’]s| is)|how much is|calculate|compute)?\W*\d[\d\s.,()]*[-+*/x×÷^][\d\s.,()*/x×÷^+-]*\W*$",
     ),
     "notes": _any(
         r"\b(?:my|your|our|saved) notes\b|\bnotes? (?:do|did|have) (?:you|i|we)\b",
@@ -140,11 +142,13 @@ PATH = re.compile(
 )
 FILE_WORDS = words_of("file files log logs config configuration csv folder folders")
 IN_FILES = _any(
-    r"\b(?:in|from|of|the|which|to|our|says?) (?:\w+ )?"
-    r"(?:logs?|config(?:uration)?|settings|csv|files?|folder|module|script)\b",
-    r"\bchange ?log\b|\bread ?me\b|\bmeetings?\b|\bminutes of\b|\b(?:we|our|the team)\b",
+    r"\b(?:in|from|to|by|of|with) (?:the|our|its|this|that|which) (?:[\w-]+ )?"
+    r"(?:logs?|config(?:uration)?|settings|csv|files|folder|module|script)\b",
+    r"\bchange ?log\b|\bread ?me\b|\b(?:the|our|of) (?:\w+ )?meeting\b|\bminutes of\b|\bserver logs?\b|\blog entry\b",
 )
-"""A question with this is likely to be about the files."""
+"""A question with this is about the files."""
+PERHAPS_IN_FILES = _any(r"\b(?:we|our|us|the team)\b")
+"""A question with this may be about the files."""
 
 UNLIKE = re.compile(r"\s+(?:differs?|(?:are|is) different|compares?d?)\s+(?:from|to|with)\s+", re.IGNORECASE)
 _LEARNED_ABOUT = r"(?:what (?:you|we|i)(?:['’]ve| have)? \w+(?: \w+)? (?:about|on|in|from) )?"
@@ -178,7 +182,8 @@ LEARNED = _any(r"\b(?:you|we)(?:['’]ve| have)? (?:just )?(?:learn|read|found|s
 """A question with this speaks of what was read before."""
 
 _ASKS = r"(?:how|what|which|who|whom|whose|when|where|why)\b"
-_ASKING = rf"(?:{_ASKS}|(?:in|by|on|at|for|from|to|with|of|over|under|until|since|after|before|than) {_ASKS})"
+_BEFORE = "in|by|on|at|for|from|to|with|of|over|under|until|since|after|before|than|about|roughly|around|up to"
+_ASKING = rf"(?:(?:{_BEFORE}|at most|at least) ){{0,2}}{_ASKS}"
 ASKING = _any(rf"\b{_ASKS}")
 NEXT_QUESTION = _any(
     r"(?<=\?)\s+(?=\w)|(?<=[a-z]{3}\.)\s+(?=\w)",
@@ -198,13 +203,15 @@ WANTED: Mapping[str, re.Pattern[str]] = {
         r"\bwhat\b[^?]*\b(?:called|named)\b",
     ),
     "number": _any(
-        r"\bhow (?:many|much|large|big|long|fast|often|far|high|old|small|short|wide|likely|heavy|expensive|deep)\b",
+        r"\bhow (?:many|much|large|big|long|fast|often|far|high|old|small|short|wide|likely|heavy|expensive|deep|low|"
+        r"full|severe|accurate|quickly|soon|close|strong)\b",
         r"\b(?:what|which)\b (?:\S+ ){0,3}?(?:part of|percentage|percent|share|number|fraction|proportion|ratio|factor|"
         r"score|size|price|rate|limit|port|version|accuracy|amount|temperature|throughput|severity|rating|speed-?up|"
         r"count|total|length|multiplier|width|height|speed|sum)\b|\bwhat\b[^?]* costs?\b",
     ),
     "year": _any(
-        r"\b(?:which|what) (?:year|month|date|day)\b|\bwhen (?:was|were|did|is)\b|^\W*when\W*$|\bsince when\b"
+        r"\b(?:which|what) (?:year|month|date|day)\b|\bwhen (?:\w+ly )?(?:was|were|did|is|does|do)\b|^\W*when\W*$",
+        r"\b(?:since|by|until) when\b|\bhow long ago\b",
     ),
     "who": _any(r"\b(?:who|whom|whose)\b|\bwhich (?:author|person|researcher|compan|team|group|lab|university|organi)"),
     "reason": _any(r"\bwhy\b|\bfor what reason\b|\bwhat (?:is|was) the reason\b"),
@@ -220,14 +227,24 @@ _VERB = (
     r"happen(?:s|ed)?|makes?|made|causes?|caused|goes|went|comes?|came)\b"
 )
 _NOUNS = rf"(?!{_VERB})[\w'’-]+(?: (?!{_VERB})[\w'’-]+){{0,2}}"
-NOUN = re.compile(rf"\bhow many (?:of (?:the|these|those|its|their|all) )?(?P<nouns>{_NOUNS})", re.IGNORECASE)
+NOUN = re.compile(
+    rf"\b(?:how many (?:of (?:the|these|those|its|their|all) )?|number of )(?P<nouns>{_NOUNS})", re.IGNORECASE
+)
 """What is counted."""
 HEAD = re.compile(
-    rf"\b(?:which|what) (?P<head>{_NOUNS})"
+    rf"\b(?:which|what|how much|how (?:large|big|high|long|wide|small) an?) (?P<head>{_NOUNS})"
     r"|\bname of (?:the|an?) (?P<named>(?:\w+ )??[\w-]+)(?= (?:that|which|of|for|in|on)\b|\?)",
     re.IGNORECASE,
 )
 """What is asked for."""
+MEASURED = words_of(
+    "number multiplier score price rate limit size length total count amount factor version port temperature value",
+    "percentage share proportion fraction accuracy throughput severity rating level speed width height time memory",
+    "space room storage money more less longer faster slower higher lower smaller larger bigger cheaper better worse",
+)
+"""Words for what is measured, which an answer often does without."""
+NO_NAMES = words_of("I AI LLM LLMs GPU GPUs CPU CPUs API APIs RAM JSON HTTP URL KV ML NLP RL")
+"""Words in capitals that name nothing in particular."""
 GENERIC = words_of("way ways kind kinds type types sort sorts thing things time times name names the a an")
 NAME_RUN = re.compile(r"(?<=[\w,] )[A-Z][\w.-]* (?:[A-Z]|\d)[\w.-]*\w")
 """The first two words of a name of several."""

@@ -186,6 +186,68 @@ def test_an_answer_to_several_questions_stays_short(session: Session) -> None:
     assert len(re.sub(r"\[[^]]*\]", "", said).split()) <= 110
 
 
+# ---- several questions at once ----
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("How high is the Gull Point tower, and how high that of Saint Bride?", ["41 metres", "28 metres"]),
+        ("Which tower is higher, Gull Point or Saint Bride?", ["41 metres", "28 metres"]),
+        ("How many steps do these have: Gull Point and Saint Bride?", ["212", "144"]),
+        ("How many steps does Gull Point have, compared with Saint Bride?", ["212", "144"]),
+        ("How do Gull Point and Saint Bride compare in steps?", ["212", "144"]),
+        ("Who described the sugar-dust test, and about how much gorse does a firing take?", ["Ilse Maren", "22 kilog"]),
+    ],
+)
+def test_each_of_several_questions_is_answered(session: Session, question: str, answers: list[str]) -> None:
+    said = session.ask(question)
+    assert [answer for answer in answers if answer not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When exactly was the oldest tower finished?", "1712"),
+        ("What is the test called that Ilse Maren described?", "sugar-dust test"),
+        ("How much gorse is burnt in a firing?", "22 kilograms"),
+        ("How long does a thick vault stay hot?", "nine hours"),
+    ],
+)
+def test_the_form_of_an_answer_follows_the_question(session: Session, question: str, answer: str) -> None:
+    assert answer in session.ask(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much electricity does the lamp of Gull Point use?",
+        "How large a crew does Gull Point have?",
+        "Which architect built the tower of Saint Bride?",
+    ],
+)
+def test_what_is_asked_for_must_be_spoken_of(session: Session, question: str) -> None:
+    assert session.ask(question).startswith("I cannot")
+
+
+def test_a_sum_is_not_looked_up(session: Session) -> None:
+    assert "not a language model" in session.ask("What is 2+2?")
+    assert session.calls() == []
+
+
+def test_what_was_read_first_is_remembered_in_many_words(session: Session) -> None:
+    session.ask("Read the article about tide tables")
+    session.ask("Read the article about beekeeping")
+    assert "chart datum" in session.ask("In the article we started with, above what are heights given?")
+    assert "[tide-tables]" in session.ask("Back to the first article you read. What does it estimate?")
+
+
+def test_files_are_found_by_the_nearest_lines(session: Session) -> None:
+    assert "3 May" in session.ask("When do we open the pier?")
+    assert "09:05:10 ERROR valve 7 stuck [logs/pump.log:2]" in session.ask("Which valve was stuck, in the pump log?")
+    assert "price: 19.50" in session.ask("What price do we take for a lantern?")
+
+
 # ---- other kinds ----
 
 
