@@ -223,7 +223,7 @@ def _part(
         sure=bool(reference and (reference.sure or kind != "fact")),
         lost=bool(reference and reference.sure and not reference.slugs),
         ours=bool(wording.OURS.search(text)),
-        told=bool(wording.SAID_BEFORE.search(text)),
+        told=bool(wording.SAID_BEFORE.search(text) and not wording.IN_FILES.search(text)),
         paths=paths,
         in_files=bool(paths or wording.IN_FILES.search(text)),
         perhaps_files=bool(wording.PERHAPS_IN_FILES.search(without(text))),

@@ -32,7 +32,7 @@ OURS = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
 """A question with this may be about what the user said of themselves."""
 SAID_BEFORE = _any(
     r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|stated?|named?|call(?:ed)?|described?|"
-    r"give|given|gave|set|plan(?:ned)?|decided?|choose|chosen)\b",
+    r"give|given|gave)\b",
     r"\b(?:i|we) (?:just |have |had |already |first )?(?:said|told you|mentioned|stated|named|described|gave you)\b",
     r"\bremind me\b(?=.*\b(?:my|our|we|i)\b)|\bwhat (?:is|was|are|were) (?:my|our)\b",
 )

@@ -161,6 +161,11 @@ def test_what_the_user_states_is_taken_in_and_told_again_without_a_search(sessio
     assert session.ask("How many volunteers does our project have?") == said
 
 
+def test_what_the_team_decided_stands_in_the_files(session: Session) -> None:
+    session.ask("Our harbour project is called Kestrel.")
+    assert "3 May" in session.ask("What did we decide in the minutes of the meeting about the pier?")
+
+
 def test_a_statement_is_no_evidence_for_what_the_library_says(session: Session) -> None:
     session.ask("I think the lamp of Gull Point burns 90 litres of oil a night.")
     assert "14 litres" in session.ask("How many litres of oil does the lamp of Gull Point burn?")
