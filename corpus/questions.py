@@ -1,0 +1,173 @@
+"""Questions about the library with known answers, and what proves each: `questions.yaml`, read and checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config
+
+from agent.errors import UsageError
+from corpus.reading import read_text
+
+QUESTIONS = Path(__file__).parent / "questions.yaml"
+FILE_LIMIT_BYTES = 5_000_000
+Kind = Literal["single", "several", "comparison", "file", "unanswerable", "dialogue"]
+STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True, str_min_length=1)
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where an answer stands: in an article by its slug, on a line of a file, or in what was said in an exchange."""
+
+    sentence: str
+    article: str | None = None
+    file: str | None = None
+    line: int | None = None
+    exchange: int | None = None
+
+    @property
+    def source(self) -> str:
+        """What an answer must cite for it: the slug or the path; "" for what the user said."""
+        return self.article or self.file or ""
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that an answer must state.
+
+    Attributes:
+        accept: Ways to state it, one of which will do.
+        proof: Sentences that prove it, any of which may be cited.
+        beside: A word that must stand in the same sentence, so that two values cannot be swapped.
+        tolerance: By how much a number may be off, as a share of it.
+    """
+
+    accept: tuple[str, ...]
+    proof: tuple[Proof, ...]
+    beside: str | None = None
+    tolerance: float = 0.0
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One thing that is said to the assistant, and what its answer must and must not state.
+
+    Attributes:
+        question: The words of the user.
+        facts: What the answer must state, all of it.
+        reject: What it must not state: the likely wrong answers.
+        absent: For what cannot be answered here: words that stand together in no section and in no line of a file.
+        leans_on: In a dialogue, the numbers of the earlier exchanges (from 1) that it cannot be answered without.
+    """
+
+    question: str
+    facts: tuple[Fact, ...] = ()
+    reject: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    leans_on: tuple[int, ...] = ()
+
+    @property
+    def scored(self) -> bool:
+        """Whether there is anything to score; in a dialogue the user may also just say something."""
+        return bool(self.facts or self.absent)
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question of one exchange, or a dialogue of several in one session.
+
+    `held_out` ones were written after the built-in reader was last changed, and are scored apart.
+    """
+
+    id: str
+    kind: Kind
+    exchanges: tuple[Exchange, ...]
+    held_out: bool = False
+
+
+@with_config(STRICT)
+@dataclass(frozen=True, slots=True)
+class QuestionSet:
+    """All questions. `reader` is the fingerprint that the reader's code had when the held-out ones were written."""
+
+    reader: str
+    questions: tuple[Question, ...]
+
+
+def load(path: Path = QUESTIONS) -> QuestionSet:
+    """Read a file of questions. Raises UsageError naming the first thing that is wrong with it, and where."""
+    mend = "see docs/questions.md for its form"
+    try:
+        data = yaml.load(read_text(path, FILE_LIMIT_BYTES), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        found = TypeAdapter(QuestionSet).validate_python(_spelled_out(data))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}", "name a file of questions") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"{path}: {_place(data, first['loc'])}: {first['msg']}", mend) from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"{path}: {error}", mend) from error
+    if wrong := next(filter(None, map(_wrong, found.questions)), _doubled(found.questions)):
+        raise UsageError(f"{path}: {wrong}", mend)
+    return found
+
+
+def _spelled_out(data: Any) -> Any:
+    """The data with a question of one exchange written like a dialogue of one."""
+    entries = data.get("questions") if isinstance(data, dict) else None
+    if not isinstance(entries, list):
+        return data
+    return data | {"questions": [_with_exchanges(entry) for entry in entries]}
+
+
+def _with_exchanges(entry: Any) -> Any:
+    if not isinstance(entry, dict) or "exchanges" in entry:
+        return entry
+    about = {key: entry[key] for key in ("id", "kind", "held_out") if key in entry}
+    return about | {"exchanges": [{key: value for key, value in entry.items() if key not in about}]}
+
+
+def _place(data: Any, where: tuple[int | str, ...]) -> str:
+    """A place in the file by the id of its question."""
+    match where:
+        case ("questions", int(at), *rest):
+            name = data["questions"][at].get("id", at) if isinstance(data["questions"][at], dict) else at
+            return " ".join(str(part) for part in (name, *rest))
+    return " ".join(map(str, where)) or "top level"
+
+
+def _wrong(question: Question) -> str:
+    """What is wrong with a question that its types alone do not tell; "" when nothing is."""
+    told = len(question.exchanges)
+    for number, exchange in enumerate(question.exchanges, 1):
+        proofs = [proof for fact in exchange.facts for proof in fact.proof]
+        earlier = (*exchange.leans_on, *(proof.exchange for proof in proofs if proof.exchange is not None))
+        if not all(1 <= at < number for at in earlier):
+            return f"{question.id}: exchange {number} leans on one that is not before it"
+        if bool(exchange.facts) == bool(exchange.absent) and question.kind != "dialogue":
+            return f"{question.id}: it needs facts, or words that are absent, and not both"
+        if not all(fact.accept and fact.proof for fact in exchange.facts):
+            return f"{question.id}: a fact needs an accepted answer and a proof"
+        if not all(_one_place(proof) for proof in proofs):
+            return f"{question.id}: a proof names an article, or a file and its line, or an exchange"
+    if (told > 1) != (question.kind == "dialogue"):
+        return f"{question.id}: a dialogue has several exchanges, any other question one"
+    return ""
+
+
+def _one_place(proof: Proof) -> bool:
+    places = (proof.article, proof.file, proof.exchange)
+    return sum(place is not None for place in places) == 1 and (proof.file is None) == (proof.line is None)
+
+
+def _doubled(questions: tuple[Question, ...]) -> str:
+    often = Counter(question.id for question in questions).most_common(1)
+    return f"{often[0][0]}: two questions have this id" if often and often[0][1] > 1 else ""

@@ -1,0 +1,175 @@
+"""Does a text state this answer? Words, numbers with units and dates, compared by what they mean.
+
+`84 per cent` states `84 %`, `1.5 million` states `1,500,000`, `February 14, 2024` states `14 February 2024` and
+`February 2024`, `90 seconds` states `1.5 minutes`; `840 %`, `84 turns` and `GPT-84` do not state `84 %`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corpus.words import stem
+
+SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "hundred": 1e2}
+LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+"""Scales that are one letter: upper case counts, but for k."""
+UNITS = {
+    name: (dimension, size)
+    for dimension, size, names in (
+        ("%", 1, "% percent"),
+        ("point", 1, "point points pp"),
+        ("time", 1e-6, "μs microsecond microseconds"),
+        ("time", 1e-3, "ms millisecond milliseconds"),
+        ("time", 1, "s sec secs second seconds"),
+        ("time", 60, "min mins minute minutes"),
+        ("time", 3600, "h hr hrs hour hours"),
+        ("time", 86400, "day days"),
+        ("bit", 1, "bit bits"),
+        ("byte", 1, "byte bytes"),
+        ("byte", 1e3, "kb kilobyte kilobytes"),
+        ("byte", 1e6, "mb megabyte megabytes"),
+        ("byte", 1e9, "gb gigabyte gigabytes"),
+        ("byte", 1e12, "tb terabyte terabytes"),
+        ("byte", 2**10, "kib"),
+        ("byte", 2**20, "mib"),
+        ("byte", 2**30, "gib"),
+        ("byte", 2**40, "tib"),
+        ("times", 1, "x × times fold"),
+        ("$", 1, "$ dollar dollars usd"),
+        ("$", 0.01, "cent cents"),
+        ("€", 1, "€ euro euros"),
+        ("£", 1, "£ pound pounds"),
+    )
+    for name in names.split()
+}
+SMALL = re.findall(
+    r"\w+",
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen",
+)
+TENS = re.findall(r"\w+", "twenty thirty forty fifty sixty seventy eighty ninety")
+NUMBER_WORDS = {word: value for value, word in enumerate(SMALL)} | {
+    word: 10 * value for value, word in enumerate(TENS, 2)
+}
+MONTHS = re.findall(r"\w+", "january february march april may june july august september october november december")
+_MONTH = "|".join(rf"{name[:3]}(?:{name[3:]}|t)?" for name in MONTHS)
+DATES = (
+    re.compile(
+        rf"(?<![\w.,])(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<month>{_MONTH})\.?,? (?P<year>\d{{4}})\b", re.I
+    ),
+    re.compile(rf"\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})\b", re.I),
+    re.compile(rf"\b(?P<month>{_MONTH})\.?,? (?P<year>\d{{4}})\b", re.I),
+    re.compile(r"(?<![\d-])(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?![\d-])"),
+)
+TOKEN = re.compile(
+    r"(?P<date>\d{4}-\d\d(?:-\d\d)?⁑)|(?P<version>\d+(?:\.\d+){2,})"
+    r"|(?:(?P<money>[$€£])\s?)?(?P<number>\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?)(?-i:(?P<letter>[kKMBT]\b))?"
+    rf"|(?P<tens>{'|'.join(TENS)})[- ](?P<ones>{'|'.join(SMALL[1:10])})\b"
+    r"|(?P<word>[^\W\d_]+(?:['’][a-z]+)?(?:[-.]?\d[\w.]*\w|[-.]?\d)*)"
+    r"|(?P<unit>[%×$€£])",
+    re.IGNORECASE,
+)
+ARTICLES = frozenset(("the", "a", "an"))
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A number as written and, where its unit is known, its dimension and its size in that dimension."""
+
+    written: float
+    dimension: str = ""
+    size: float = 0.0
+
+
+Token = str | Quantity
+
+
+def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
+    """Whether the text has the answer's words and numbers, one after the other; articles do not count.
+
+    Args:
+        text: Any text.
+        answer: What is looked for; a number without a unit matches one with any unit.
+        tolerance: By how much a number may be off, as a share of the one that is looked for.
+    """
+    said, wanted = tokens(text), tokens(answer)
+    if not wanted:
+        return False
+    starts = range(len(said) - len(wanted) + 1)
+    return any(_alike(said[at : at + len(wanted)], wanted, tolerance) for at in starts)
+
+
+def _alike(said: Sequence[Token], wanted: Sequence[Token], tolerance: float) -> bool:
+    return all(_means(one, other, tolerance) for one, other in zip(said, wanted, strict=True))
+
+
+def _means(said: Token, wanted: Token, tolerance: float) -> bool:
+    if isinstance(wanted, str):
+        return isinstance(said, str) and (said == wanted or (said[:1].isdigit() and said.startswith(f"{wanted}-")))
+    if isinstance(said, str):
+        return not wanted.dimension and said[:1].isdigit() and said.startswith(f"{wanted.written:g}-")
+    if not wanted.dimension:
+        return _near(said.written, wanted.written, tolerance)
+    return said.dimension == wanted.dimension and _near(said.size, wanted.size, tolerance)
+
+
+def _near(said: float, wanted: float, tolerance: float) -> bool:
+    return abs(said - wanted) <= (tolerance + 1e-9) * abs(wanted)
+
+
+@lru_cache(maxsize=4096)
+def tokens(text: str) -> tuple[Token, ...]:
+    """The words of a text, folded, its numbers as quantities, its dates as `2024-02-14` or `2024-02`."""
+    text = re.sub(r"\bper[ -]cent\b", "%", re.sub(r"[*`_]", "", text), flags=re.IGNORECASE)
+    text = re.sub(r"\bpercentage points?\b", "points", text, flags=re.IGNORECASE)
+    for pattern in DATES:
+        text = pattern.sub(_date, text)
+    found: list[Token] = []
+    for match in TOKEN.finditer(text):
+        _add(found, match)
+    return tuple(found)
+
+
+def _date(found: re.Match[str]) -> str:
+    parts = found.groupdict()
+    name = parts["month"].lower()
+    month = name if name.isdigit() else next(f"{at:02}" for at, m in enumerate(MONTHS, 1) if m[:3] == name[:3])
+    day = f"-{int(parts['day']):02}" if parts.get("day") else ""
+    return f"{parts['year']}-{month}{day}⁑"
+
+
+def _add(found: list[Token], match: re.Match[str]) -> None:
+    """Append what was matched; a scale or a unit is folded into the number before it."""
+    if name := match["date"] or match["version"]:
+        found.append(name.rstrip("⁑"))
+    elif match["number"]:
+        value = float(match["number"].replace(",", "")) * LETTERS.get(match["letter"] or "", 1)
+        found.append(_with_unit(Quantity(value), match["money"] or ""))
+    elif match["tens"]:
+        found.append(Quantity(NUMBER_WORDS[match["tens"].casefold()] + NUMBER_WORDS[match["ones"].casefold()]))
+    else:
+        _add_word(found, match["unit"] or match["word"].casefold())
+
+
+def _add_word(found: list[Token], word: str) -> None:
+    last = found[-1] if found else ""
+    plain = Quantity(0) if isinstance(last, str) else last
+    open_number = isinstance(last, Quantity) and not last.dimension
+    if word in SCALES and isinstance(last, Quantity):
+        found[-1] = _with_unit(Quantity(plain.written * SCALES[word]), plain.dimension)
+    elif word in UNITS and open_number:
+        found[-1] = _with_unit(plain, word)
+    elif word in NUMBER_WORDS:
+        found.append(Quantity(NUMBER_WORDS[word]))
+    elif word not in ARTICLES:
+        found.append(stem(word))
+
+
+def _with_unit(number: Quantity, unit: str) -> Quantity:
+    if unit not in UNITS:
+        return number
+    dimension, size = UNITS[unit]
+    return Quantity(number.written, dimension, number.written * size)

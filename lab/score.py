@@ -1,0 +1,79 @@
+"""Is an answer right? It states what it must, cites where that stands, is short, and states nothing that is wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from corpus.markdown import sentences
+from corpus.questions import Exchange, Fact
+from lab.normalise import states
+
+MOST_WORDS = 120
+CITED = re.compile(r"\[([^\[\]]+)\](?!\()")
+REFUSAL = re.compile(
+    r"\b(?:cannot|can['’]?t|can not|could not|couldn['’]t|unable to|not able to)\b[^.!?]{0,40}?"
+    r"\b(?:answer|find|found|tell|say|said|determine|locate|see)"
+    r"|\b(?:no|not any|nothing)\b[^.!?]{0,60}\b(?:articles?|files?|library|corpus|sources?|passages?|here)\b"
+    r"|\b(?:do|does|did|is|are|was|were)(?: not|n['’]t)\b[^.!?]{0,40}"
+    r"\b(?:answer|cover|contain|give|given|include|mention|report|say|state|available|provide|specif|in the|here)",
+    re.IGNORECASE,
+)
+"""The wordings by which an answer says that it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Whether an answer is right; where it is not, `why` says so in a few words."""
+
+    right: bool
+    why: str = ""
+
+
+def score(exchange: Exchange, answer: str) -> Score:
+    """Score one answer.
+
+    An answer is right when it states every fact, cites a source of each, has at most 120 words (citations not
+    counted), states nothing that is rejected and does not begin by declining. What cannot be answered from the library
+    must be declined, in the first sentence.
+    """
+    said = CITED.sub(" ", answer)
+    why = _unfit(exchange, said) or next(filter(None, (_missing(fact, answer, said) for fact in exchange.facts)), "")
+    return Score(not why, why)
+
+
+def _unfit(exchange: Exchange, said: str) -> str:
+    """What is wrong with an answer as a whole."""
+    if not said.strip():
+        return "no answer"
+    if (length := len(said.split())) > MOST_WORDS:
+        return f"too long: {length} words"
+    if wrong := next((phrase for phrase in exchange.reject if states(said, phrase)), ""):
+        return f"states what is wrong: {wrong}"
+    if exchange.facts and refuses(said):
+        return "declined"
+    if not exchange.facts and not refuses(said):
+        return "not declined"
+    return ""
+
+
+def _missing(fact: Fact, answer: str, said: str) -> str:
+    """What of a fact the answer lacks: the fact itself, or its source."""
+    places = [one for one in sentences(said) if states(one, fact.beside)] if fact.beside else [said]
+    if not any(states(place, phrase, fact.tolerance) for place in places for phrase in fact.accept):
+        return f"does not say: {fact.accept[0]}"
+    sources = {proof.source for proof in fact.proof}
+    if "" not in sources and not sources & cited(answer):
+        return f"does not cite: {min(sources)}"
+    return ""
+
+
+def refuses(text: str) -> bool:
+    """Whether a text begins by saying that there is no answer."""
+    return bool(REFUSAL.search("".join(sentences(text.strip())[:1])))
+
+
+def cited(answer: str) -> set[str]:
+    """The slugs and paths that an answer cites: `[slug]`, `[path:line]`, several in one bracket with `,` or `;`."""
+    names = (name.strip() for inside in CITED.findall(answer) for name in re.split(r"[,;]", inside))
+    return {re.sub(r":\d+(?:[-–]\d+)?$", "", name) for name in names}

@@ -1,0 +1,196 @@
+"""The questions: each is provable from the library, scored as it should be, and unknown to the reader."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from agent.errors import UsageError
+from corpus.library import Library, load
+from corpus.markdown import plain
+from corpus.questions import Exchange, Fact, Proof, Question
+from corpus.questions import load as load_questions
+from corpus.search import Search
+from lab.normalise import states
+from lab.score import score
+
+ROOT = Path(__file__).parents[2]
+FILES = ROOT / "corpus" / "files"
+QUESTIONS = load_questions().questions
+LEAST = {"single": 80, "several": 40, "comparison": 20, "file": 20, "unanswerable": 20, "dialogue": 20}
+EXCHANGES = [(question, number) for question in QUESTIONS for number in range(1, len(question.exchanges) + 1)]
+REFUSAL = "I cannot answer that from these articles."
+
+
+def name(value: object) -> str:
+    return value.id if isinstance(value, Question) else str(value)
+
+
+each_question = pytest.mark.parametrize("question", QUESTIONS, ids=name)
+each_exchange = pytest.mark.parametrize(("question", "number"), EXCHANGES, ids=name)
+
+
+@cache
+def library() -> Library:
+    return load()
+
+
+@cache
+def article(slug: str) -> str:
+    found = library().get(slug)
+    text = "\n\n".join((found.summary, *(section.text for section in found.sections)))
+    return squeezed(f"{text}\n{plain(text)}")
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split())
+
+
+def place(proof: Proof, question: Question) -> str:
+    if proof.article:
+        return article(proof.article)
+    if proof.file:
+        assert proof.line is not None
+        return squeezed((FILES / proof.file).read_text().splitlines()[proof.line - 1])
+    assert proof.exchange is not None
+    return squeezed(question.exchanges[proof.exchange - 1].question)
+
+
+def proved(facts: tuple[Fact, ...]) -> str:
+    """The answer that quotes the first proof of each fact and cites it."""
+    proofs = dict.fromkeys(fact.proof[0] for fact in facts)
+    return " ".join(f"{proof.sentence} [{proof.source or 'you said so'}]" for proof in proofs)
+
+
+def test_there_are_enough_of_every_kind_and_a_part_of_each_is_held_out() -> None:
+    kinds = Counter(question.kind for question in QUESTIONS)
+    held_out = Counter(question.kind for question in QUESTIONS if question.held_out)
+    assert sum(kinds.values()) >= 200
+    for kind, least in LEAST.items():
+        assert kinds[kind] >= least, kind
+        assert held_out[kind] >= least // 2, kind
+
+
+def test_no_question_is_asked_twice() -> None:
+    asked = Counter(squeezed(q.exchanges[0].question).casefold() for q in QUESTIONS if len(q.exchanges) == 1)
+    assert [question for question, times in asked.items() if times > 1] == []
+
+
+@each_question
+def test_a_question_is_of_its_kind(question: Question) -> None:
+    facts = [fact for exchange in question.exchanges for fact in exchange.facts]
+    slugs = {proof.article for fact in facts for proof in fact.proof if proof.article}
+    files = {proof.file for fact in facts for proof in fact.proof if proof.file}
+    match question.kind:
+        case "single":
+            assert len(facts) == 1
+            assert slugs
+        case "several":
+            assert len({fact.proof[0].article for fact in facts}) in (2, 3)
+        case "comparison":
+            assert len(facts) >= 2
+        case "file":
+            assert files
+        case "unanswerable":
+            assert not facts
+        case "dialogue":
+            assert 6 <= len(question.exchanges) <= 12
+            assert sum(bool(exchange.leans_on) for exchange in question.exchanges) >= 3
+
+
+@each_exchange
+def test_every_accepted_answer_stands_in_its_cited_sentence(question: Question, number: int) -> None:
+    for fact in question.exchanges[number - 1].facts:
+        for proof in fact.proof:
+            assert squeezed(proof.sentence) in place(proof, question), proof
+            assert any(states(proof.sentence, answer) for answer in fact.accept), proof
+            assert fact.beside is None or states(proof.sentence, fact.beside), proof
+        for answer in fact.accept:
+            assert any(states(proof.sentence, answer) for proof in fact.proof), answer
+
+
+@each_exchange
+def test_the_proof_is_a_right_answer_and_little_else_is(question: Question, number: int) -> None:
+    exchange = question.exchanges[number - 1]
+    if not exchange.facts:
+        return
+    right = proved(exchange.facts)
+    assert score(exchange, right).why == ""
+    assert not score(exchange, REFUSAL).right
+    assert not score(exchange, f"{REFUSAL} {right}").right
+    assert not score(exchange, exchange.question).right
+    for wrong in exchange.reject:
+        assert not score(exchange, f"{right} Or is it {wrong}?").right
+    for slug in {proof.article for fact in exchange.facts for proof in fact.proof if proof.article}:
+        assert score(exchange, f"{article(slug)} {right}").why.startswith("too long")
+
+
+@each_exchange
+def test_what_cannot_be_answered_cannot_be_found(question: Question, number: int) -> None:
+    exchange = question.exchanges[number - 1]
+    if not exchange.absent:
+        return
+    assert score(exchange, REFUSAL).right
+    places = [plain(section.text) for found in library().articles for section in found.sections]
+    places += [line for path in FILES.rglob("*") if path.is_file() for line in path.read_text().splitlines()]
+    places += [hit.snippet for hit in Search(library()).find(exchange.question, limit=10)]
+    assert not [place for place in places if all(states(place, word) for word in exchange.absent)]
+
+
+def test_the_reader_knows_no_article_and_no_question() -> None:
+    """No slug, and no five words (of two letters or more) in a row of a question or a proof, stand in its code."""
+    code = " ".join(path.read_text() for path in sorted((ROOT / "models" / "reader").glob("*.py")))
+    said = " ".join(re.findall(r"\w\w+", code.casefold()))
+    assert [article.slug for article in library().articles if "-" in article.slug and article.slug in code] == []
+    for question in QUESTIONS:
+        for exchange in question.exchanges:
+            proofs = [proof.sentence for fact in exchange.facts for proof in fact.proof]
+            for text in (exchange.question, *proofs):
+                words = re.findall(r"\w\w+", text.casefold())
+                runs = (" ".join(words[at : at + 5]) for at in range(len(words) - 4))
+                assert [run for run in runs if f" {run} " in said] == []
+
+
+def write(path: Path, questions: str) -> Path:
+    path.write_text(f"reader: abc\nquestions:\n{questions}")
+    return path
+
+
+ONE = "  - {id: q1, kind: single, question: Why?, facts: [{accept: [a], proof: [{sentence: a, article: x}]}]}\n"
+
+
+def test_a_question_of_one_exchange_is_written_without_it(tmp_path: Path) -> None:
+    (question,) = load_questions(write(tmp_path / "q.yaml", ONE)).questions
+    proof = Proof("a", article="x")
+    assert question == Question("q1", "single", (Exchange("Why?", (Fact(("a",), (proof,)),)),))
+
+
+@pytest.mark.parametrize(
+    ("questions", "what"),
+    [
+        ("  - {id: q1, kind: single}\n", "q1 exchanges 0 question"),
+        (ONE.replace("single", "riddle"), "q1 kind"),
+        (ONE.replace("accept", "acept"), "q1 exchanges 0 facts 0"),
+        (ONE.replace("[a]", "[]"), "a fact needs an accepted answer and a proof"),
+        (ONE.replace(", article: x", ""), "a proof names an article"),
+        (ONE.replace("article: x", "file: x"), "a proof names an article"),
+        (ONE.replace("article: x", "exchange: 1"), "leans on one that is not before it"),
+        (ONE.replace("single", "dialogue"), "a dialogue has several exchanges"),
+        (ONE.replace("facts", "absent: [b], facts"), "and not both"),
+        (ONE + ONE, "two questions have this id"),
+        ("  - just words\n", "0"),
+        ("  - [\n", "while parsing"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path: Path, questions: str, what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        load_questions(write(tmp_path / "q.yaml", questions))
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot read"):
+        load_questions(tmp_path / "none.yaml")

@@ -1,0 +1,95 @@
+"""What states what: numbers by value and unit, dates by what they pin down, words by their stems, in a row."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab.normalise import UNITS, Quantity, states, tokens
+
+WORDS = st.text("abcdefghijklmnopqrstuvwxyz ", min_size=1, max_size=30)
+NUMBERS = st.decimals(min_value=0, max_value=10**9, places=2).map(lambda number: f"{number:,}")
+
+
+@given(st.text(max_size=200))
+def test_any_text_has_tokens_and_states_itself(text: str) -> None:
+    assert states(text, text) == bool(tokens(text))
+
+
+@given(WORDS, WORDS, WORDS)
+def test_a_text_states_each_run_of_its_words(before: str, answer: str, after: str) -> None:
+    said = f"{before} {answer} {after}"
+    assert states(said, answer) == bool(tokens(answer))
+
+
+@given(NUMBERS, st.sampled_from(sorted(UNITS)), st.sampled_from(sorted(UNITS)))
+def test_a_unit_is_part_of_a_number_unless_none_is_asked_for(number: str, unit: str, other: str) -> None:
+    assert states(f"about {number} {unit}, they say", f"{number} {unit}")
+    assert states(f"about {number} {unit}, they say", number)
+    assert not states(f"about {number}, they say", f"{number} {unit}")
+    if UNITS[unit][0] != UNITS[other][0]:
+        assert not states(f"about {number} {other}", f"{number} {unit}") or UNITS[unit] == UNITS[other]
+
+
+@given(st.integers(10, 10**6), st.floats(0, 0.2))
+def test_the_tolerance_is_a_share_of_the_number(number: int, tolerance: float) -> None:
+    assert states(f"{number * (1 + tolerance * 0.99):.6f}", str(number), tolerance)
+    assert not states(f"{number * (1 + tolerance + 0.01):.6f}", str(number), tolerance)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("it is 84 per cent", "84 %"),
+        ("it is 84.0% of them", "84 percent"),
+        ("1,500,000 tokens", "1.5 million"),
+        ("a window of 128K tokens", "128,000 tokens"),
+        ("the 480B model", "480 billion"),
+        ("it took 90 seconds", "1.5 minutes"),
+        ("it took 250ms", "0.25 s"),
+        ("2 GiB", "2147483648 bytes"),
+        ("on February 14, 2024", "14 February 2024"),
+        ("on 14 Feb. 2024", "February 2024"),
+        ("on 2024-02-14", "14 February 2024"),
+        ("in June 2023", "2023"),
+        ("forty-three turns", "43 turns"),
+        ("it costs 1.29 dollars", "$1.29"),
+        ("**observation** `masking`", "observation masking"),
+        ("the window slides", "a window slides"),
+        ("1.4 percentage points", "1.4 points"),
+        ("vLLM 0.6.1 or newer", "0.6.1"),
+        ("Qwen3-Coder", "qwen3-coder"),
+        ("24x faster", "24 times"),
+        ("version 3.9.0 of October 2015", "3.9.0"),
+        ("r1,24,66,912374,800000,140.5", "912374"),
+    ],
+)
+def test_these_are_the_same(text: str, answer: str) -> None:
+    assert states(text, answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("840 %", "84 %"),
+        ("84 turns", "84 %"),
+        ("GPT-4 is meant", "4"),
+        ("Qwen3-32B", "32"),
+        ("14 February 2024", "13 February 2024"),
+        ("in 2024", "February 2024"),
+        ("1.4 points", "1.4 %"),
+        ("masking of observations", "observation masking"),
+        ("90 seconds", "90 minutes"),
+        ("vLLM 0.6.1", "0.6"),
+        ("marketing 2024", "March 2024"),
+        ("", "anything"),
+        ("anything", ""),
+    ],
+)
+def test_these_are_not(text: str, answer: str) -> None:
+    assert not states(text, answer)
+
+
+def test_a_quantity_keeps_what_was_written() -> None:
+    assert tokens("1.5 minutes") == (Quantity(1.5, "time", 90.0),)

@@ -1,0 +1,110 @@
+"""An answer is right when it says all it must, cites it, is short, and says nothing that is wrong."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.questions import Exchange, Fact, Proof
+from lab.score import MOST_WORDS, cited, refuses, score
+
+SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
+ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))
+TOLD = Fact(("heron",), (Proof("our project is called heron", exchange=1),))
+ASKED = Exchange("How much of a turn?", (SHARE,), reject=("51 %",))
+RIGHT = "About 84 per cent of a turn [observation-masking]."
+
+
+def test_an_answer_that_states_and_cites_is_right() -> None:
+    assert score(ASKED, RIGHT).right
+
+
+@given(st.integers(MOST_WORDS, 400))
+def test_quoting_everything_is_not_answering(length: int) -> None:
+    scored = score(ASKED, f"{RIGHT} {'word ' * length}")
+    assert not scored.right
+    assert scored.why.startswith("too long")
+
+
+def test_citations_are_not_counted_as_words() -> None:
+    assert score(ASKED, "word " * (MOST_WORDS - 4) + "84 %. " + "[observation-masking] " * 30).right
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("", "no answer"),
+        ("About 84 % of a turn.", "does not cite: observation-masking"),
+        ("About 84 % of a turn [context-rot].", "does not cite: observation-masking"),
+        ("About 80 % of a turn [observation-masking].", "does not say: 84 %"),
+        ("It is 84 %, or 51 % [observation-masking].", "states what is wrong: 51 %"),
+        ("I cannot answer that; perhaps 84 % [observation-masking].", "declined"),
+    ],
+)
+def test_a_wrong_answer_says_why(answer: str, why: str) -> None:
+    assert score(ASKED, answer).why == why
+
+
+def test_every_fact_is_asked_for() -> None:
+    both = Exchange("Which two?", (SHARE, ERROR))
+    assert score(both, "84 % [observation-masking], at token 41 [logs/server.log:10].").right
+    assert score(both, "84 % [observation-masking].").why == "does not say: token 41"
+
+
+def test_a_value_beside_the_wrong_name_is_swapped() -> None:
+    proof = (Proof("Raw cost $1.29 and masking $0.61.", article="observation-masking"),)
+    asked = Exchange("What did each cost?", tuple(Fact((cost,), proof, beside=name) for name, cost in COSTS.items()))
+    assert score(asked, "Raw cost $1.29. Masking cost $0.61 [observation-masking].").right
+    assert not score(asked, "Raw cost $0.61. Masking cost $1.29 [observation-masking].").right
+
+
+COSTS = {"raw": "$1.29", "masking": "$0.61"}
+
+
+def test_what_the_user_said_needs_no_citation() -> None:
+    assert score(Exchange("What is it called?", (TOLD,), leans_on=(1,)), "It is called Heron.").right
+
+
+def test_what_is_not_here_must_be_declined() -> None:
+    asked = Exchange("How tall was Turing?", absent=("Turing", "tall"), reject=("5 ft",))
+    assert score(asked, "I cannot answer that from these articles.").right
+    assert score(asked, "He was quite tall.").why == "not declined"
+    assert not score(asked, "I cannot answer that from here, but 5 ft is likely.").right
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I cannot answer that from these articles: nothing there speaks of “Turing”.",
+        "This cannot be answered from here.",
+        "I couldn't find this in the library.",
+        "The articles do not mention it.",
+        "There is no information about that in the corpus.",
+        "None of this is known: nothing in the files says so.",
+        "I am unable to determine that.",
+        "That isn't covered by any article.",
+    ],
+)
+def test_these_decline(text: str) -> None:
+    assert refuses(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Masking costs $0.61 [observation-masking].",
+        "Nobody reads logs at night.",
+        "It is 84 %. The other article does not mention it.",
+        "Temperature zero is no cure [testing-llm-applications].",
+    ],
+)
+def test_these_do_not(text: str) -> None:
+    assert not refuses(text)
+
+
+def test_citations_in_all_their_forms() -> None:
+    text = (
+        "A [context-rot]. B [a-b; c-d, e]. C [logs/server.log:10-12] and [notes.md:3]; not [a link](context-windows)."
+    )
+    assert cited(text) == {"context-rot", "a-b", "c-d", "e", "logs/server.log", "notes.md"}
