@@ -123,16 +123,23 @@ def _told_before(part: Part, evidence: Evidence) -> list[Sentence]:
 def _more_of(part: Part, best: Ranked, chosen: Sequence[Sentence], evidence: Evidence) -> list[Sentence]:
     """Up to two more sentences: that say what the best leaves out, or answer nearly as well where it is not clear."""
     uncovered = part.terms.difference(*(terms(sentence.text) for sentence in chosen))
+    named = part.names & _spoken_of(best.sentence)
     more: list[Sentence] = []
     for other in evidence.ranked(part)[:6]:
         sentence, new = other.sentence, uncovered & terms(other.sentence.text)
         adds = new and sentence.source == best.sentence.source and not sentence.context and other.cover > 0.35
         adds = adds and best.cover < NEARLY and (best.cover < GOOD or not part.wanted)
         rivals = best.cover < GOOD and other.fits and other.score > best.score - RIVAL
+        rivals = rivals and named <= _spoken_of(sentence)
         if (adds or rivals) and sentence not in chosen and len(chosen) + len(more) < 3:
             more.append(sentence)
             uncovered -= new
     return more
+
+
+def _spoken_of(sentence: Sentence) -> frozenset[str]:
+    """The words of a sentence and of its heading."""
+    return terms(sentence.text) | terms(sentence.section)
 
 
 def _before(best: Ranked, evidence: Evidence) -> list[Sentence]:

@@ -17,6 +17,7 @@ def words_of(*lines: str) -> frozenset[str]:
 WORD = re.compile(r"[^\W_]+(?:[.,]\d+|-\d[^\W_]*|_[^\W_]+|\.[a-z]{2,4}(?!\w))*")
 """A word, a number or a name such as GPT-4 or num_ctx."""
 PIECE = re.compile(r"\s*\S+|\s+$")
+BILLIONS = re.compile(r"\b(\d+(?:\.\d+)?)[- ]billion")
 NUMBER = re.compile(r"\d[\d.,]*[km]?", re.IGNORECASE)
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 NUMBER_WORDS = words_of(
@@ -155,7 +156,8 @@ def terms(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning; of a name such as GPT-4 its parts as well."""
     words = [word for word in WORD.findall(text.lower()) if word not in STOPWORDS]
     parts = [part for word in words if not word.isalnum() for part in re.findall(r"[^\W_]+", word)]
-    return frozenset(stem(word) for word in (*words, *parts))
+    short = [f"{number}b" for number in BILLIONS.findall(text)]
+    return frozenset(stem(word) for word in (*words, *parts, *short))
 
 
 @lru_cache(maxsize=16384)

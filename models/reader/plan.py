@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.protocols import Schema
+from corpus.words import ISO_DATE, spelled_dates
+from models.reader.language import stems
 from models.reader.match import article, side
 from models.reader.note import note_text
 from models.reader.question import Ask, Part
@@ -168,11 +170,25 @@ def _in_files(part: Part, evidence: Evidence) -> Plan:
     yield Step("search_files", {"query": part.query}, f"I will look for “{part.query}” in the files.", part)
     if evidence.best(part, GOOD):
         return
+    if dated := _dated_file(part, evidence):
+        yield Step("read_file", {"path": dated}, f"I will read the file {dated}.", part)
     for one in evidence.ranked(part)[:1]:
         path, _, line = one.sentence.source.rpartition(":")
         if path and line.isdigit():
             around = {"path": path, "start": max(1, int(line) - AROUND), "lines": 2 * AROUND}
             yield Step("read_file", around, f"I will read around line {line} of {path}.", part)
+
+
+def _dated_file(part: Part, evidence: Evidence) -> str:
+    """The file that was found and has a date of the question in its name."""
+    found = dict.fromkeys(one.sentence.title for one in evidence.ranked(part) if one.sentence.in_file)
+    dated = (path for path in found if ISO_DATE.search(path))
+    return next((path for path in dated if {*_day(path)} <= part.terms), "")
+
+
+def _day(path: str) -> list[str]:
+    """Day and month of the date in a path, as the words of a question."""
+    return list(stems(" ".join(spelled_dates(ISO_DATE.findall(path)[0]).split()[1:3])))
 
 
 def _read(ask: Ask, evidence: Evidence) -> Plan:

@@ -214,11 +214,15 @@ def _part(
         names=frozenset(names),
         owners=frozenset(() if names else owners),
         entities=_entities(text, names),
-        runs=frozenset[tuple[str, ...]]().union(*map(phrases, wording.NAME_RUN.findall(text))),
+        runs=frozenset[tuple[str, ...]]().union(
+            *(phrases(run) for run in wording.NAME_RUN.findall(text) if not re.search(r" \d+(?:\.\d+)?[BKM]$", run))
+        ),
         hints=tuple(before) if follows else (),
         wanted=next((wanted for wanted, pattern in wording.WANTED.items() if pattern.search(asks)), ""),
         nouns=frozenset(set(map(stem, counted)) & low.keys() - names),
-        heads=frozenset(set(map(stem, asked - wording.ATTRIBUTES - wording.MEASURED)) & low.keys() - names),
+        heads=frozenset(
+            set(map(stem, asked - wording.ATTRIBUTES - wording.MEASURED - wording.ROLES)) & low.keys() - names
+        ),
         focus=reference.slugs if reference else (),
         sure=bool(reference and (reference.sure or kind != "fact")),
         lost=bool(reference and reference.sure and not reference.slugs),

@@ -136,10 +136,11 @@ class Evidence:
         # What is asked for is named, or at least spoken of in the section.
         spoken = any(credit[head] >= SECTION * wanted[head] for head in part.heads)
         asked = sentence.in_file or not part.heads or bool(part.heads & held) or (cover >= GOOD and spoken)
-        counted = part.wanted != "number" or apt or cover >= (NEARLY if part.nouns else GOOD)
+        counted = sentence.in_file or part.wanted != "number" or apt or cover >= (NEARLY if part.nouns else GOOD)
         fits = self._fits(part, sentence, wanted, credit, held) and asked and counted
         score = cover + shape.bonus(part, sentence) + _prior(sentence, near) - (0 if fits else MISFIT)
-        score += 0.1 * (sentence.source in part.focus) + 0.2 * (sentence.in_file and part.perhaps_files)
+        score += 0.1 * (sentence.source in part.focus) + 0.4 * (sentence.in_file and part.perhaps_files)
+        score += 0.15 * (sentence.in_file and bool(part.names) and part.names <= held)
         return Ranked(sentence, score, cover, fits, apt, at)
 
     def _fits(

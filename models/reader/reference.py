@@ -29,7 +29,8 @@ STARTED = re.compile(
 )
 """What was read first."""
 BOTH = re.compile(
-    rf"\b(?:both(?:{THING})?|(?:(?:the|these|those) two|these|those)(?:{THING}|(?=\s*[?.!]*$)))\b(?! \w+ing)",
+    rf"\b(?:both(?:{THING}| of them|(?=\s*[?.!]*$))"
+    rf"|(?:(?:the|these|those) two|these|those)(?:{THING}|(?=\s*[?.!]*$)))\b(?! \w+ing)",
     re.IGNORECASE,
 )
 OTHER = re.compile(
@@ -38,7 +39,9 @@ OTHER = re.compile(
     re.IGNORECASE,
 )
 SAME = re.compile(
-    rf"\b(?:that|this|the same){THING}|\bthe (?:article|text|page)\b(?! (?:about|on|called|titled|named|for|of)\b)",
+    r"\b(?:that|this|the same) (?:article|piece|story|guide|history|interview)\b"
+    r"|\b(?:that|this) (?:one|text|page|document|sheet)\b"
+    r"|\bthe article\b(?! (?:about|on|called|titled|named|for|of)\b)",
     re.IGNORECASE,
 )
 PRONOUN = re.compile(

@@ -20,6 +20,8 @@ NAME = re.compile(
     r"(?<=[a-z,;:(] )[“\"]?[A-Z][\w'’-]+|^(?!The\b|A\b|In\b|An\b)[A-Z][a-z]+ (?:[A-Z]|and colleagues|et al)"
     r"|^[A-Z][a-z]+(?=:)|\bcolleagues\b|\bauthors?\b"
 )
+NAME_OR_START = re.compile(rf"{NAME.pattern}|(?<=[.?!] )(?!(?:The|A|An|In|It|We|That|This|They)\b)[A-Z][a-z]+")
+"""In notes a short sentence may begin with a name."""
 NAMED = re.compile(r"\b(?:called|named|known as|dubbed|names?|short for|spelt)\b|[\"“`]")
 """Words that give a thing its name."""
 REASON = re.compile(
@@ -37,7 +39,8 @@ MEASURES = tuple(
         ),
         (r"\b(?:memory|space|room|storage|bandwidth)\b", r"\b(?:[KMGT]i?B|\w*bytes?|\w*bits?)\b"),
         (
-            r"\b(?:costs?|price[ds]?|pay|paid|spen[dt]|bills?|fees?|damages|salary)\b",
+            r"\bhow much (?:money )?(?:do|does|did|is|was|were|will|would)\b.*\b(?:cost|pay|paid|spen[dt]|charged?)\b"
+            r"|\bmoney\b|\b(?:what|which)\b.{0,40}\b(?:costs?|price|fees?|damages|bill|sum|fine)\b",
             r"[$€£]|\b(?:dollars?|euros?|cents?|pounds?)\b",
         ),
         (
@@ -55,16 +58,23 @@ MEASURES = tuple(
 """What a question measures, and what a value of that measure looks like."""
 
 
+IDENTIFIER = re.compile(r"\b(?:number|identifier|id|code|version) of\b", re.IGNORECASE)
+"""A question with this may ask for something like CVE-2021-44228 as well as for a number."""
+
+
 def fits(part: Part, sentence: Sentence) -> bool:
     """Whether the sentence holds what the question insists on: a number, date or name that was not in the question."""
     asked = {word.lower() for word in WORD.findall(part.text)}
+    if part.wanted == "number" and IDENTIFIER.search(part.text) and re.search(r"\w-?\d", sentence.text):
+        return True
     if part.wanted == "number":
         return any(word not in asked and numeric(word) for word in WORD.findall(STAMP.sub("", sentence.text.lower())))
     if part.wanted == "name":
         new = any(not set(WORD.findall(one[0].lower())) <= asked for one in NAME.finditer(sentence.text))
         return new or bool(NAMED.search(sentence.text))
     if part.wanted in ("year", "who"):
-        found = (DATE if part.wanted == "year" else NAME).finditer(sentence.text)
+        name = NAME_OR_START if sentence.in_file else NAME
+        found = (DATE if part.wanted == "year" else name).finditer(sentence.text)
         return any(not set(WORD.findall(one[0].lower())) <= asked for one in found)
     if part.wanted == "initials":
         names = [name.lower() for name in WORD.findall(part.text) if sum(map(str.isupper, name)) > 1]

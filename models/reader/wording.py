@@ -154,11 +154,9 @@ UNLIKE = re.compile(r"\s+(?:differs?|(?:are|is) different|compares?d?)\s+(?:from
 _LEARNED_ABOUT = r"(?:what (?:you|we|i)(?:['’]ve| have)? \w+(?: \w+)? (?:about|on|in|from) )?"
 SIDES = (
     _any(r"\b(?:differences?|compar\w+|contrast|similarit\w+)\b.*?\bbetween\s+(?P<sides>.+)"),
+    _any(r"\bhow\s+(?:do|does|did)\s+(?P<sides>.+?)\s+(?:differ|compare)\b(?P<aspect>.*)$"),
     _any(rf"\b(?:compar\w+|contrast)\s+{_LEARNED_ABOUT}(?P<sides>.+)"),
-    _any(
-        r"\b(?:how|what|where|why)\s+(?:do|does|did|is|are)\s+(?P<sides>.+?)"
-        r"(?:\s+(?:differ|compare|have in common)\b(?P<aspect>.*))?$"
-    ),
+    _any(r"\b(?:how|what|where|why)\s+(?:do|does|did|is|are)\s+(?P<sides>.+?)(?:\s+have in common\b.*)?$"),
     _any(r"(?P<sides>[^.?!,]+?\s+(?:versus|vs\.?)\s+.+)"),
 )
 """Where the things stand that are compared, once `UNLIKE` is replaced by "versus"."""
@@ -172,8 +170,8 @@ CHOICE = re.compile(
 )
 """A question that gives the things to choose from."""
 AGAINST = re.compile(
-    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? "
-    r"(?:(?:as )?compared (?:with|to)|as against|as opposed to|than(?! (?:it|they|this|that)\b)) (?P<other>[^?]+)\?*$",
+    r"^(?P<one>[^?]*\b(?:how|what|which)\b[^?]+?),? (?:(?:as )?compared (?:with|to)|as against|as opposed to|"
+    r"than(?= (?:with|for|under|in|when|by|on)\b)) (?P<other>[^?]+)\?*$",
     re.IGNORECASE | re.DOTALL,
 )
 """A question about one thing that asks for the same of another."""
@@ -243,6 +241,11 @@ MEASURED = words_of(
     "space room storage money more less longer faster slower higher lower smaller larger bigger cheaper better worse",
 )
 """Words for what is measured, which an answer often does without."""
+ROLES = words_of(
+    "company companies firm vendor lab university organisation organization researcher researchers author authors",
+    "person people team group country city town edition version release year date",
+)
+"""Words for what has a name, which an answer does without as well."""
 NO_NAMES = words_of("I AI LLM LLMs GPU GPUs CPU CPUs API APIs RAM JSON HTTP URL KV ML NLP RL")
 """Words in capitals that name nothing in particular."""
 GENERIC = words_of("way ways kind kinds type types sort sorts thing things time times name names the a an")
