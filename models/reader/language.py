@@ -17,6 +17,7 @@ def words_of(*lines: str) -> frozenset[str]:
 WORD = re.compile(r"[^\W_]+(?:[.,]\d+|-\d[^\W_]*|_[^\W_]+|\.[a-z]{2,4}(?!\w))*")
 """A word, a number or a name such as GPT-4 or num_ctx."""
 PIECE = re.compile(r"\s*\S+|\s+$")
+MAY, MAY_MONTH = re.compile(r"(?<=\d )May\b|\bMay(?= \d)"), "Mayth"
 BILLIONS = re.compile(r"\b(\d+(?:\.\d+)?)[- ]billion")
 NUMBER = re.compile(r"\d[\d.,]*[km]?", re.IGNORECASE)
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -138,6 +139,11 @@ ALIKE = {
 }
 
 
+def in_may(text: str) -> str:
+    """The text with the month of May told from the verb."""
+    return MAY.sub(MAY_MONTH, text)
+
+
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
     """Fold a lower-case word's endings and a few common synonyms: tests, tested and testing are one."""
@@ -154,7 +160,7 @@ def stems(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=16384)
 def terms(text: str) -> frozenset[str]:
     """The stems of the words that carry meaning; of a name such as GPT-4 its parts as well."""
-    words = [word for word in WORD.findall(text.lower()) if word not in STOPWORDS]
+    words = [word for word in WORD.findall(in_may(text).lower()) if word not in STOPWORDS]
     parts = [part for word in words if not word.isalnum() for part in re.findall(r"[^\W_]+", word)]
     short = [f"{number}b" for number in BILLIONS.findall(text)]
     return frozenset(stem(word) for word in (*words, *parts, *short))
@@ -176,6 +182,6 @@ def numeric(word: str) -> bool:
 def subject(text: str) -> list[str]:
     """The words that a question is about, as written, each once and in order."""
     words: dict[str, str] = {}
-    for word in WORD.findall(text):
+    for word in WORD.findall(in_may(text)):
         words.setdefault(word.lower(), word)
     return [word for low, word in words.items() if low not in STOPWORDS and low not in SCAFFOLD]

@@ -46,6 +46,11 @@ class Sentence:
     context: str = ""
 
     @property
+    def place(self) -> str:
+        """The article or file that it stands in."""
+        return self.title if self.in_file else self.source
+
+    @property
     def in_file(self) -> bool:
         """Whether it stands on a line of a file."""
         return ":" in self.source
@@ -162,7 +167,13 @@ def _prose_lines(path: str, numbered: Sequence[tuple[str, str]]) -> Iterator[Sen
             section = line.strip("# ")
         elif line.strip("|-: "):
             start = start if text else number
-            text = f"{text} {ITEM.sub('', line, count=1) if begins else line.strip()}".strip()
+            text = f"{text} {_bare(line).strip()}".strip()
+
+
+def _bare(line: str) -> str:
+    """The line without the mark of a list item."""
+    mark = ITEM.match(line)
+    return line[mark.end() :] if mark else line
 
 
 def _is_table(path: str) -> bool:
@@ -191,7 +202,7 @@ def _matches(text: str, found: re.Match[str]) -> Observation:
     names = {line["path"]: _cells(line["text"]) for line in shown if line["number"] == "1" and _is_table(line["path"])}
     said = [
         Sentence(
-            _record(names.get(line["path"], []), ITEM.sub("", line["text"], count=1)),
+            _record(names.get(line["path"], []), _bare(line["text"])),
             f"{line['path']}:{line['number']}",
             section=_under(line["path"], line=line["text"]),
             title=line["path"],

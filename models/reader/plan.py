@@ -13,7 +13,7 @@ from typing import Any
 
 from agent.protocols import Schema
 from corpus.words import ISO_DATE, spelled_dates
-from models.reader.language import stems
+from models.reader.language import terms
 from models.reader.match import article, side
 from models.reader.note import note_text
 from models.reader.question import Ask, Part
@@ -165,14 +165,15 @@ def _in_files(part: Part, evidence: Evidence) -> Plan:
         yield Step("read_file", {"path": whole}, f"I will read the file {whole}.", part)
         if not any(act.shows.form == "lines" and act.text("path") == whole for act in acts):
             yield Step("list_files", {}, "I will look which files there are.", part)
-    if not part.words or evidence.best(part, GOOD):
+    enough = SURE if part.of_files else GOOD
+    if not part.words or evidence.best(part, enough):
         return
     yield Step("search_files", {"query": part.query}, f"I will look for “{part.query}” in the files.", part)
-    if evidence.best(part, GOOD):
+    if evidence.best(part, enough):
         return
     if dated := _dated_file(part, evidence):
         yield Step("read_file", {"path": dated}, f"I will read the file {dated}.", part)
-    for one in evidence.ranked(part)[:1]:
+    for one in evidence.ranked(part)[: 2 if part.of_files else 1]:
         path, _, line = one.sentence.source.rpartition(":")
         if path and line.isdigit():
             around = {"path": path, "start": max(1, int(line) - AROUND), "lines": 2 * AROUND}
@@ -182,13 +183,13 @@ def _in_files(part: Part, evidence: Evidence) -> Plan:
 def _dated_file(part: Part, evidence: Evidence) -> str:
     """The file that was found and has a date of the question in its name."""
     found = dict.fromkeys(one.sentence.title for one in evidence.ranked(part) if one.sentence.in_file)
-    dated = (path for path in found if ISO_DATE.search(path))
-    return next((path for path in dated if {*_day(path)} <= part.terms), "")
+    return next((path for path in found if (day := _day(path)) and day <= part.terms), "")
 
 
-def _day(path: str) -> list[str]:
+def _day(path: str) -> frozenset[str]:
     """Day and month of the date in a path, as the words of a question."""
-    return list(stems(" ".join(spelled_dates(ISO_DATE.findall(path)[0]).split()[1:3])))
+    dates = ISO_DATE.findall(path)
+    return terms(" ".join(spelled_dates(dates[0]).split()[1:3])) if dates else frozenset()
 
 
 def _read(ask: Ask, evidence: Evidence) -> Plan:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from corpus.markdown import sentences
 from models.reader import wording
-from models.reader.language import COMMON_VERBS, WORD, phrases, stem, stems, subject
+from models.reader.language import COMMON_VERBS, MAY_MONTH, WORD, in_may, phrases, stem, stems, subject
 from models.reader.reference import Reference, named, referent, without
 from models.reader.view import View
 
@@ -77,7 +77,8 @@ class Part:
         """What to search for."""
         common = {word for word in COMMON_VERBS if stem(word) not in self.names}
         telling = [word for word in (*self.words, *self.hints) if word.lower() not in common]
-        return " ".join(dict.fromkeys(telling)) or self.topic or self.text[:100]
+        query = " ".join(dict.fromkeys(telling)) or self.topic or self.text[:100]
+        return query.replace(MAY_MONTH, "May")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +250,7 @@ def _names(text: str) -> tuple[set[str], set[str]]:
     The first word is capital anyway.
     """
     quoted = re.findall(r"[`\"“]([^`\"”]+)[`\"”]", text)
+    text = in_may(text)
     places = (word for word in WORD.finditer(text) if not re.search(r"(?:^|[.?!]\s)\W*$", text[: word.start()]))
     proper = {word[0] for word in places if re.search(r"\d|[A-Z]", word[0])} - wording.NO_NAMES
     owners = set(re.findall(r"(\b[A-Z][a-zA-Z]*)['’]s\b", text))

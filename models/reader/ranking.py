@@ -59,8 +59,8 @@ class Evidence:
         self._df = Counter(term for sentence in view.sentences for term in terms(sentence.text))
         self._of: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
         for sentence in view.sentences:
-            self._of[sentence.source,].update(terms(sentence.text))
-            self._of[sentence.source, sentence.section].update(terms(sentence.text))
+            self._of[sentence.place,].update(terms(sentence.text))
+            self._of[sentence.place, sentence.section].update(terms(sentence.text))
         self._phrases: dict[str, frozenset[tuple[str, ...]]] = {}
         self._known: dict[Part, list[Ranked]] = {}
 
@@ -78,15 +78,17 @@ class Evidence:
     def best(self, part: Part, least: float, apt: bool = False) -> Ranked | None:
         """The best sentence that covers at least this share of the part and holds what the question insists on."""
         ranked = [one for one in self.ranked(part)[:8] if one.fits and one.apt >= apt]
-        good = [one for one in ranked if one.cover >= least * self._ease(part, one, last=least == FAIR)]
+        good = [one for one in ranked if one.cover >= least * self._ease(part, one, least)]
         kind = [one for one in good if one.apt] if shape.typed(part) else []
         return next(iter(kind or good), None)
 
-    def _ease(self, part: Part, one: Ranked, last: bool) -> float:
+    def _ease(self, part: Part, one: Ranked, least: float) -> float:
         """What the least cover is multiplied with: less is enough for the very names, kind of number or file meant."""
+        if least > GOOD:
+            return 1.0
         in_file = one.sentence.in_file
         direct = part.entities > 1 - in_file and part.names <= terms(one.sentence.text)
-        meant = last and in_file and (part.of_files or direct)
+        meant = least == FAIR and in_file and (part.of_files or direct)
         return (TYPED if direct or (one.apt and shape.typed(part)) else 1.0) * (IN_FILE if meant else 1.0)
 
     def answers(self, part: Part, least: float) -> bool:
@@ -168,8 +170,8 @@ class Evidence:
         """For each word its weight, or the share of it that the surroundings of the sentence earn."""
         sentence = self.view.sentences[at]
         heading, title = terms(sentence.section), terms(f"{sentence.title} {sentence.source}")
-        beside, elsewhere = self._beside(at), self._of[sentence.source,]
-        section = self._of[sentence.source, sentence.section]
+        beside, elsewhere = self._beside(at), self._of[sentence.place,]
+        section = self._of[sentence.place, sentence.section]
         if held & _names(sentence.title) - part.terms:
             title -= part.names  # a title that names two things does not lend one name to a sentence about the other
         credit = {}
@@ -195,7 +197,7 @@ class Evidence:
         if here.context:
             return terms(here.context)
         around = (*sentences[max(0, at - 2) : at], *sentences[at + 1 : at + 2])
-        same = (terms(one.text) for one in around if (one.source, one.block) == (here.source, here.block))
+        same = (terms(one.text) for one in around if (one.place, one.block) == (here.place, here.block))
         return frozenset[str]().union(*same)
 
 

@@ -51,13 +51,15 @@ MEASURES = tuple(
             r"\b(?:share|part|percentage|percent|proportion|fraction|chance|rate)\b"
             r"|\bhow (?:often|likely|accurate|full)\b|\bhow much of\b",
             r"%|\bper ?cent\b|\bout of\b|\b(?:\d+|one) (?:\w+ )?(?:of|in) (?:\w+ ){0,2}\d"
-            r"|\b(?:half|third|quarter|tenth)\b",
+            r"|\b(?:every|once|twice|never|always|half|third|quarter|tenth)\b",
         ),
     )
 )
 """What a question measures, and what a value of that measure looks like."""
 
 
+OFTEN = re.compile(r"\bhow (?:often|frequently|many times)\b", re.IGNORECASE)
+EVERY = re.compile(r"\b(?:every|each|once|twice|never|always|hourly|daily|weekly|monthly)\b", re.IGNORECASE)
 IDENTIFIER = re.compile(r"\b(?:number|identifier|id|code|version) of\b", re.IGNORECASE)
 """A question with this may ask for something like CVE-2021-44228 as well as for a number."""
 
@@ -66,6 +68,8 @@ def fits(part: Part, sentence: Sentence) -> bool:
     """Whether the sentence holds what the question insists on: a number, date or name that was not in the question."""
     asked = {word.lower() for word in WORD.findall(part.text)}
     if part.wanted == "number" and IDENTIFIER.search(part.text) and re.search(r"\w-?\d", sentence.text):
+        return True
+    if part.wanted == "number" and OFTEN.search(part.text) and EVERY.search(sentence.text):
         return True
     if part.wanted == "number":
         return any(word not in asked and numeric(word) for word in WORD.findall(STAMP.sub("", sentence.text.lower())))
