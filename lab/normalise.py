@@ -156,12 +156,10 @@ def _add(found: list[Token], match: re.Match[str]) -> None:
 
 def _add_word(found: list[Token], word: str) -> None:
     last = found[-1] if found else ""
-    plain = Quantity(0) if isinstance(last, str) else last
-    open_number = isinstance(last, Quantity) and not last.dimension
-    if word in SCALES and isinstance(last, Quantity):
-        found[-1] = _with_unit(Quantity(plain.written * SCALES[word]), plain.dimension)
-    elif word in UNITS and open_number:
-        found[-1] = _with_unit(plain, word)
+    if isinstance(last, Quantity) and word in SCALES:
+        found[-1] = _with_unit(Quantity(last.written * SCALES[word]), last.dimension)
+    elif isinstance(last, Quantity) and not last.dimension and word in UNITS:
+        found[-1] = _with_unit(last, word)
     elif word in NUMBER_WORDS:
         found.append(Quantity(NUMBER_WORDS[word]))
     elif word not in ARTICLES:

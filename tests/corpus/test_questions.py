@@ -47,6 +47,18 @@ def article(slug: str) -> str:
     return squeezed(f"{text}\n{plain(text)}")
 
 
+@cache
+def search() -> Search:
+    return Search(library())
+
+
+@cache
+def sections_and_lines() -> list[str]:
+    sections = [plain(section.text) for found in library().articles for section in found.sections]
+    files = [path for path in FILES.rglob("*") if path.is_file()]
+    return sections + [line for path in files for line in path.read_text().splitlines()]
+
+
 def squeezed(text: str) -> str:
     return " ".join(text.split())
 
@@ -136,10 +148,9 @@ def test_what_cannot_be_answered_cannot_be_found(question: Question, number: int
     if not exchange.absent:
         return
     assert score(exchange, REFUSAL).right
-    places = [plain(section.text) for found in library().articles for section in found.sections]
-    places += [line for path in FILES.rglob("*") if path.is_file() for line in path.read_text().splitlines()]
-    places += [hit.snippet for hit in Search(library()).find(exchange.question, limit=10)]
-    assert not [place for place in places if all(states(place, word) for word in exchange.absent)]
+    snippets = [hit.snippet for hit in search().find(exchange.question, limit=10)]
+    searched = [*sections_and_lines(), *snippets]
+    assert not [text for text in searched if all(states(text, word) for word in exchange.absent)]
 
 
 def test_the_reader_knows_no_article_and_no_question() -> None:
