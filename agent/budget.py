@@ -12,9 +12,25 @@ if TYPE_CHECKING:
     from agent.protocols import Counter
 
 
+UNLIMITED = 10**9
+"""A limit that no prompt reaches: budget none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The price card: what a token costs, where a prompt token that is computed anew costs 1."""
+
+    cached: float = 0.1
+    output: float = 4.0
+
+    def prompt(self, tokens: int, cached: int) -> float:
+        """The price of a prompt of so many tokens, of which so many are cached."""
+        return tokens - cached + self.cached * cached
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Prompt allowance of one call, in tokens of the model in use.
+    """Prompt allowance of one call, in tokens of the model in use, and what its tokens cost.
 
     System prompt, tool schemas, messages and template overhead all count against `limit`; the reserve for the reply
     does not. `overhead` is the part that belongs to no message.
@@ -23,6 +39,7 @@ class Budget:
     limit: int
     counter: Counter
     overhead: int = 0
+    prices: Prices = Prices()
 
     def count(self, message: Message) -> int:
         """Tokens of one message, its share of the template included."""

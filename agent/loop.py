@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Literal
 
 from agent import view as views
-from agent.budget import Budget
+from agent.budget import Budget, Prices
 from agent.errors import BudgetError, ToolError
 from agent.events import Answered, Asked, Ending, Event, Prepared, Preparing, Replied, Said, ToolCalled, ToolReturned
 from agent.ledger import Ledger
@@ -29,7 +29,10 @@ REPEATS = 2
 
 @dataclass
 class Agent:
-    """One session: its parts, any of which may be swapped between two exchanges, its history and its ledger."""
+    """One session: its parts, any of which may be swapped between two exchanges, its history and its ledger.
+
+    `on_demand` are tools that the model is offered only when the strategy names them.
+    """
 
     backend: Backend
     strategy: Strategy
@@ -39,6 +42,8 @@ class Agent:
     max_turns: int = 12
     max_output: int = 1024
     side: SideModel | None = None
+    prices: Prices = field(default_factory=Prices)
+    on_demand: Mapping[str, Tool] = field(default_factory=dict)
     system: str = SYSTEM
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
@@ -58,14 +63,19 @@ class Agent:
         """The backend and its model in one name."""
         return f"{self.backend.name}/{self.backend.model}"
 
+    def offered(self) -> dict[str, Tool]:
+        """The tools that the model may call: the usual ones, and those that the strategy brings."""
+        brought = getattr(self.strategy, "tools", ())
+        return {**self.tools, **{name: tool for name, tool in self.on_demand.items() if name in brought}}
+
     def schemas(self) -> list[Schema]:
         """What the model is told of the tools."""
-        return [tool.schema for tool in self.tools.values()]
+        return [tool.schema for tool in self.offered().values()]
 
     def budget(self, tools: Sequence[Schema]) -> Budget:
         """The budget of a call that offers these tools."""
         counter = self.backend.counter
-        return Budget(self.limit, counter, counter.overhead(tools))
+        return Budget(self.limit, counter, counter.overhead(tools), self.prices)
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:
@@ -103,6 +113,8 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             agent.history.pop()
         raise
     finally:
+        for paid in agent.side.drain() if agent.side else ():
+            agent.ledger.add(paid)  # nobody is told any more, but it was paid for
         _close_calls(agent)
 
 
@@ -110,14 +122,8 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
     """One model call; on the closing turn the tools are withdrawn and the model is asked to answer."""
     tools = [] if closing_turn else agent.schemas()
     yield Preparing(turn, agent.strategy_name, agent.limit)
-    side = agent.side
-    try:
-        view = _prepare(agent, tools, closing_turn)
-    except BaseException:
-        for call in side.drain() if side else ():
-            agent.ledger.add(call)  # nobody is told any more, but it was paid for
-        raise
-    yield from side.drain() if side else ()
+    view = _prepare(agent, tools, closing_turn)
+    yield from agent.side.drain() if agent.side else ()
     yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact)
 
     reply, started = _Reply(), perf_counter()
@@ -163,8 +169,6 @@ def _prepare(agent: Agent, tools: Sequence[Schema], closing_turn: bool) -> views
     budget = agent.budget(tools)
     last = agent.ledger.prepared
     before, warm = (last.view, last.model == agent.model) if last else (None, False)
-    if before and before.messages[-1:] == (CLOSING_MESSAGE,):
-        before = replace(before, messages=before.messages[:-1])  # to take it away again is nobody's edit
     if not closing_turn:
         return views.prepare(agent.history, agent.strategy, budget, before, warm)
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
@@ -180,16 +184,18 @@ def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, Non
     except ToolError as error:
         observation, ok = f"Error: {error.what}", False
     seconds = perf_counter() - started
+    yield from agent.side.drain() if agent.side else ()
     message = agent.add("tool", observation, call_id=call.id, name=call.name)
     counter = agent.backend.counter
     yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok)
 
 
 def _observe(agent: Agent, call: ToolCall, first: int) -> str:
-    tool = agent.tools.get(call.name)
+    tools = agent.offered()
+    tool = tools.get(call.name)
     if tool is None:
-        near = get_close_matches(call.name, agent.tools, 1)
-        known = f"the tools are {', '.join(agent.tools)}" if agent.tools else "there are no tools"
+        near = get_close_matches(call.name, tools, 1)
+        known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"
         raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
     try:
         arguments = json.loads(call.arguments or "{}")

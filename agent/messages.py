@@ -23,9 +23,10 @@ class ToolCall:
 class Message:
     """One entry of the history, or of a view of it. Its id is stable: a view's copy keeps it.
 
-    `call_id` and `name` say which call a tool's result answers. `why` and `covers` are set in views only: the rule
-    behind a copy or an insertion, and the ids of the messages that an inserted summary stands for. No server is sent
-    them, so two messages that differ in nothing else are equal.
+    `call_id` and `name` say which call a tool's result answers. The rest is set in views only: `why` is the rule behind
+    a copy or an insertion; `covers` are the ids of the messages that a summary stands for, its own for a brief of one;
+    `ref` is where the whole of an offloaded copy can be had. No server is sent them, so two messages that differ in
+    nothing else are equal.
     """
 
     id: str
@@ -37,14 +38,15 @@ class Message:
     name: str = ""
     why: str = field(default="", compare=False)
     covers: tuple[str, ...] = field(default=(), compare=False)
+    ref: str = field(default="", compare=False)
 
     def __hash__(self) -> int:
         return hash((self.id, self.content))
 
-    def rewritten(self, content: str, why: str) -> Message:
+    def rewritten(self, content: str, why: str, *, covers: tuple[str, ...] = (), ref: str = "") -> Message:
         """A copy for a view: the same message with another content, and the reason."""
         kept = (self.thinking, self.calls, self.call_id, self.name)
-        return Message(self.id, self.role, content, *kept, why, self.covers)
+        return Message(self.id, self.role, content, *kept, why, covers or self.covers, ref or self.ref)
 
     @property
     def sent(self) -> tuple[object, ...]:

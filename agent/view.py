@@ -43,6 +43,12 @@ class View:
     notes: tuple[str, ...] = ()
     warm: bool = False
 
+    @property
+    def settled(self) -> int:
+        """How many messages stand before what was put at the end for this call alone: to take that away is no edit."""
+        added = set(self.inserted)
+        return next((at + 1 for at in reversed(range(len(self.messages))) if at not in added), 0)
+
 
 def prepare(
     history: Sequence[Message], strategy: Strategy, budget: Budget, before: View | None = None, warm: bool = True
@@ -147,7 +153,7 @@ def measure(
         overhead=budget.overhead,
         cached=cached,
         prefill=tokens - cached,
-        edited=before is not None and shared < len(before.messages),
+        edited=before is not None and shared < before.settled,
         acted=Tally(changed),
         notes=tuple(notes),
         warm=warm,
@@ -164,6 +170,10 @@ def _fates(history: Sequence[Message], messages: Sequence[Message]) -> tuple[Fat
             return "summarised" if message.id in covered else "dropped"
         if copy is message or copy.sent == message.sent:
             return "kept"
+        if copy.ref:
+            return "offloaded"
+        if message.id in copy.covers:
+            return "summarised"
         return "shortened" if _shares_an_end(copy.content, message.content) else "masked"
 
     return tuple(map(fate, history))

@@ -58,7 +58,7 @@ def empty_session(session: Session) -> Table:
     exact = agent.backend.counter.exact
     costs = [
         (NAMES["system"], system),
-        (f"schemas of {figures.several(len(agent.tools), 'tool')}, and template", budget.overhead),
+        (f"schemas of {figures.several(len(agent.offered()), 'tool')}, and template", budget.overhead),
         ("together", system + budget.overhead),
         ("left for the conversation", max(0, budget.limit - system - budget.overhead)),
     ]

@@ -47,6 +47,11 @@ class Pipeline:
         return getattr(self.parts[-1], "fitted", True)
 
     @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that any of the parts brings."""
+        return tuple(dict.fromkeys(tool for part in self.parts for tool in getattr(part, "tools", ())))
+
+    @property
     def state(self) -> dict[str, Any]:
         """The states of the parts, by position."""
         return {str(place): getattr(part, "state", {}) for place, part in enumerate(self.parts)}
