@@ -91,10 +91,16 @@ def task(messages: Sequence[Message]) -> Message | None:
 def pinned(history: Sequence[Message]) -> list[Message]:
     """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
     system = history[0] if history and history[0].role == "system" else None
-    waiting = [
-        history[i] for block in blocks(history)[-1:] for i in block if len(history[block.start].calls) >= len(block)
-    ]
-    return [message for message in (system, task(history), question(history), *waiting) if message]
+    return [message for message in (system, task(history), question(history), *pending(history)) if message]
+
+
+def pending(messages: Sequence[Message]) -> list[Message]:
+    """The turn at the end, while it still waits for a result; nothing may be put behind it."""
+    start = len(messages) - 1
+    while start > 0 and messages[start].role == "tool":
+        start -= 1
+    turn = list(messages[start:]) if messages else []
+    return turn if turn and len(turn[0].calls) >= len(turn) else []
 
 
 def common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
