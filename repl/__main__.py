@@ -23,10 +23,26 @@ def main(argv: Sequence[str] | None = None) -> int:
     budget cannot hold the request.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments[:1] == ["lab"]:
+        return _experiment(arguments[1:])
     try:
         return _run(arguments)
     except (Exception, KeyboardInterrupt, SystemExit) as error:  # a strategy may raise anything
         return _report(error, as_json="--json" in arguments)
+
+
+def _experiment(arguments: Sequence[str]) -> int:
+    """Hand over to `python -m lab`, as if it had been asked itself: no room on this level imports the other."""
+    import runpy
+
+    before, sys.argv = sys.argv, ["thimble lab", *arguments]
+    try:
+        runpy.run_module("lab", run_name="__main__", alter_sys=True)
+    except SystemExit as ending:
+        return ending.code if isinstance(ending.code, int) else 0
+    finally:
+        sys.argv = before
+    return 0
 
 
 def _report(error: BaseException, as_json: bool) -> int:

@@ -1,0 +1,45 @@
+"""`thimble lab`, which is `python -m lab`: experiments, each a command of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from agent.errors import ThimbleError, UsageError
+
+LISTING = """\
+experiments:
+  thimble lab replay FILE…       what recorded trajectories would have cost under each strategy
+  python -m lab.questions        which strategy keeps the answers, on questions with known ones
+  python -m lab.first_session    one session under each strategy
+
+thimble lab replay --help lists its flags.
+"""
+
+
+def main(arguments: Sequence[str], prog: str) -> int:
+    """Run an experiment and return its exit code: 0 done, 1 stopped, 2 wrong usage."""
+    try:
+        return _run(arguments, prog)
+    except ThimbleError as error:
+        print(f"{prog}: {error.what}", f"fix: {error.fix}", sep="\n", file=sys.stderr)
+        return 2
+
+
+def _run(arguments: Sequence[str], prog: str) -> int:
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(LISTING, end="")
+        return 0
+    name, *rest = arguments
+    if name != "replay":
+        near = get_close_matches(name, ["replay"])
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
+    from lab.replay.command import main as replay
+
+    return replay(rest, f"{prog} {name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], "thimble lab"))

@@ -1,0 +1,1 @@
+"""Replay: what recorded trajectories would have been sent, and have cost, under each strategy."""

@@ -1,0 +1,110 @@
+"""Many runs under many strategies, on every core; what each call would have been sent goes to a file as it is made."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, Any
+
+from agent import chat
+from agent.errors import UsageError
+from agent.messages import Message
+from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
+from lab.replay.trajectories import Trajectory
+
+_runs: Sequence[Trajectory] = ()
+"""In a worker: the runs, which it gets once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One run, by its place, under one setting. `price` is written with each view, where it is not None."""
+
+    run: int
+    setting: Setting
+    shown: bool = True
+    price: float | None = None
+
+
+def work(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = None) -> Iterator[tuple[Job, Figures]]:
+    """Do the jobs and yield their figures in order; the lines of `views` (gzipped if it ends in .gz) are in order too.
+
+    Raises:
+        UsageError: a strategy failed, or the file cannot be written.
+    """
+    with ExitStack() as open_:
+        file = open_.enter_context(_writable(views)) if views else None
+        folder = Path(open_.enter_context(TemporaryDirectory(prefix="views-")))
+        parts = [folder / f"{number}{views.suffix}" if views and job.shown else None for number, job in enumerate(jobs)]
+        workers = max(1, min(os.cpu_count() or 1, len(jobs)))
+        pool = open_.enter_context(ProcessPoolExecutor(workers, initializer=_begin, initargs=(runs,)))
+        for job, part, found in zip(jobs, parts, pool.map(_do, jobs, parts), strict=True):
+            if file and part:
+                _move(part, file)
+            yield job, found
+
+
+def _begin(runs: Sequence[Trajectory]) -> None:
+    global _runs
+    _runs = runs
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker at once and without a word
+
+
+def _do(job: Job, part: Path | None) -> Figures:
+    run = _runs[job.run]
+    calls = list(replay(run, job.setting))
+    if part:
+        open_ = partial(gzip.open, compresslevel=3) if part.suffix == ".gz" else open
+        with open_(part, "wt") as file:
+            file.writelines(line(run, job, call) for call in calls if call.view)
+    return figures(run, calls, counter_of(job.setting.model))
+
+
+# --- views ------------------------------------------------------------------------------------------------------------
+
+
+def line(run: Trajectory, job: Job, call: Call) -> str:
+    """What one call is sent, as a line of JSON; what its strategy asked for it stands under `asked`."""
+    assert call.view
+    head: dict[str, Any] = {"run": run.name, "strategy": job.setting.strategy, "turn": call.turn}
+    head |= {} if job.price is None else {"price": job.price}
+    fields = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    fields.append(f'"messages": {_list(call.view.messages)}')
+    if call.asked:
+        asked = (
+            f'{{"messages": {_list(side.messages)}, "output_tokens": {side.output_tokens}}}' for side in call.asked
+        )
+        fields.append(f'"asked": [{", ".join(asked)}]')
+    return f"{{{', '.join(fields)}}}\n"
+
+
+def _list(messages: Sequence[Message]) -> str:
+    return f"[{', '.join(map(_entry, messages))}]"
+
+
+@lru_cache(maxsize=4096)
+def _entry(message: Message) -> str:
+    return json.dumps(chat.write(message))
+
+
+def _writable(path: Path) -> IO[bytes]:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", "give --views the path of a file") from error
+
+
+def _move(path: Path, file: IO[bytes]) -> None:
+    with path.open("rb") as part:
+        shutil.copyfileobj(part, file, 1 << 20)
+    path.unlink()

@@ -1,0 +1,143 @@
+"""Recorded runs under strategies: what each call would have been sent, and what a server would compute anew for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
+from functools import cache
+
+from agent.budget import Budget, Prices
+from agent.errors import BudgetError, UsageError
+from agent.fit import fit
+from agent.messages import Message, pinned, turns
+from agent.protocols import Counter
+from agent.repair import repair
+from agent.side import SideModel
+from agent.view import View, prepare
+from lab.replay.server import SideCall, StandIn
+from lab.replay.trajectories import Trajectory
+from models.tokens import counter_for
+from strategies import parse
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How a run is replayed. `model` is whose tokens are counted; a summary takes `summary_tokens`."""
+
+    strategy: str
+    limit: int
+    prices: Prices
+    model: str
+    summary_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the agent: its view, the tokens of it that a server would compute anew, and what was asked for it.
+
+    `view` is None where no view can keep to the budget.
+    """
+
+    turn: int
+    view: View | None
+    prefill: int = 0
+    asked: Sequence[SideCall] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Sums over calls, in tokens where nothing else is said.
+
+    `prompt_tokens`, `prefill_tokens` and `over_budget` are of the agent's own calls, `side_…` of those that its
+    strategy made. `history_tokens` and `observation_tokens` are of the runs as they were recorded.
+    """
+
+    runs: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    prefill_tokens: int = 0
+    over_budget: int = 0
+    refused: int = 0
+    edits: int = 0
+    side_calls: int = 0
+    side_prompt_tokens: int = 0
+    side_cached_tokens: int = 0
+    side_output_tokens: int = 0
+    history_tokens: int = 0
+    observation_tokens: int = 0
+
+    def __add__(self, other: Figures) -> Figures:
+        return Figures(*map(sum, zip(astuple(self), astuple(other), strict=True)))
+
+    def cost(self, prices: Prices) -> float:
+        """What it all costs, where a prompt token that is computed anew costs 1."""
+        cached = self.prompt_tokens - self.prefill_tokens + self.side_cached_tokens
+        prompt = prices.prompt(self.prompt_tokens + self.side_prompt_tokens, cached)
+        return prompt + prices.output * self.side_output_tokens
+
+
+def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
+    """The calls of a recorded run, each with what it would have been sent under the strategy."""
+    counter = counter_of(setting.model)
+    budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
+    server = StandIn(counter, setting.summary_tokens)
+    strategy = parse(setting.strategy, SideModel(server))
+    before: View | None = None
+    for turn, history in enumerate(run.histories(), 1):
+        try:
+            view = prepare(history, strategy, budget, before) if can_be_sent(history, budget) else None
+        except BudgetError:
+            view = None
+        except Exception as error:
+            what = f"{setting.strategy} failed on {run.name}, turn {turn}: {type(error).__name__}: {error}"
+            raise UsageError(what, "mend the strategy, or leave it out") from error
+        if view is None:
+            yield Call(turn, None, asked=server.drain())
+            continue
+        prefill = view.tokens - server.cached(view.messages, budget.overhead)
+        server.sent(view.messages, budget.overhead)
+        yield Call(turn, view, prefill, server.drain())
+        before = view
+
+
+@cache
+def counter_of(model: str) -> Counter:
+    """One counter a process, so that what was counted is remembered."""
+    return counter_for(model)
+
+
+def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
+    """Whether what no view can leave out fits. If not, the call is left out for every strategy, so that they compare."""
+    messages = repair(history).messages
+    if not budget.over(messages):
+        return True
+    stays = {message.id for message in pinned(messages)}
+    asked = max((index for index, message in enumerate(messages) if message.id in stays), default=-1)
+    last = next((turn for turn in turns(messages)[-1:] if turn.start > asked), range(0))
+    least = [message for index, message in enumerate(messages) if message.id in stays or index in last]
+    try:
+        fit(least, budget, stays)
+    except BudgetError:
+        return False
+    return True
+
+
+def figures(run: Trajectory, calls: Sequence[Call], counter: Counter) -> Figures:
+    """The sums of one run."""
+    views = [call.view for call in calls if call.view]
+    asked = [side for call in calls for side in call.asked]
+    return Figures(
+        runs=1,
+        calls=len(views),
+        prompt_tokens=sum(view.tokens for view in views),
+        prefill_tokens=sum(call.prefill for call in calls),
+        over_budget=sum(view.tokens > view.limit for view in views),
+        refused=len(calls) - len(views),
+        edits=sum(view.edited for view in views),
+        side_calls=len(asked),
+        side_prompt_tokens=sum(side.prompt_tokens for side in asked),
+        side_cached_tokens=sum(side.cached_tokens for side in asked),
+        side_output_tokens=sum(side.output_tokens for side in asked),
+        history_tokens=sum(map(counter.count, run.messages)),
+        observation_tokens=sum(counter.count(message) for message in run.messages if message.role == "tool"),
+    )

@@ -1,0 +1,79 @@
+"""A server that is not there: its prefix cache, and a summariser that writes so many tokens and no sense."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+
+from agent.messages import Message, common_prefix
+from agent.protocols import Counter, Delta, Schema, Text, Usage
+
+WORDS = "the old part of this run was read and what it found is kept here so that the agent can go on from it".split()
+
+
+@dataclass(frozen=True, slots=True)
+class SideCall:
+    """What a strategy asked, and what that took in tokens."""
+
+    messages: Sequence[Message]
+    prompt_tokens: int
+    cached_tokens: int
+    output_tokens: int
+
+
+class StandIn:
+    """Answers every call of a strategy with `tokens` tokens of text, another at each call, within its `max_tokens`.
+
+    It knows the agent's prompt before and what was asked since, as a server with a prefix cache does (vLLM and
+    llama.cpp keep both). A prompt is cached as far as whole messages of it begin one that it knows.
+    """
+
+    name = model = "stand-in"
+
+    def __init__(self, counter: Counter, tokens: int) -> None:
+        self.counter = counter
+        self._tokens = tokens
+        self._known: list[tuple[int, Sequence[Message]]] = []
+        self._written = 0
+        self._calls: list[SideCall] = []
+
+    def cached(self, messages: Sequence[Message], overhead: int) -> int:
+        """Tokens of this prompt that need not be computed; none where other tools were offered."""
+        others = (known for offered, known in self._known if offered == overhead)
+        shared = max((common_prefix(messages, known) for known in others), default=0)
+        return overhead + sum(map(self.counter.count, messages[:shared])) if shared else 0
+
+    def sent(self, messages: Sequence[Message], overhead: int) -> None:
+        """Take a prompt of the agent; the one before it, and what was asked since, are forgotten."""
+        self._known = [(overhead, messages)]
+
+    def drain(self) -> tuple[SideCall, ...]:
+        """The calls since the last time this was asked."""
+        calls, self._calls = tuple(self._calls), []
+        return calls
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        """Answer a strategy."""
+        overhead = self.counter.overhead(tools)
+        prompt = overhead + sum(map(self.counter.count, messages))
+        cached = self.cached(messages, overhead)
+        text = self._text(min(self._tokens, max_tokens or self._tokens))
+        output = self._size(text)
+        self._known.append((overhead, messages))
+        self._calls.append(SideCall(messages, prompt, cached, output))
+        yield Text(text)
+        yield Usage(prompt_tokens=prompt, cached_tokens=cached, output_tokens=output, finish="stop")
+
+    def _text(self, tokens: int) -> str:
+        """As many words as these tokens hold; the first are the number of the call."""
+        self._written += 1
+        words = ["summary", str(self._written), *islice(cycle(WORDS), tokens)]
+        fitting = bisect_right(range(len(words) + 1), tokens, key=lambda number: self._size(" ".join(words[:number])))
+        return " ".join(words[: fitting - 1])
+
+    def _size(self, text: str) -> int:
+        return self.counter.count(Message("", "assistant", text)) - self.counter.count(Message("", "assistant"))

@@ -1,0 +1,132 @@
+"""Recorded trajectories: runs of any agent as messages in the chat-completions form, read from files."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+
+from agent import chat
+from agent.errors import UsageError
+from agent.messages import Message
+from agent.protocols import Schema
+
+FORMS = "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
+GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """One recorded run; `tools` are the schemas that it was offered, where the file says so."""
+
+    name: str
+    messages: Sequence[Message]
+    tools: Sequence[Schema] = ()
+
+    @property
+    def turns(self) -> int:
+        """How many calls of a model it tells of: its assistant messages."""
+        return sum(message.role == "assistant" for message in self.messages)
+
+    def histories(self) -> Iterator[list[Message]]:
+        """What stood before each of these calls."""
+        for index, message in enumerate(self.messages):
+            if message.role == "assistant":
+                yield list(self.messages[:index])
+
+
+def read(paths: Iterable[Path]) -> list[Trajectory]:
+    """The runs in these files, in order, each with a name of its own.
+
+    Raises:
+        UsageError: a file or a line of it cannot be read; says which.
+    """
+    taken: set[str] = set()
+    runs = []
+    for run in (run for path in paths for run in _runs(path)):
+        names = (run.name if number == 1 else f"{run.name}~{number}" for number in count(1))
+        name = next(name for name in names if name not in taken)
+        taken.add(name)
+        runs.append(replace(run, name=name))
+    return runs
+
+
+def _runs(path: Path) -> Iterator[Trajectory]:
+    found = False
+    for where, value in _values(path):
+        for number, one in enumerate(_several(value), 1):
+            found = True
+            place = f"{where}, run {number}" if one is not value else where
+            yield _run(one, place, name=place.replace(", line ", ":").replace(", run ", ":"))
+    if not found:
+        raise UsageError(f"{path} holds no trajectory", FORMS)
+
+
+def _values(path: Path) -> Iterator[tuple[str, object]]:
+    """The JSON values of a file, each with its place: the one of a document, or one a line."""
+    text = _text(path)
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    try:
+        yield path.name, json.loads(text)
+        return
+    except (ValueError, RecursionError) as error:
+        first, is_lines = error, bool(lines) and _is_json(lines[0][1])
+    if lines and not is_lines:
+        line = getattr(first, "lineno", 1)
+        raise UsageError(f"{path}, line {line}: this is no JSON ({getattr(first, 'msg', first)})", FORMS)
+    for number, line in lines:
+        try:
+            yield f"{path.name}, line {number}", json.loads(line)
+        except (ValueError, RecursionError) as error:
+            what = f"{path}, line {number}: this is no JSON ({getattr(error, 'msg', error)})"
+            raise UsageError(what, "mend that line, or leave it out") from error
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _text(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        return (gzip.decompress(data) if data.startswith(GZIP) else data).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not UTF-8 text", FORMS) from error
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UsageError(f"{path} is a damaged gzip file ({error})", "get it again") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "give the path of a file") from error
+
+
+def _several(value: object) -> Sequence[object]:
+    """The runs of a list of runs; anything else is one."""
+    if isinstance(value, list) and value and all(isinstance(one, list) or _holds_messages(one) for one in value):
+        return value
+    return [] if value == [] else [value]
+
+
+def _holds_messages(value: object) -> bool:
+    return isinstance(value, Mapping) and "messages" in value
+
+
+def _run(value: object, place: str, name: str) -> Trajectory:
+    if isinstance(value, Mapping) and "messages" not in value:
+        raise UsageError(f"{place}: an object without `messages`", FORMS)
+    entries, rest = (value["messages"], value) if isinstance(value, Mapping) else (value, {})
+    tools = rest.get("tools") or []
+    if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
+        raise UsageError(f"{place}: tools is not a list of objects", "give tools as a chat-completions server takes them")
+    try:
+        messages = chat.read(entries)
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.what}", error.fix) from error
+    given = rest.get("id")
+    return Trajectory(str(given) if isinstance(given, str | int) and given != "" else name, messages, tools)
