@@ -82,9 +82,10 @@ class Counter(Protocol):
 class Strategy(Protocol):
     """How a session manages its context: one method, small enough for a slide.
 
-    Three attributes are optional. `state` is a JSON-able dict that holds all that is remembered between two calls: it
+    Four attributes are optional. `state` is a JSON-able dict that holds all that is remembered between two calls: it
     is saved with a session and given back on resume. `fitted = False` asks the loop to send the view even when it is
     over budget. `tools` are names of tools that the model is offered only with this strategy, such as `recall`.
+    `priced = True` says that its views depend on `budget.prices`: a replay at several prices then asks it at each.
     """
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -18,13 +20,23 @@ thimble lab replay --help lists its flags.
 """
 
 
-def main(arguments: Sequence[str], prog: str) -> int:
+def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
     """Run an experiment and return its exit code: 0 done, 1 stopped, 2 wrong usage."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
-        return _run(arguments, prog)
+        code = _run(arguments, prog)
+        sys.stdout.flush()
     except ThimbleError as error:
         print(f"{prog}: {error.what}", f"fix: {error.fix}", sep="\n", file=sys.stderr)
         return 2
+    except KeyboardInterrupt as stopped:
+        print(f"{prog}: {stopped or 'stopped'}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever read has gone; what is left in the buffer must not complain at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return code
 
 
 def _run(arguments: Sequence[str], prog: str) -> int:
@@ -33,8 +45,7 @@ def _run(arguments: Sequence[str], prog: str) -> int:
         return 0
     name, *rest = arguments
     if name != "replay":
-        near = get_close_matches(name, ["replay"])
-        hint = f"did you mean {near[0]}? " if near else ""
+        hint = "did you mean replay? " if get_close_matches(name, ["replay"]) else ""
         raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
     from lab.replay.command import main as replay
 
@@ -42,4 +53,4 @@ def _run(arguments: Sequence[str], prog: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], "thimble lab"))
+    sys.exit(main(sys.argv[1:]))

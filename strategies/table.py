@@ -47,6 +47,11 @@ class Pipeline:
         return getattr(self.parts[-1], "fitted", True)
 
     @property
+    def priced(self) -> bool:
+        """Whether what any of the parts does depends on the price card."""
+        return any(getattr(part, "priced", False) for part in self.parts)
+
+    @property
     def tools(self) -> tuple[str, ...]:
         """The tools that any of the parts brings."""
         return tuple(dict.fromkeys(tool for part in self.parts for tool in getattr(part, "tools", ())))

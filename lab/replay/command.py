@@ -1,4 +1,4 @@
-"""`thimble lab replay`: recorded trajectories, a strategy at a time, at several prices of a cached token."""
+"""What recorded trajectories would have been sent, and have cost, under each strategy."""
 
 from __future__ import annotations
 
@@ -6,37 +6,37 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from agent.budget import UNLIMITED, Prices
-from agent.errors import ThimbleError, UsageError
+from agent.errors import UsageError
 from agent.side import SideModel
+from lab.replay import tables
 from lab.replay.jobs import Job, work
-from lab.replay.rows import Found, rows
+from lab.replay.plot import plot
+from lab.replay.rows import Found, Row, rows
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
 from strategies import STRATEGIES, parse
 
+RAW = "none"
+"""The strategy that the others are compared with."""
+
 CACHED = "1.0,0.4,0.25,0.1"
 MODEL = "qwen2.5:7b"
+LONGEST_SUMMARY = 100_000
 EPILOG = """\
-FILE holds recorded trajectories, JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object
-with `messages` (and `id`, `tools`), or several of either. docs/replay.md says what is counted, and how.
+FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
+`tools`), or several of either. An assistant message is a call; docs/replay.md says what is counted, and how.
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says what is wrong as a UsageError instead of leaving by itself."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(message, f"{self.prog} --help shows how it is written")
-
-
-def main(arguments: Sequence[str], prog: str = "python -m lab replay") -> int:
-    """Replay, and print the rows or a table; 1 when it is stopped.
+def main(arguments: Sequence[str], prog: str) -> int:
+    """Replay, and print the rows or tables.
 
     Raises:
         UsageError: a flag, a price, a strategy, a file, or a strategy that fails.
@@ -45,28 +45,37 @@ def main(arguments: Sequence[str], prog: str = "python -m lab replay") -> int:
     prices = card(options.price)
     specs = list(dict.fromkeys(options.strategy or STRATEGIES))
     runs = read(options.files)
-    settings = [
-        Setting(spec, budget(options.budget), price, options.model, options.summary_tokens)
-        for spec in specs
-        for price in (prices if decides_by_price(spec, options.model) else prices[:1])
-    ]
-    found = _replayed(runs, settings, options.views)
-    made = rows(found, [run.turns for run in runs], prices)
-    print(json.dumps(made, indent=1))
+    jobs = _jobs(len(runs), specs, prices, options)
+    made = rows(_replayed(runs, jobs, options.views), [run.turns for run in runs], prices)
+    raw = next(row for row in made if row["strategy"] == RAW)
+    _show([row for row in made if row["strategy"] in specs], raw, options)
     return 0
+
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong as a UsageError instead of leaving by itself."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, f"write {self.prog} FILE… --strategy SPEC… --budget N; --help lists the flags")
 
 
 def _parser(prog: str) -> _Parser:
     parser = _Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
     add = parser.add_argument
-    add("files", nargs="+", type=Path, metavar="FILE")
+    add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
     add("--strategy", nargs="+", action="extend", metavar="SPEC", help="default: all built-in ones")
-    add("--budget", default="none", metavar="N|none", help="prompt tokens that a call may use; default: none")
+    add("--budget", default=UNLIMITED, type=budget, metavar="N", help="prompt tokens a call may use; default: none")
     add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
     add("--model", default=MODEL, metavar="NAME", help=f"whose tokens are counted; default: {MODEL}")
-    add("--summary-tokens", default=700, type=int, metavar="N", help="length of each summary; default: 700")
-    add("--json", action="store_true", help="the rows as a JSON list")
+    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--json", action="store_true", help="the rows as a JSON list")
+    shown.add_argument("--markdown", action="store_true", help="one table in Markdown")
     add("--views", type=Path, metavar="FILE", help="write what each call is sent, a line of JSON a call; .gz gzips")
+    add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
     return parser
 
 
@@ -79,43 +88,57 @@ def budget(text: str) -> int:
     return int(text)
 
 
+def summary(text: str) -> int:
+    """The tokens that `--summary-tokens` names."""
+    if not text.isdecimal() or int(text) > LONGEST_SUMMARY:
+        raise UsageError(f"--summary-tokens {text} is not possible", f"it takes 0 to {LONGEST_SUMMARY:,}")
+    return int(text)
+
+
 def card(given: Sequence[str]) -> list[Prices]:
-    """A price card for each cached price that `--price` names."""
-    values: dict[str, list[float]] = {"cached": [], "output": []}
-    key = ""
-    for word in ",".join(given).split(","):
-        name, equals, text = (part.strip() for part in word.rpartition("="))
-        key = name if equals else key
-        if not (word or key):
-            continue
-        values[_key(key, word)].append(_price(key, text))
-    cached = values["cached"] or [float(price) for price in CACHED.split(",")]
-    if len(values["output"]) > 1:
-        raise UsageError("--price has several prices of output", "give one: --price cached=1.0,0.1,output=4")
-    output = values["output"] or [Prices().output]
-    return [Prices(price, output[0]) for price in dict.fromkeys(cached)]
+    """A price card for each cached price that `--price` names: `cached=1.0,0.1,output=4`."""
+    found: dict[str, list[float]] = {"cached": [], "output": []}
+    name = ""
+    for word in ",".join(given).split(",") if given else ():
+        key, equals, text = word.rpartition("=")
+        name = key.strip() if equals else name
+        if name not in found:
+            raise UsageError(f"--price: {word!r} names no price", "write --price cached=1.0,0.4,0.1,output=4")
+        found[name].append(_price(name, text))
+    if len(found["output"]) > 1:
+        raise UsageError("--price names several prices of output", "give one: --price cached=1.0,0.1,output=4")
+    cached = found["cached"] or [float(price) for price in CACHED.split(",")]
+    return [Prices(price, *found["output"]) for price in dict.fromkeys(cached)]
 
 
-def _key(key: str, word: str) -> str:
-    if key not in ("cached", "output"):
-        raise UsageError(f"--price: {word!r} names no price", "write --price cached=1.0,0.4,0.1 or cached=0.1,output=4")
-    return key
-
-
-def _price(key: str, text: str) -> float:
-    most = 1.0 if key == "cached" else 1000.0
+def _price(name: str, text: str) -> float:
+    most = 1.0 if name == "cached" else 1000.0
     try:
         price = float(text)
     except ValueError:
         price = math.nan
     if not 0 <= price <= most:
-        what = f"--price {key}={text} is not possible"
-        raise UsageError(what, f"{key} takes 0 to {most:g}, where a prompt token that is computed anew costs 1")
+        what = f"--price: {name}={text} is not possible"
+        raise UsageError(what, f"{name} takes 0 to {most:g}; a prompt token that is computed anew costs 1")
     return price
 
 
+# --- work -------------------------------------------------------------------------------------------------------------
+
+
+def _jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace) -> list[Job]:
+    """Every run under every strategy and `none`; once a price where the price may change what a strategy does."""
+    jobs = []
+    for spec in dict.fromkeys([*specs, RAW]):
+        decides = len(prices) > 1 and decides_by_price(spec, options.model)
+        for price in prices if decides else prices[:1]:
+            setting = Setting(spec, options.budget, price, options.model, options.summary_tokens)
+            jobs.append(partial(Job, setting=setting, shown=spec in specs, price=price.cached if decides else None))
+    return [job(run) for run in range(runs) for job in jobs]
+
+
 def decides_by_price(spec: str, model: str) -> bool:
-    """Whether a strategy says that what it does may depend on the price card.
+    """Whether a strategy says that what it does depends on the price card.
 
     Raises:
         UsageError: there is no such strategy.
@@ -123,14 +146,33 @@ def decides_by_price(spec: str, model: str) -> bool:
     return bool(getattr(parse(spec, SideModel(StandIn(counter_of(model), 0))), "priced", False))
 
 
-def _replayed(runs: Sequence[Trajectory], settings: Sequence[Setting], views: Path | None) -> Found:
-    several = {setting.strategy for setting in settings if setting.prices != settings[0].prices}
-    jobs = [
-        Job(run, setting, price=setting.prices.cached if setting.strategy in several else None)
-        for run in range(len(runs))
-        for setting in settings
-    ]
-    found: dict[Setting, list[Figures]] = {setting: [] for setting in settings}
-    for job, figures in work(runs, jobs, views):
-        found[job.setting].append(figures)
+def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None) -> Found:
+    """The figures of every job; Ctrl-C says how many were done."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    found: dict[Setting, list[Figures]] = {job.setting: [] for job in jobs}
+    done = 0
+    try:
+        with Progress(console=console, auto_refresh=False, transient=True, disable=not console.is_terminal) as progress:
+            task = progress.add_task("replaying", total=len(jobs))
+            for done, (job, figures) in enumerate(work(runs, jobs, views), 1):
+                found[job.setting].append(figures)
+                progress.update(task, completed=done, refresh=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped after {done:,} of {len(jobs):,} replays") from None
     return found
+
+
+def _show(rows: Sequence[Row], raw: Row, options: argparse.Namespace) -> None:
+    if options.plot:
+        plot(rows, raw, options.plot)
+    if options.json:
+        print(json.dumps(rows, indent=1))
+    elif options.markdown:
+        print("\n".join(tables.markdown(rows, raw)))
+    else:
+        from rich.console import Console
+
+        tables.show(Console(width=None if sys.stdout.isatty() else 140), rows, raw)

@@ -94,9 +94,10 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
         if view is None:
             yield Call(turn, None, asked=server.drain())
             continue
-        prefill = view.tokens - server.cached(view.messages, budget.overhead)
+        asked = server.drain()
+        cached = server.cached(view.messages, budget.overhead) if asked else view.cached
         server.sent(view.messages, budget.overhead)
-        yield Call(turn, view, prefill, server.drain())
+        yield Call(turn, view, view.tokens - cached, asked)
         before = view
 
 
@@ -108,9 +109,9 @@ def counter_of(model: str) -> Counter:
 
 def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
     """Whether what no view can leave out fits. If not, the call is left out for every strategy, so that they compare."""
-    messages = repair(history).messages
-    if not budget.over(messages):
+    if not budget.over(history):
         return True
+    messages = repair(history).messages
     stays = {message.id for message in pinned(messages)}
     asked = max((index for index, message in enumerate(messages) if message.id in stays), default=-1)
     last = next((turn for turn in turns(messages)[-1:] if turn.start > asked), range(0))
