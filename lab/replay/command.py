@@ -14,9 +14,8 @@ from typing import NoReturn
 from agent.budget import UNLIMITED, Prices
 from agent.errors import UsageError
 from agent.side import SideModel
-from lab.replay import tables
+from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
-from lab.replay.plot import plot
 from lab.replay.rows import Found, Row, rows
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
@@ -42,6 +41,8 @@ def main(arguments: Sequence[str], prog: str) -> int:
         UsageError: a flag, a price, a strategy, a file, or a strategy that fails.
     """
     options = _parser(prog).parse_args(arguments)
+    if options.plot:
+        plot.check(options.plot)
     prices = card(options.price)
     specs = list(dict.fromkeys(options.strategy or STRATEGIES))
     runs = read(options.files)
@@ -167,7 +168,7 @@ def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | Non
 
 def _show(rows: Sequence[Row], raw: Row, options: argparse.Namespace) -> None:
     if options.plot:
-        plot(rows, raw, options.plot)
+        plot.plot(rows, raw, options.plot)
     if options.json:
         print(json.dumps(rows, indent=1))
     elif options.markdown:

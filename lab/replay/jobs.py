@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
@@ -64,8 +64,7 @@ def _do(job: Job, part: Path | None) -> Figures:
     run = _runs[job.run]
     calls = list(replay(run, job.setting))
     if part:
-        open_ = partial(gzip.open, compresslevel=3) if part.suffix == ".gz" else open
-        with open_(part, "wt") as file:
+        with _text(part) as file:
             file.writelines(line(run, job, call) for call in calls if call.view)
     return figures(run, calls, counter_of(job.setting.model))
 
@@ -95,6 +94,10 @@ def _list(messages: Sequence[Message]) -> str:
 @lru_cache(maxsize=4096)
 def _entry(message: Message) -> str:
     return json.dumps(chat.write(message))
+
+
+def _text(part: Path) -> IO[str]:
+    return gzip.open(part, "wt", compresslevel=3) if part.suffix == ".gz" else part.open("w")
 
 
 def _writable(path: Path) -> IO[bytes]:

@@ -3,47 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from agent.errors import UsageError
 from lab.replay.rows import Row
-from lab.replay.tables import against
+from lab.replay.tables import against, runs_of
+
+
+def check(path: Path) -> None:
+    """Say before the work whether a figure can be drawn.
+
+    Raises:
+        UsageError: matplotlib is not installed, or there is no such folder.
+    """
+    if find_spec("matplotlib") is None:
+        raise UsageError("--plot needs matplotlib", "pip install 'thimble[plots]', or leave --plot out")
+    if path.suffix.lower() not in (".png", ".svg", ".pdf") or not path.parent.is_dir():
+        raise UsageError(f"--plot {path} cannot be written", "give a path that ends in .png, in a folder that exists")
 
 
 def plot(rows: Sequence[Row], raw: Row, path: Path) -> None:
-    """Draw it: a panel a class of runs, a line a strategy, a dot a price. PNG, or what the name ends in.
+    """Draw it: a panel a class of runs, a line a strategy, a dot a price.
 
     Raises:
-        UsageError: matplotlib is not installed, or the file cannot be written.
+        UsageError: the file cannot be written.
     """
-    try:
-        from matplotlib import colormaps
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("--plot needs matplotlib", "pip install 'thimble[plots]', or leave --plot out") from error
+    from matplotlib.figure import Figure
+
     names = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
-    shown = [row for row in rows if row["strategy"] != "none"]
-    prices = list(raw["cost"])
+    shown = [row for row in rows if row["strategy"] != raw["strategy"]] or [raw]
     figure = Figure(figsize=(3.2 + 2.6 * len(names), 1.6 + 0.34 * len(shown)), layout="constrained")
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    places = range(len(shown))
+    panels = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
     for panel, name in zip(panels, names, strict=True):
-        of = raw["by_turns"][name]
-        panel.axvline(0, color="0.25", linewidth=1)
-        for number, price in enumerate(prices):
-            costs = [against(row["by_turns"][name], of, price) or 0.0 for row in shown]
-            colour = colormaps["viridis"](number / max(1, len(prices)))
-            panel.scatter(costs, places, color=[colour], s=34, zorder=3, label=f"{float(price):.4g}")
-        panel.set_title(f"{name.replace('-', '–')} turns ({of['runs']} runs)", fontsize=10)
-        panel.set_yticks(list(places), [row["strategy"] for row in shown])
-        panel.set_axisbelow(True)
-        panel.grid(color="0.9")
-        panel.tick_params(length=0)
-        panel.spines[:].set_visible(False)
-    panels[0].invert_yaxis()
+        _draw(panel, [row["by_turns"][name] for row in shown], raw["by_turns"][name])
+        panel.set_title(runs_of(name, raw), fontsize=10)
+    panels[0].set_yticks(range(len(shown)), [row["strategy"] for row in shown])
+    panels[0].set_ylim(len(shown) - 0.5, -0.5)
     figure.supxlabel("cost against sending everything, %", fontsize=10)
-    figure.legend(*panels[0].get_legend_handles_labels(), title="price of a cached token", ncols=len(prices), loc="outside upper right", frameon=False)
+    dots = panels[0].get_legend_handles_labels()
+    place: dict[str, Any] = {"loc": "outside upper right", "ncols": len(raw["cost"]), "columnspacing": 1}
+    figure.legend(*dots, title="price of a cached token", frameon=False, handletextpad=0, **place)
     try:
         figure.savefig(path, dpi=150)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be written: {error}", "give --plot a path that ends in .png") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}", "give another path") from error
+
+
+def _draw(panel: Any, entries: Sequence[Row], raw: Row) -> None:
+    from matplotlib import colormaps
+
+    panel.axvline(0, color="0.25", linewidth=1)
+    for number, price in enumerate(raw["cost"]):
+        costs = [against(entry, raw, price) for entry in entries]
+        colour = colormaps["viridis"](number / max(1, len(raw["cost"])))
+        panel.scatter(costs, range(len(costs)), color=[colour], s=34, zorder=3, label=f"{float(price):.4g}")
+    panel.grid(color="0.9")
+    panel.set_axisbelow(True)
+    panel.tick_params(length=0)
+    panel.spines[:].set_visible(False)

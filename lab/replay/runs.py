@@ -108,7 +108,7 @@ def counter_of(model: str) -> Counter:
 
 
 def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
-    """Whether what no view can leave out fits. If not, the call is left out for every strategy, so that they compare."""
+    """Whether what no view can leave out fits; a call that is none is left out for every strategy, `none` too."""
     if not budget.over(history):
         return True
     messages = repair(history).messages

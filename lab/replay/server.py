@@ -10,7 +10,7 @@ from itertools import cycle, islice
 from agent.messages import Message, common_prefix
 from agent.protocols import Counter, Delta, Schema, Text, Usage
 
-WORDS = "the old part of this run was read and what it found is kept here so that the agent can go on from it".split()
+WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 
 
 @dataclass(frozen=True, slots=True)

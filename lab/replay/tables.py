@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lab.replay.rows import Row
@@ -23,26 +24,26 @@ def against(entry: Mapping[str, Any], raw: Mapping[str, Any], price: str) -> flo
 
 def show(console: Console, rows: Sequence[Row], raw: Row) -> None:
     """Two tables: over all runs, and by how long the runs are, which takes a table each where they are too wide."""
-    console.print(_headline(raw), highlight=False)
-    console.print("cost: percent of what sending everything costs, at each price of a cached token\n", highlight=False)
-    console.print(_table(rows, raw))
+    say = partial(console.print, highlight=False, markup=False)
+    say(f"{_headline(raw)}\n\nCost against sending everything, in percent, at each price of a cached token:\n")
+    say(_table(rows, raw))
     names = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
     if len(names) < 2:
         return
     widest = max(len(row["strategy"]) for row in rows)
     if min(widest, 24) + ROOM * len(names) * len(raw["cost"]) / 4 <= console.width:
-        console.print(_by_turns(rows, raw, names))
+        say("\n", _by_turns(rows, raw, names), sep="")
         return
     for name in names:
-        console.print(f"\n{_runs(name, raw)}", highlight=False)
-        console.print(_table([{**row["by_turns"][name], "strategy": row["strategy"]} for row in rows], raw["by_turns"][name]))
+        entries = [{**row["by_turns"][name], "strategy": row["strategy"]} for row in rows]
+        say(f"\n{runs_of(name, raw)}\n", _table(entries, raw["by_turns"][name]), sep="")
 
 
 def markdown(rows: Sequence[Row], raw: Row) -> Iterator[str]:
     """One table of all strategies, at each price and length of runs, as lines of Markdown."""
     names = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
-    yield f"{_headline(raw)}. Cost: percent of what sending everything costs, where a cached token costs"
-    yield f"{_prices(raw)} of another; **dearer** is bold.\n"
+    yield _headline(raw)
+    yield f"Cost against sending everything, in percent, where a cached token costs {_prices(raw)}; dearer is bold.\n"
     classes = [f"{name.replace('-', '–')} turns" for name in names]
     yield f"| strategy | {' | '.join(classes)} | all | prompt | prefill | over | edits | side calls |"
     yield "|---" + "|--:" * (len(names) + 6) + "|"
@@ -68,12 +69,14 @@ def _cell(entry: Row, raw: Row, dearer: str = "{}", width: int = 0) -> str:
 
 
 def _headline(raw: Row) -> str:
-    budget = "none" if raw["budget"] is None else f"{raw['budget']:,}"
-    refused = f" ({raw['refused']:,} more fit no view, and are left out)" if raw["refused"] else ""
+    """What was replayed, in two sentences."""
+    budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,}"
+    left_out = f"{_many(raw['refused'], 'more call')} whose least view is over it left out, " if raw["refused"] else ""
     cached = 1 - raw["prefill_tokens"] / raw["prompt_tokens"] if raw["prompt_tokens"] else 0
     return (
-        f"{raw['runs']:,} runs, {raw['calls']:,} calls{refused}, budget {budget}; sending everything: "
-        f"{raw['prompt_tokens']:,} tokens, {cached:.1%} cached; observations {raw.get('observation_share', 0):.0%} of a run"
+        f"{_many(raw['runs'], 'run')}, {_many(raw['calls'], 'call')}, {left_out}{budget}. Sending everything: "
+        f"{raw['prompt_tokens']:,} prompt tokens, {cached:.1%} of them cached; "
+        f"{raw.get('observation_share', 0):.0%} of the history is observations."
     )
 
 
@@ -81,8 +84,13 @@ def _prices(raw: Row) -> str:
     return ", ".join(f"{float(price):.4g}" for price in raw["cost"])
 
 
-def _runs(name: str, raw: Row) -> str:
-    return f"{name.replace('-', '–')} turns, {raw['by_turns'][name]['runs']} runs"
+def runs_of(name: str, raw: Row) -> str:
+    """A class of runs in words."""
+    return f"{name.replace('-', '–')} turns, {_many(raw['by_turns'][name]['runs'], 'run')}"
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _amounts(entry: Row) -> list[str]:
@@ -120,7 +128,7 @@ def _table(entries: Sequence[Row], raw: Row) -> Table:
 def _by_turns(rows: Sequence[Row], raw: Row, names: Sequence[str]) -> Table:
     from rich.text import Text
 
-    table = _drawn([f"cost at {_prices(raw)}", *(_runs(name, raw) for name in names)])
+    table = _drawn([f"cost at {_prices(raw)}", *(runs_of(name, raw) for name in names)])
     for row in rows:
         cells = [_cell(row["by_turns"][name], raw["by_turns"][name], width=4) for name in names]
         table.add_row(*map(Text, [row["strategy"], *cells]))

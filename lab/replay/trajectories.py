@@ -123,7 +123,9 @@ def _run(value: object, place: str, name: str) -> Trajectory:
     entries, rest = (value["messages"], value) if isinstance(value, Mapping) else (value, {})
     tools = rest.get("tools") or []
     if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
-        raise UsageError(f"{place}: tools is not a list of objects", "give tools as a chat-completions server takes them")
+        raise UsageError(
+            f"{place}: tools is not a list of objects", "give tools as a chat-completions server takes them"
+        )
     try:
         messages = chat.read(entries)
     except UsageError as error:
