@@ -19,6 +19,7 @@ DESCRIPTION = "A research assistant in the terminal that thinks inside a small t
 EPILOG = """\
 commands:
   config           print every setting, its value and where it comes from
+  lab              experiments, such as a replay of recorded runs; lists them
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
 / is a command; /help lists them. Settings come from flags, then environment

@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -155,10 +156,11 @@ def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | Non
     console = Console(stderr=True)
     found: dict[Setting, list[Figures]] = {job.setting: [] for job in jobs}
     done = 0
+    bar = Progress(console=console, auto_refresh=False, transient=True, disable=not console.is_terminal)
     try:
-        with Progress(console=console, auto_refresh=False, transient=True, disable=not console.is_terminal) as progress:
+        with bar as progress, closing(work(runs, jobs, views)) as working:
             task = progress.add_task("replaying", total=len(jobs))
-            for done, (job, figures) in enumerate(work(runs, jobs, views), 1):
+            for done, (job, figures) in enumerate(working, 1):
                 found[job.setting].append(figures)
                 progress.update(task, completed=done, refresh=True)
     except KeyboardInterrupt:

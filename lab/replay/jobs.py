@@ -7,11 +7,13 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from multiprocessing import active_children
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
@@ -36,7 +38,9 @@ class Job:
     price: float | None = None
 
 
-def work(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = None) -> Iterator[tuple[Job, Figures]]:
+def work(
+    runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = None
+) -> Generator[tuple[Job, Figures], None, None]:
     """Do the jobs and yield their figures in order; the lines of `views` (gzipped if it ends in .gz) are in order too.
 
     Raises:
@@ -48,7 +52,10 @@ def work(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = N
         parts = [folder / f"{number}{views.suffix}" if views and job.shown else None for number, job in enumerate(jobs)]
         workers = max(1, min(os.cpu_count() or 1, len(jobs)))
         pool = open_.enter_context(ProcessPoolExecutor(workers, initializer=_begin, initargs=(runs,)))
-        for job, part, found in zip(jobs, parts, pool.map(_do, jobs, parts), strict=True):
+        open_.push(partial(_end, pool))
+        done = [pool.submit(_do, job, part) for job, part in zip(jobs, parts, strict=True)]
+        for job, part, future in zip(jobs, parts, done, strict=True):
+            found = future.result()
             if file and part:
                 _move(part, file)
             yield job, found
@@ -57,7 +64,17 @@ def work(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = N
 def _begin(runs: Sequence[Trajectory]) -> None:
     global _runs
     _runs = runs
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends a worker at once and without a word
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
+
+
+def _end(pool: ProcessPoolExecutor, kind: object, error: BaseException | None, trace: object) -> None:
+    """After an error or Ctrl-C nothing that is still to do is waited for."""
+    if error:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in active_children():
+            process.terminate()
+    if isinstance(error, BrokenProcessPool):
+        raise UsageError("a worker was ended from outside", "free some memory, or replay fewer runs at once") from error
 
 
 def _do(job: Job, part: Path | None) -> Figures:
@@ -97,7 +114,7 @@ def _entry(message: Message) -> str:
 
 
 def _text(part: Path) -> IO[str]:
-    return gzip.open(part, "wt", compresslevel=3) if part.suffix == ".gz" else part.open("w")
+    return gzip.open(part, "wt", compresslevel=1) if part.suffix == ".gz" else part.open("w")
 
 
 def _writable(path: Path) -> IO[bytes]:

@@ -32,7 +32,8 @@ def show(console: Console, rows: Sequence[Row], raw: Row) -> None:
         return
     widest = max(len(row["strategy"]) for row in rows)
     if min(widest, 24) + ROOM * len(names) * len(raw["cost"]) / 4 <= console.width:
-        say("\n", _by_turns(rows, raw, names), sep="")
+        say()
+        say(_by_turns(rows, raw, names))
         return
     for name in names:
         entries = [{**row["by_turns"][name], "strategy": row["strategy"]} for row in rows]
@@ -94,20 +95,22 @@ def _many(count: int, noun: str) -> str:
 
 
 def _amounts(entry: Row) -> list[str]:
-    return [
-        f"{entry['prompt_tokens']:,}",
-        f"{entry['prefill_tokens']:,}",
-        f"{entry['over_budget']:,}",
-        f"{entry['edits']:,}",
-        f"{entry['side_calls']:,}",
-    ]
+    names = ("prompt_tokens", "prefill_tokens", "over_budget", "edits", "side_calls")
+    return [_short(entry[name]) for name in names]
+
+
+def _short(amount: int) -> str:
+    """In thousands or millions, where there are as many."""
+    if amount < 10_000:
+        return f"{amount:,}"
+    return f"{amount / 1e6:,.1f}M" if amount >= 999_500 else f"{amount / 1e3:,.0f}k"
 
 
 def _drawn(columns: Sequence[str]) -> Table:
     from rich import box
     from rich.table import Table
 
-    table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     table.columns[0].overflow = "fold"

@@ -57,33 +57,37 @@ def read(paths: Iterable[Path]) -> list[Trajectory]:
 
 def _runs(path: Path) -> Iterator[Trajectory]:
     found = False
-    for where, value in _values(path):
+    for line, value in _values(path):
         for number, one in enumerate(_several(value), 1):
             found = True
-            place = f"{where}, run {number}" if one is not value else where
-            yield _run(one, place, name=place.replace(", line ", ":").replace(", run ", ":"))
+            places = {"line": line, "run": 0 if one is value else number}
+            place = ", ".join([str(path), *(f"{name} {at}" for name, at in places.items() if at)])
+            yield _run(one, place, name=":".join([path.name, *(str(at) for at in places.values() if at)]))
     if not found:
         raise UsageError(f"{path} holds no trajectory", FORMS)
 
 
-def _values(path: Path) -> Iterator[tuple[str, object]]:
-    """The JSON values of a file, each with its place: the one of a document, or one a line."""
+def _values(path: Path) -> Iterator[tuple[int, object]]:
+    """The JSON values of a file: the one of a document, as of line 0, or one a line."""
     text = _text(path)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not lines:
+        return
     try:
-        yield path.name, json.loads(text)
+        yield 0, json.loads(text)
         return
     except (ValueError, RecursionError) as error:
-        first, is_lines = error, bool(lines) and _is_json(lines[0][1])
-    if lines and not is_lines:
-        line = getattr(first, "lineno", 1)
-        raise UsageError(f"{path}, line {line}: this is no JSON ({getattr(first, 'msg', first)})", FORMS)
+        if not _is_json(lines[0][1]):
+            raise _no_json(path, getattr(error, "lineno", 1), error) from error
     for number, line in lines:
         try:
-            yield f"{path.name}, line {number}", json.loads(line)
+            yield number, json.loads(line)
         except (ValueError, RecursionError) as error:
-            what = f"{path}, line {number}: this is no JSON ({getattr(error, 'msg', error)})"
-            raise UsageError(what, "mend that line, or leave it out") from error
+            raise _no_json(path, number, error) from error
+
+
+def _no_json(path: Path, line: int, error: Exception) -> UsageError:
+    return UsageError(f"{path}, line {line}: this is no JSON ({getattr(error, 'msg', error)})", FORMS)
 
 
 def _is_json(text: str) -> bool:
@@ -121,7 +125,7 @@ def _run(value: object, place: str, name: str) -> Trajectory:
     if isinstance(value, Mapping) and "messages" not in value:
         raise UsageError(f"{place}: an object without `messages`", FORMS)
     entries, rest = (value["messages"], value) if isinstance(value, Mapping) else (value, {})
-    tools = rest.get("tools") or []
+    tools = [] if rest.get("tools") is None else rest["tools"]
     if not isinstance(tools, list) or not all(isinstance(tool, Mapping) for tool in tools):
         raise UsageError(
             f"{place}: tools is not a list of objects", "give tools as a chat-completions server takes them"
