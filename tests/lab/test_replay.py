@@ -15,24 +15,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from agent import chat
 from agent.budget import UNLIMITED, Budget, Prices
 from agent.errors import BudgetError, UsageError
 from agent.messages import Message
-from agent.protocols import Text
 from agent.view import prepare
 from lab.replay import plot
 from lab.replay.command import card, main
 from lab.replay.jobs import Job, line
 from lab.replay.rows import CLASSES, rows
 from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
-from lab.replay.server import StandIn
-from lab.replay.trajectories import Trajectory, read
+from lab.replay.trajectories import Trajectory
 from strategies.none import NoManagement
-from tests.histories import LIMITS, TinyCounter, nasty_histories, react, sound_histories
+from tests.histories import LIMITS, nasty_histories, react, sound_histories
 
 PROJECT = Path(__file__).parents[2]
 RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
@@ -62,13 +60,14 @@ class ByPrice:
             return list(messages)
         return [m.rewritten("-", "dear") if m.role == "tool" and len(m.content) > 9 else m for m in messages]
 """
-ENTRIES: list[dict[str, Any]] = [
-    {"role": "system", "content": "You are a test."},
-    {"role": "user", "content": "How large is a thimble\u2028or two?"},
-    {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "function": {"name": "read", "arguments": "{}"}}]},
-    {"role": "tool", "tool_call_id": "c", "content": "Two millilitres."},
-    {"role": "assistant", "content": "Two millilitres ☂"},
-]
+SLOW = """\
+import pathlib, time
+
+def prepare(messages, budget):
+    pathlib.Path("started").touch()
+    time.sleep(60)
+    return messages
+"""
 TOOL = {"type": "function", "function": {"name": "read", "description": "Read a page.", "parameters": {}}}
 
 
@@ -195,42 +194,6 @@ def test_classes_by_turns(turns: int, name: str) -> None:
     assert [known for known, holds in CLASSES.items() if holds(turns)] == [name]
 
 
-# --- the server that is not there -------------------------------------------------------------------------------------
-
-
-def ask(server: StandIn, *contents: str, most: int | None = None) -> str:
-    messages = [Message(f"m{number}", "user", content) for number, content in enumerate(contents)]
-    return "".join(delta.text for delta in server.stream(messages, (), max_tokens=most) if isinstance(delta, Text))
-
-
-@given(st.integers(0, 1500), st.one_of(st.none(), st.integers(1, 1500)), st.sampled_from([MODEL, "qwen2.5:7b"]))
-@settings(max_examples=30)
-def test_a_summary_is_as_long_as_was_asked_and_never_longer_than_allowed(
-    tokens: int, most: int | None, model: str
-) -> None:
-    server = StandIn(counter_of(model), tokens)
-    texts = [ask(server, "x", most=most) for _ in range(3)]
-    wanted = min(tokens, most or tokens)
-    assert all(wanted - 4 <= call.output_tokens <= wanted for call in server.drain())
-    assert len(set(texts)) == (3 if wanted > 9 else len(set(texts)))
-    again = StandIn(counter_of(model), tokens)
-    assert texts == [ask(again, "y", most=most) for _ in range(3)]
-
-
-def test_a_side_call_is_cached_behind_the_prompt_before_and_the_next_prompt_behind_either() -> None:
-    server = StandIn(TinyCounter(), 10)
-    a, b, c, d = (Message(f"m{letter}", "user", letter * 40) for letter in "abcd")
-    server.sent([a, b], 3)
-    list(server.stream([a, b, c], ()))
-    list(server.stream([a, b, c, d], ()))
-    assert [call.cached_tokens for call in server.drain()] == [3 + 28, 3 + 42]
-    assert server.cached([a, b, c, a], 3) == 3 + 42
-    assert server.cached([a, b, c, a], 23) == 0  # other tools, another prompt from the first token on
-    server.sent([a], 3)
-    assert server.cached([a, b, c], 3) == 3 + 14
-    assert server.drain() == ()
-
-
 def test_a_summary_that_is_not_smaller_is_paid_for_and_refused() -> None:
     run = recorded(react(12, tokens=30))
     spec = "hybrid:summarise_at=3,tail=1,words=10000"
@@ -238,81 +201,6 @@ def test_a_summary_that_is_not_smaller_is_paid_for_and_refused() -> None:
     assert any(call.view and "summarised" in call.view.fates for call in small)
     assert all(call.view and set(call.view.fates) <= {"kept"} for call in large)
     assert any(call.asked for call in large)
-
-
-# --- files ------------------------------------------------------------------------------------------------------------
-
-WITH_ID = {"id": "one", "messages": ENTRIES, "outcome": "anything"}
-FORMS: dict[str, str] = {
-    "a list": json.dumps(ENTRIES),
-    "an object, indented": json.dumps({"messages": ENTRIES}, indent=2),
-    "a list of one object": json.dumps([{"messages": ENTRIES}]),
-    "a list of one list": json.dumps([ENTRIES]),
-    "an object a line": json.dumps(WITH_ID, ensure_ascii=False) + "\n",
-    "a list a line, blank lines": "\n" + json.dumps(ENTRIES, ensure_ascii=False) + "\n\n",
-    "a byte order mark": "\ufeff" + json.dumps({"messages": ENTRIES}),
-}
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("zipped", [False, True])
-def test_every_form_holds_the_same_run(form: str, zipped: bool, tmp_path: Path) -> None:
-    file = tmp_path / "runs"
-    data = FORMS[form].encode()
-    file.write_bytes(gzip.compress(data) if zipped else data)
-    (run,) = read([file])
-    assert list(run.messages) == chat.read(ENTRIES)
-    assert run.turns == 2
-    assert [len(before) for before in run.histories()] == [2, 4]
-
-
-def test_several_runs_keep_their_order_and_have_names_of_their_own(tmp_path: Path) -> None:
-    lines, array = tmp_path / "lines.jsonl", tmp_path / "array.json"
-    lines.write_text("\n".join(json.dumps(value) for value in (WITH_ID, ENTRIES, [ENTRIES, WITH_ID], [])))
-    array.write_text(json.dumps([{"messages": ENTRIES, "tools": [TOOL]}, WITH_ID, {"id": 7, "messages": []}]))
-    names = ["one", "lines.jsonl:2", "lines.jsonl:3:1", "one~2", "array.json:1", "one~3", "7"]
-    runs = read([lines, array])
-    assert [run.name for run in runs] == names
-    assert [run.tools for run in runs if run.tools] == [[TOOL]]
-
-
-@pytest.mark.parametrize(
-    ("text", "what"),
-    [
-        ("", "bad.jsonl holds no trajectory"),
-        ("[]", "bad.jsonl holds no trajectory"),
-        ("{", "bad.jsonl, line 1: this is no JSON"),
-        ('[\n {"role": "user"},\n oops]', "bad.jsonl, line 3: this is no JSON"),
-        (f"{json.dumps(WITH_ID)}\n\n{{oops\n", "bad.jsonl, line 3: this is no JSON"),
-        (f"{json.dumps(WITH_ID)}\n{'[' * 100_000}\n", "bad.jsonl, line 2: this is no JSON"),
-        (f"{json.dumps(WITH_ID)}\n7\n", "bad.jsonl, line 2: the messages are not a list"),
-        (f'{json.dumps(WITH_ID)}\n{{"role": "user", "content": "x"}}\n', "bad.jsonl, line 2: an object without"),
-        (f'{json.dumps(WITH_ID)}\n[{{"role": "wizard"}}]\n', "bad.jsonl, line 2: message 1 has the role 'wizard'"),
-        (json.dumps([WITH_ID, {"messages": "x"}]), "bad.jsonl, run 2: the messages are not a list"),
-        (json.dumps({"messages": [], "tools": {}}), "bad.jsonl: tools is not a list"),
-    ],
-)
-def test_what_cannot_be_read_is_said_with_its_place(text: str, what: str, tmp_path: Path) -> None:
-    file = tmp_path / "bad.jsonl"
-    file.write_text(text)
-    with pytest.raises(UsageError) as error:
-        read([file])
-    assert what in error.value.what
-    assert "\n" not in error.value.what
-    assert error.value.fix
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
-    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"[]" * 99)[:-9])
-    (tmp_path / "latin").write_bytes('["Müller"]'.encode("latin-1"))
-    for name, what in (
-        ("cut.gz", "damaged gzip"),
-        ("latin", "not UTF-8"),
-        ("none", "No such file"),
-        (".", "directory"),
-    ):
-        with pytest.raises(UsageError, match=what):
-            read([tmp_path / name])
 
 
 # --- prices -----------------------------------------------------------------------------------------------------------

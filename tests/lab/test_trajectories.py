@@ -1,0 +1,94 @@
+"""Files of recorded runs: every form holds the same, and what cannot be read is said with its place."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent import chat
+from agent.errors import UsageError
+from lab.replay.trajectories import read
+
+ENTRIES: list[dict[str, Any]] = [
+    {"role": "system", "content": "You are a test."},
+    {"role": "user", "content": "How large is a thimble\u2028or two?"},
+    {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "function": {"name": "read", "arguments": "{}"}}]},
+    {"role": "tool", "tool_call_id": "c", "content": "Two millilitres."},
+    {"role": "assistant", "content": "Two millilitres ☂"},
+]
+TOOL = {"type": "function", "function": {"name": "read", "description": "Read a page.", "parameters": {}}}
+WITH_ID = {"id": "one", "messages": ENTRIES, "outcome": "anything"}
+FORMS: dict[str, str] = {
+    "a list": json.dumps(ENTRIES),
+    "an object, indented": json.dumps({"messages": ENTRIES}, indent=2),
+    "a list of one object": json.dumps([{"messages": ENTRIES}]),
+    "a list of one list": json.dumps([ENTRIES]),
+    "an object a line": json.dumps(WITH_ID, ensure_ascii=False) + "\n",
+    "a list a line, blank lines": "\n" + json.dumps(ENTRIES, ensure_ascii=False) + "\n\n",
+    "a byte order mark": "\ufeff" + json.dumps({"messages": ENTRIES}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("zipped", [False, True])
+def test_every_form_holds_the_same_run(form: str, zipped: bool, tmp_path: Path) -> None:
+    file = tmp_path / "runs"
+    data = FORMS[form].encode()
+    file.write_bytes(gzip.compress(data) if zipped else data)
+    (run,) = read([file])
+    assert list(run.messages) == chat.read(ENTRIES)
+    assert run.turns == 2
+    assert [len(before) for before in run.histories()] == [2, 4]
+
+
+def test_several_runs_keep_their_order_and_have_names_of_their_own(tmp_path: Path) -> None:
+    lines, array = tmp_path / "lines.jsonl", tmp_path / "array.json"
+    lines.write_text("\n".join(json.dumps(value) for value in (WITH_ID, ENTRIES, [ENTRIES, WITH_ID], [])))
+    array.write_text(json.dumps([{"messages": ENTRIES, "tools": [TOOL]}, WITH_ID, {"id": 7, "messages": []}]))
+    names = ["one", "lines.jsonl:2", "lines.jsonl:3:1", "one~2", "array.json:1", "one~3", "7"]
+    runs = read([lines, array])
+    assert [run.name for run in runs] == names
+    assert [run.tools for run in runs if run.tools] == [[TOOL]]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("", "bad.jsonl holds no trajectory"),
+        ("[]", "bad.jsonl holds no trajectory"),
+        ("{", "bad.jsonl, line 1: this is no JSON"),
+        ('[\n {"role": "user"},\n oops]', "bad.jsonl, line 3: this is no JSON"),
+        (f"{json.dumps(WITH_ID)}\n\n{{oops\n", "bad.jsonl, line 3: this is no JSON"),
+        (f"{json.dumps(WITH_ID)}\n{'[' * 100_000}\n", "bad.jsonl, line 2: this is no JSON"),
+        (f"{json.dumps(WITH_ID)}\n7\n", "bad.jsonl, line 2: the messages are not a list"),
+        (f'{json.dumps(WITH_ID)}\n{{"role": "user", "content": "x"}}\n', "bad.jsonl, line 2: an object without"),
+        (f'{json.dumps(WITH_ID)}\n[{{"role": "wizard"}}]\n', "bad.jsonl, line 2: message 1 has the role 'wizard'"),
+        (json.dumps([WITH_ID, {"messages": "x"}]), "bad.jsonl, run 2: the messages are not a list"),
+        (json.dumps({"messages": [], "tools": {}}), "bad.jsonl: tools is not a list"),
+    ],
+)
+def test_what_cannot_be_read_is_said_with_its_place(text: str, what: str, tmp_path: Path) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(text)
+    with pytest.raises(UsageError) as error:
+        read([file])
+    assert what in error.value.what
+    assert "\n" not in error.value.what
+    assert error.value.fix
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(b"[]" * 99)[:-9])
+    (tmp_path / "latin").write_bytes('["Müller"]'.encode("latin-1"))
+    for name, what in (
+        ("cut.gz", "damaged gzip"),
+        ("latin", "not UTF-8"),
+        ("none", "No such file"),
+        (".", "directory"),
+    ):
+        with pytest.raises(UsageError, match=what):
+            read([tmp_path / name])
