@@ -19,3 +19,6 @@ CLOSING = (
 
 SUMMARY_TAG = "[Summary of earlier turns, kept by the assistant; not a new request]"
 """First line of an inserted summary, so that no model takes it for the user's words."""
+
+RECITAL_TAG = "[Put here by the program that keeps your context; not a new request]"
+"""First line of what is recited at the end of a view, so that no model takes it for the user's words."""

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agent.budget import Budget
 from agent.messages import Message, turns
+from strategies.making_room import enough, observations
 from strategies.parameter import parameter
 
 
@@ -21,12 +22,14 @@ class ObservationMasking:
     until the budget is passed again.
 
     `when=always` is the paper's rule at every call, whatever the budget: in turn t, observation i is masked if
-    i < t - window (The Complexity Trap, Eq. 3 and 4).
+    i < t - window (The Complexity Trap, Eq. 3 and 4). With `every`, as many turns as that are masked, rounded down to
+    a multiple of it, so that the prefix is edited once in so many calls (what SWE-agent calls polling).
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
     when: Literal["over", "always"] = parameter("over", "mask when over the budget, or at every call as the paper does")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
+    every: int = parameter(1, "with when=always: turns masked at a time, so that one call in so many is an edit", 1)
     state: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -35,50 +38,30 @@ class ObservationMasking:
         split = max(0, len(groups) - self.window)
         if self.when == "always":
             why = f"older than the {self.window} newest turns"
-            smaller = _savings(_observations(messages, groups[:split]), budget)
-            return _view(messages, {message.id: why for message, _ in smaller})
+            smaller = savings(observations(messages, groups[: split - split % self.every]), budget)
+            return with_masks(messages, {message.id: why for message, _ in smaller})
         masked = self.state.setdefault("masked", {})
-        view = _view(messages, masked)
+        view = with_masks(messages, masked)
         size = budget.size(view)
         if size > budget.limit:
             old, recent = groups[: min(split, len(groups) - 1)], groups[split:-1]
-            masked.update(self._choose(_observations(view, old), _observations(view, recent), size, budget))
-            view = _view(messages, masked)
+            down_to_target = self.target * budget.limit, savings(observations(view, old), budget)
+            only_to_fit = budget.limit, savings(observations(view, recent), budget)
+            why = f"the view was {size:,} of {budget.limit:,} tokens; the {self.window} newest turns stay"
+            masked.update((message.id, why) for message in enough(size, budget, down_to_target, only_to_fit))
+            view = with_masks(messages, masked)
         return view
 
-    def _choose(self, old: Sequence[Message], recent: Sequence[Message], size: int, budget: Budget) -> dict[str, str]:
-        """What to mask now: old observations down to the target, recent ones only down to the budget.
 
-        Where all masks together cannot make the view fit (`fit` will drop turns then), they wait until they save a
-        quarter of the budget: rare edits, and then enough.
-        """
-        why = f"the view was {size:,} of {budget.limit:,} tokens; the {self.window} newest turns stay"
-        chosen: dict[str, str] = {}
-        left = size
-        for goal, observations in ((self.target * budget.limit, old), (budget.limit, recent)):
-            for message, saved in _savings(observations, budget):
-                if left <= goal:
-                    break
-                chosen[message.id] = why
-                left -= saved
-        worth = left <= budget.limit or size - left >= budget.limit / 4
-        return chosen if worth else {}
-
-
-def _observations(messages: Sequence[Message], groups: Sequence[range]) -> list[Message]:
-    """The results of these turns, but for a turn that still waits for one."""
-    whole = (turn for turn in groups if len(turn) > len(messages[turn.start].calls))
-    return [messages[index] for turn in whole for index in turn[1:]]
-
-
-def _view(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:
+def with_masks(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:
+    """The messages, with a mask over each that `masked` names, for the reason that it gives."""
     return [mask(message, masked[message.id]) if message.id in masked else message for message in messages]
 
 
-def _savings(observations: Sequence[Message], budget: Budget) -> Iterator[tuple[Message, int]]:
+def savings(candidates: Sequence[Message], budget: Budget) -> Iterator[tuple[Message, int]]:
     """The observations that a mask would make smaller, each with the tokens that it saves."""
-    cost = {message.name: budget.count(mask(message, "")) for message in {m.name: m for m in observations}.values()}
-    for message in observations:
+    cost = {message.name: budget.count(mask(message, "")) for message in {m.name: m for m in candidates}.values()}
+    for message in candidates:
         saved = budget.count(message) - cost[message.name]
         if saved > 0:
             yield message, saved

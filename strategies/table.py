@@ -21,17 +21,23 @@ from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
+from strategies.notes import Notes
 from strategies.observation_masking import ObservationMasking
+from strategies.offload import Offload
 from strategies.parameter import parameters
 from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
+from strategies.truncate import Truncate
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "none": NoManagement,
+    "truncate": Truncate,
     "sliding-window": SlidingWindow,
     "summary-buffer": SummaryBuffer,
     "observation-masking": ObservationMasking,
     "hybrid": Hybrid,
+    "offload": Offload,
+    "notes": Notes,
 }
 
 

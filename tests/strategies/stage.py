@@ -9,12 +9,18 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from agent.budget import Budget
 from agent.errors import ModelError
 from agent.messages import Message, turns
 from agent.protocols import Delta, Schema, Strategy, Text, Usage
 from agent.side import SideModel
+from strategies.hybrid import Hybrid
+from strategies.observation_masking import ObservationMasking
+from strategies.offload import Offload
 from strategies.parameter import Parameter, parameters
+from strategies.sliding_window import SlidingWindow
 from strategies.table import STRATEGIES, Pipeline, parse
+from strategies.truncate import Truncate
 from tests.histories import TinyCounter, is_sound
 
 
@@ -78,15 +84,37 @@ def state_of(strategy: Strategy) -> Any:
     return json.loads(json.dumps(getattr(strategy, "state", {})))
 
 
-def at_every_call(strategy: Strategy, messages: Sequence[Message]) -> bool:
-    """Whether the strategy's own rule counts turns, so that it may change a view that fits, as the papers do."""
-    found = len(turns(messages))
-    return any(
-        getattr(part, "window", None) is not None and getattr(part, "when", "always") == "always"
-        for part in parts(strategy)
-    ) or any(
-        found >= getattr(part, "summarise_at", 10**9) + part.tail for part in parts(strategy) if hasattr(part, "tail")
-    )
+Rule = Callable[[Any, Sequence[Message], Budget], bool]
+BY_TURNS: dict[type, Rule] = {
+    SlidingWindow: lambda it, messages, budget: it.window is not None,
+    ObservationMasking: lambda it, messages, budget: it.when == "always",
+    Hybrid: lambda it, messages, budget: it.window is not None or len(turns(messages)) >= it.summarise_at + it.tail,
+}
+"""When a strategy's own rule counts turns, as the papers' do: it may change a view that fits, and edit as it counts."""
+EXEMPT: dict[int, dict[type, Rule]] = {
+    5: {
+        **BY_TURNS,
+        Offload: lambda it, messages, budget: max(map(budget.count, messages)) > it.share * budget.limit,
+    },
+    6: {
+        **BY_TURNS,
+        Truncate: lambda it, messages, budget: True,
+    },
+}
+"""By law: when a strategy need not keep it, because its own rule says otherwise. A line a strategy."""
+
+
+def exempt(law: int, strategy: Strategy, messages: Sequence[Message], budget: Budget) -> bool:
+    """Whether some part need not keep this law at this call."""
+    rules = EXEMPT[law]
+    return any(type(part) in rules and rules[type(part)](part, messages, budget) for part in parts(strategy))
+
+
+def without_recital(view: Sequence[Message], history: Sequence[Message]) -> list[Message]:
+    """The view up to the last message of the history: what stands behind it is said for one call alone."""
+    known = {message.id for message in history}
+    end = next((at for at in reversed(range(len(view))) if view[at].id in known), -1)
+    return list(view[: end + 1])
 
 
 # --- SPECs ------------------------------------------------------------------------------------------------------------
@@ -119,6 +147,7 @@ def specs(draw: st.DrawFn, name: str) -> str:
 EVERY = [*STRATEGIES, "pipeline"]
 SOME = [
     "none",
+    "truncate",
     "sliding-window",
     "sliding-window:window=0",
     "sliding-window:window=3",
@@ -131,10 +160,17 @@ SOME = [
     "observation-masking:window=0,when=always",
     "observation-masking:window=10,when=always",
     "observation-masking:target=1",
+    "observation-masking:window=2,when=always,every=5",
     "hybrid",
     "hybrid:window=0,summarise_at=1,tail=1",
     "hybrid:window=10,summarise_at=43,tail=10",
+    "offload",
+    "offload:share=0.01,window=0",
+    "notes",
+    "notes:window=0,warn=0.1,target=1",
     "observation-masking+sliding-window",
     "summary-buffer+observation-masking",
     "hybrid+none",
+    "notes+none",
+    "offload+notes+truncate",
 ]

@@ -43,8 +43,8 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
     ("spec", "what", "fix"),
     [
         ("slidingwindow", "there is no strategy 'slidingwindow'", "did you mean sliding-window?"),
-        ("", "there is no strategy ''", "known: none, sliding-window"),
-        ("zzz", "there is no strategy 'zzz'", "known: none, sliding-window"),
+        ("", "there is no strategy ''", "known: none, truncate, sliding-window"),
+        ("zzz", "there is no strategy 'zzz'", "known: none, truncate, sliding-window"),
         ("none+", "there is no strategy ''", "known: "),
         ("maskin:window=3", "there is no strategy 'maskin'", "did you mean observation-masking?"),
         ("none:window=3", "none has no parameter 'window'", "it takes none"),
@@ -214,7 +214,7 @@ def test_every_parameter_says_what_it_means_and_takes_its_default(name: str) -> 
 
 def test_what_a_parameter_takes_in_words() -> None:
     listed = {parameter.name: parameter for parameter in parameters(STRATEGIES["observation-masking"])}
-    assert list(listed) == ["window", "when", "target"]
+    assert list(listed) == ["window", "when", "target", "every"]
     assert listed["when"].legal == "over or always"
     assert listed["window"].legal == "0 to 1,000,000"
     assert listed["target"].legal == "0.1 to 1"
@@ -226,8 +226,11 @@ def test_what_the_room_offers() -> None:
     assert set(strategies.__all__) == {"STRATEGIES", "Parameter", "parameters", "parse"}
     assert list(strategies.STRATEGIES) == [
         "none",
+        "truncate",
         "sliding-window",
         "summary-buffer",
         "observation-masking",
         "hybrid",
+        "offload",
+        "notes",
     ]

@@ -1,0 +1,31 @@
+"""Making room: which observations may go, and how many of them go at once when a view is over the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from agent.budget import Budget
+from agent.messages import Message
+
+
+def observations(messages: Sequence[Message], groups: Sequence[range]) -> list[Message]:
+    """The results of these turns, but for a turn that still waits for one."""
+    whole = (turn for turn in groups if len(turn) > len(messages[turn.start].calls))
+    return [messages[index] for turn in whole for index in turn[1:]]
+
+
+def enough(size: int, budget: Budget, *steps: tuple[float, Iterable[tuple[Message, int]]]) -> list[Message]:
+    """Who goes from a view of `size` tokens: in each step, in order, until the step's goal in tokens is reached.
+
+    A step offers messages, each with the tokens that it saves. Where all of them together cannot make the view fit
+    (`fit` will drop turns then), they wait until they save a quarter of the budget: rare edits, and then enough.
+    """
+    chosen, left = [], size
+    for goal, offers in steps:
+        for message, saved in offers:
+            if left <= goal:
+                break
+            chosen.append(message)
+            left -= saved
+    worth = left <= budget.limit or size - left >= budget.limit / 4
+    return chosen if worth else []
