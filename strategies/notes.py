@@ -31,12 +31,12 @@ save_note whatever you still need from them: exact values, names, where they sta
 
 @dataclass
 class Notes:
-    """Let old results go once the agent has noted what matters, and recite its notes last. What nobody noted is not hidden.
+    """Let old results go once the agent has noted what matters, and recite its notes at the end. Who notes little pays.
 
     A call of save_note vouches for every observation before it. Over the budget the oldest of those give way to a mask
     each until `target` is reached, and the prefix stays until the budget is passed again. From then on the notes stand
     behind the newest turn, where a model reads best, as Manus recites its todo.md. When no note allows enough to go,
-    the model is asked for one; if it writes none, `fit` shortens. Anthropic's memory tool works with clearing like this.
+    the model is asked for one; if it writes none, `fit` shortens. Anthropic pairs its memory tool with clearing so.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
@@ -64,8 +64,8 @@ class Notes:
         ask = least > self.warn * budget.limit and any(savings(observations(view, new), budget))
         recital = _recital(notes, self.words) if masked else ""
         room = min(budget.limit, budget.size(messages))
-        for words in filter(None, (recital and ask and f"{recital}\n\n{ASK}", ask and ASK, recital)):
-            said = _said(view, words)
+        for words in (f"{recital}\n\n{ASK}", ASK, recital) if ask and recital else (ASK if ask else recital,):
+            said = _said(view, words) if words else view
             if budget.size(said) <= room:
                 return said
         return self._asking(view, budget) if ask and budget.over(view) and not pending(view) else view
@@ -119,7 +119,8 @@ def _note(arguments: str) -> str:
 
 def _recital(notes: Sequence[str], words: int) -> str:
     """As many of the newest notes as `words` allow, one of them at least, a line each, the newest last."""
-    left, lines = words * LETTERS_A_WORD, []
+    left = words * LETTERS_A_WORD
+    lines: list[str] = []
     for note in reversed(notes):
         if lines and len(note) > left:
             break

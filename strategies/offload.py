@@ -12,13 +12,13 @@ from agent.messages import Message, turns
 from strategies.making_room import enough, observations
 from strategies.parameter import parameter
 
-LINES, LETTERS = 5, 400
-"""What a reference shows of the beginning, at most; never more than a tenth."""
+LEAST, MOST = 100, 400
+"""Letters of the beginning that a reference shows: a tenth of the result, none where that is too short to say much."""
 
 
 @dataclass
 class Offload:
-    """Show a bulky result as a reference that `recall` opens, from its first call on. To read it costs the model a turn.
+    """Show a bulky result as a reference that `recall` opens, from its first call on. To read one costs a turn more.
 
     A result of more than `share` of the budget never enters the prompt, so nothing has to be taken out of it later and
     the prefix stays. The history itself is the store: nothing is copied, and nothing is lost. What `recall` brings is
@@ -74,7 +74,7 @@ class Offload:
 @lru_cache(maxsize=8192)
 def reference(message: Message, tokens: int, why: str) -> Message:
     """A copy that says how large the result is, how it begins, and how to have it back."""
-    begins = message.content[: min(LETTERS, len(message.content) // 10)]
-    first = "\n".join(begins.split("\n")[:LINES])
-    head = f'[offloaded: {tokens:,} tokens of {message.name}; recall(id="{message.id}") shows them. They begin:]'
-    return message.rewritten(f"{head}\n{first}…", why, ref=message.id)
+    letters = len(message.content) // 10
+    begins = f"; it begins:\n{message.content[: min(letters, MOST)]}…" if letters >= LEAST else ""
+    head = f'[offloaded: {tokens:,} tokens of {message.name}; recall(id="{message.id}") shows it'
+    return message.rewritten(f"{head}{begins}]", why, ref=message.id)

@@ -11,3 +11,10 @@ from agent.prompts import RECITAL_TAG
 def recited(view: Sequence[Message], name: str, text: str, why: str) -> list[Message]:
     """The view with these words at its end, as the user's; the view alone while calls at its end wait for results."""
     return [*view] if pending(view) else [*view, Message(name, "user", f"{RECITAL_TAG}\n{text}", why=why)]
+
+
+def without_recital(view: Sequence[Message], history: Sequence[Message]) -> list[Message]:
+    """The view up to its last message that is in the history."""
+    known = {message.id for message in history}
+    end = next((at + 1 for at in reversed(range(len(view))) if view[at].id in known), 0)
+    return list(view[:end])

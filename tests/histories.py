@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -83,6 +84,20 @@ class Story:
             text = words(tokens, f"result {call.id}", self._filler)
             self._add("tool", text, call_id=call.id, name=call.name)
         return self
+
+    def note(self, text: str, result: str = "Saved note 1: found") -> Story:
+        """A turn that writes a note; an error as its result says that it was not kept."""
+        self._calls += 1
+        call = ToolCall(f"c{self._calls}", "save_note", json.dumps({"title": "found", "text": text}))
+        self._add("assistant", "I note it.", calls=(call,))
+        return self._add("tool", result, call_id=call.id, name=call.name)
+
+    def recall(self, id_: str, tokens: int) -> Story:
+        """A turn that brings an older result back."""
+        self._calls += 1
+        call = ToolCall(f"c{self._calls}", "recall", json.dumps({"id": id_}))
+        self._add("assistant", "I look again.", calls=(call,))
+        return self._add("tool", words(tokens, f"result {call.id}", self._filler), call_id=call.id, name=call.name)
 
     def answer(self, text: str) -> Story:
         """A turn that calls nothing."""
@@ -193,6 +208,10 @@ def tell(story: Story, step: int) -> None:
     kind, size = divmod(step, 16)
     tokens = TOKENS[size]
     match kind:
+        case 5:
+            story.recall(f"m{size}", tokens)
+        case 6 | 7:
+            story.note(words(tokens // 8, f"note {size}"), "Saved." if size % 4 else "Error: the notes are full")
         case 8 | 9:
             story.turn(tokens, tokens)
         case 10:

@@ -94,7 +94,7 @@ BY_TURNS: dict[type, Rule] = {
 EXEMPT: dict[int, dict[type, Rule]] = {
     5: {
         **BY_TURNS,
-        Offload: lambda it, messages, budget: max(map(budget.count, messages)) > it.share * budget.limit,
+        Offload: lambda it, messages, budget: max(map(budget.count, messages), default=0) > it.share * budget.limit,
     },
     6: {
         **BY_TURNS,
@@ -102,19 +102,17 @@ EXEMPT: dict[int, dict[type, Rule]] = {
     },
 }
 """By law: when a strategy need not keep it, because its own rule says otherwise. A line a strategy."""
+COSTLY = {
+    "truncate": "edits at every call over the budget: that is the lesson",
+    "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
+}
+"""Strategies whose edits are not worth their prefill on such a history, and why."""
 
 
 def exempt(law: int, strategy: Strategy, messages: Sequence[Message], budget: Budget) -> bool:
     """Whether some part need not keep this law at this call."""
     rules = EXEMPT[law]
     return any(type(part) in rules and rules[type(part)](part, messages, budget) for part in parts(strategy))
-
-
-def without_recital(view: Sequence[Message], history: Sequence[Message]) -> list[Message]:
-    """The view up to the last message of the history: what stands behind it is said for one call alone."""
-    known = {message.id for message in history}
-    end = next((at for at in reversed(range(len(view))) if view[at].id in known), -1)
-    return list(view[: end + 1])
 
 
 # --- SPECs ------------------------------------------------------------------------------------------------------------

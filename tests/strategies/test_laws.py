@@ -22,6 +22,7 @@ from agent.messages import Message
 from agent.protocols import Strategy
 from agent.repair import repair
 from agent.view import View, prepare
+from strategies.recital import without_recital
 from strategies.table import STRATEGIES
 from tests.histories import (
     LIMITS,
@@ -36,6 +37,7 @@ from tests.histories import (
     sound_histories,
 )
 from tests.strategies.stage import (
+    COSTLY,
     EVERY,
     SUMMARISERS,
     Summariser,
@@ -46,7 +48,6 @@ from tests.strategies.stage import (
     short,
     specs,
     state_of,
-    without_recital,
 )
 
 
@@ -279,7 +280,7 @@ def test_law_6_prefix_survives_between_edits(name: str, data: st.DataObject) -> 
         before, state = without_recital(view, messages), state_of(strategy)
 
 
-@pytest.mark.parametrize("name", [name for name in STRATEGIES if not exempt(6, build(name), [], budget())])
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in COSTLY])
 @pytest.mark.parametrize("tokens", [150, 300, 600])
 def test_law_6_edits_are_worth_their_prefill(name: str, tokens: int) -> None:
     unmanaged = sum(view.prefill for _, view in views(build("none"), react(40, tokens), budget(8_000)))

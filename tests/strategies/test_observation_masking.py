@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,24 +22,56 @@ def masked(view: Sequence[Message]) -> list[str]:
 # --- when=always: The Complexity Trap, Eq. 3 and 4 --------------------------------------------------------------------
 
 
-def eq_4(observations: Sequence[Sequence[int]], window: int) -> list[list[bool]]:
-    """Whether the observation(s) of each turn are p_i, at the beginning of turn t, from the equation alone."""
-    t = len(observations) + 1
-    return [[i < t - window] * len(observations[i - 1]) for i in range(1, t)]
+def eq_3_and_4(observations: Sequence[Sequence[int]], window: int) -> list[list[bool]]:
+    """Whether each o'_i of the trajectory at the beginning of turn t is p_i, from the equations alone."""
+    t, m = len(observations) + 1, window
+    return [[i < t - m for _ in observations[i - 1]] for i in range(1, t)]
 
 
-@given(st.lists(st.lists(SIZES, min_size=1, max_size=3), max_size=30), st.integers(0, 32))
-def test_eq_4_to_the_letter(observations: list[list[int]], window: int) -> None:
+def polled(observations: Sequence[Sequence[int]], window: int, every: int) -> list[list[bool]]:
+    """The same where as many turns as Eq. 4 masks, rounded down to a multiple of `every`, are p_i."""
+    t, m = len(observations) + 1, window
+    moved_at = max((turn for turn in range(1, t + 1) if (turn - 1 - m) % every == 0), default=0)
+    return [[i < moved_at - m for _ in observations[i - 1]] for i in range(1, t)]
+
+
+def told(observations: Sequence[Sequence[int]]) -> list[Message]:
     story = Story().ask("?")
     for of_turn in observations:
         story.turn(*[200 + tokens for tokens in of_turn])
-    view = build(f"observation-masking:window={window},when=always").prepare(story.messages, budget(10**9))
-    results = [message for message in view if message.role == "tool"]
-    placeholders = [hidden for turn in eq_4(observations, window) for hidden in turn]
-    assert [message.content.startswith("[masked") for message in results] == placeholders
-    assert [message for message in view if message.role != "tool"] == [
-        message for message in story.messages if message.role != "tool"
-    ]
+    return story.messages
+
+
+def condensed(history: Sequence[Message], placeholders: Sequence[Sequence[bool]]) -> list[Message]:
+    """Eq. 3: system, user and every (r_i, a_i, o'_i) as they were, but for the o'_i that are p_i."""
+    p_i = "[masked: an old result of read_article; call it again if you need it]"
+    hidden = iter([one for turn in placeholders for one in turn])
+    return [replace(one, content=p_i) if one.role == "tool" and next(hidden) else one for one in history]
+
+
+TRAJECTORIES = st.lists(st.lists(SIZES, min_size=1, max_size=3), max_size=30)
+
+
+@given(TRAJECTORIES, st.integers(0, 32), LIMITS)
+def test_eq_3_and_4_to_the_letter(observations: list[list[int]], window: int, limit: int) -> None:
+    view = build(f"observation-masking:window={window},when=always").prepare(told(observations), budget(limit))
+    assert view == condensed(told(observations), eq_3_and_4(observations, window))
+
+
+@given(TRAJECTORIES, st.integers(0, 32), st.integers(1, 12))
+def test_in_steps_to_the_letter(observations: list[list[int]], window: int, every: int) -> None:
+    spec = f"observation-masking:window={window},when=always,every={every}"
+    view = build(spec).prepare(told(observations), budget())
+    assert view == condensed(told(observations), polled(observations, window, every))
+
+
+@given(st.integers(1, 6), st.integers(1, 7), st.integers(1, 30))
+def test_in_steps_one_call_in_so_many_is_an_edit(window: int, every: int, steps: int) -> None:
+    strategy, before, edits = build(f"observation-masking:window={window},when=always,every={every}"), None, []
+    for messages in calls_of(react(steps, 100)):
+        before = prepare(messages, strategy, budget(10**9), before)
+        edits += [len(turns(messages))] if before.edited else []
+    assert edits == list(range(window + every, steps + 1, every))
 
 
 @given(sound_histories(), st.integers(0, 12), LIMITS)
