@@ -55,20 +55,21 @@ class Notes:
         new = [turn for turn in groups if turn.start >= upto]
         view = with_masks(messages, masked)
         size, offers = budget.size(view), list(savings(observations(view, old), budget))
+        least = size - sum(saved for _, saved in offers)
         if size > budget.limit:
             why = f"the view was {size:,} of {budget.limit:,} tokens, and a note was written since"
             goal = self.target * budget.limit
             masked.update((message.id, why) for message in enough(size, budget, (goal, offers)))
             view = with_masks(messages, masked)
-        least = size - sum(saved for _, saved in offers)
-        ask = least > self.warn * budget.limit and any(savings(observations(view, new), budget))
+            size = budget.size(view)
+        ask = ASK if least > self.warn * budget.limit and any(savings(observations(view, new), budget)) else ""
         recital = _recital(notes, self.words) if masked else ""
-        room = min(budget.limit, budget.size(messages))
-        for words in (f"{recital}\n\n{ASK}", ASK, recital) if ask and recital else (ASK if ask else recital,):
+        spare = min(budget.limit, budget.size(messages) if masked else size) - size
+        for words in ("\n\n".join(filter(None, (recital, ask))), ask, recital):
             said = _said(view, words) if words else view
-            if budget.size(said) <= room:
+            if sum(map(budget.count, said[len(view) :])) <= spare:
                 return said
-        return self._asking(view, budget) if ask and budget.over(view) and not pending(view) else view
+        return self._asking(view, budget) if ask and not pending(view) else view
 
     def _asking(self, view: list[Message], budget: Budget) -> list[Message]:
         """A view over the budget, with the question for notes: `fit` would shorten it anyway, here it does so for both.
@@ -76,7 +77,7 @@ class Notes:
         Each such call is an edit, and the state says so.
         """
         self.state["asked"] = view[-1].id
-        asking = budget.size(_said(view, ASK)) - budget.size(view)
+        asking = budget.count(_said(view, ASK)[-1])
         try:
             return _said(fit(view, replace(budget, limit=budget.limit - asking)), ASK)
         except BudgetError:

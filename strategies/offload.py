@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -36,10 +36,12 @@ class Offload:
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with references for what is offloaded; see the class. Once a reference, always a reference."""
         groups, offloaded = turns(messages), self.state.setdefault("offloaded", {})
-        most = self.share * budget.limit
-        why = f"larger than {self.share:.0%} of the budget when it came"
-        bulky = [m for m in observations(messages, groups) if budget.count(m) > most and m.name != "recall"]
-        offloaded.update((m.id, [budget.count(m), why]) for m, _ in self._savings(bulky, why, budget))
+        tokens = {m.id: budget.count(m) for m in observations(messages, groups) if not m.why and m.id not in offloaded}
+        most, why = self.share * budget.limit, f"larger than {self.share:.0%} of the budget when it came"
+        bulky = [m for m in messages if tokens.get(m.id, 0) > most and m.name != "recall"]
+        offloaded.update(
+            (message.id, [tokens.pop(message.id), why]) for message, _ in _savings(bulky, tokens, why, budget)
+        )
         view = self._view(messages)
         size = budget.size(view)
         if size > budget.limit:
@@ -47,10 +49,10 @@ class Offload:
             why = f"the view was {size:,} of {budget.limit:,} tokens; the {self.window} newest turns stay"
             old = observations(messages, groups[: min(split, len(groups) - 1)])
             recent = observations(messages, groups[split:-1])
-            down_to_target = self.target * budget.limit, self._savings(old, why, budget)
-            only_to_fit = budget.limit, self._savings(recent, why, budget)
+            down_to_target = self.target * budget.limit, _savings(old, tokens, why, budget)
+            only_to_fit = budget.limit, _savings(recent, tokens, why, budget)
             chosen = enough(size, budget, down_to_target, only_to_fit)
-            offloaded.update((message.id, [budget.count(message), why]) for message in chosen)
+            offloaded.update((message.id, [tokens[message.id], why]) for message in chosen)
             view = self._view(messages)
         return view
 
@@ -61,14 +63,16 @@ class Offload:
             for message in messages
         ]
 
-    def _savings(self, candidates: Sequence[Message], why: str, budget: Budget) -> Iterator[tuple[Message, int]]:
-        """The whole observations that a reference would make smaller, each with the tokens that it saves."""
-        for message in candidates:
-            if message.id not in self.state["offloaded"] and not message.why:
-                tokens = budget.count(message)
-                saved = tokens - budget.count(reference(message, tokens, why))
-                if saved > 0:
-                    yield message, saved
+
+def _savings(
+    candidates: Sequence[Message], tokens: Mapping[str, int], why: str, budget: Budget
+) -> Iterator[tuple[Message, int]]:
+    """Those among `tokens`, which says how large they are, that a reference makes smaller, with what that saves."""
+    for message in candidates:
+        size = tokens.get(message.id, 0)
+        saved = size - budget.count(reference(message, size, why)) if size else 0
+        if saved > 0:
+            yield message, saved
 
 
 @lru_cache(maxsize=8192)
