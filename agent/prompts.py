@@ -17,8 +17,5 @@ CLOSING = (
     "and say so plainly if that is not enough."
 )
 
-SUMMARY_TAG = "[Summary of earlier turns, kept by the assistant; not a new request]"
-"""First line of an inserted summary, so that no model takes it for the user's words."""
-
-RECITAL_TAG = "[Put here by the program that keeps your context; not a new request]"
-"""First line of what is recited at the end of a view, so that no model takes it for the user's words."""
+SUMMARY_TAG = "[Kept from earlier turns by the assistant; not a new request]"
+"""First line of what a strategy inserts, a summary or a recital, so that no model takes it for the user's words."""

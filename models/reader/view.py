@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import Message, ToolCall
-from agent.prompts import CLOSING, RECITAL_TAG, SUMMARY_TAG
+from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
 from models.reader.language import stems
 from models.reader.observation import TOLD, Entry, Observation, Sentence, observe, own_words
@@ -62,8 +62,8 @@ class View:
 
 
 def real_question(message: Message) -> bool:
-    """Whether a message is the user's own words, and not a nudge, a recital or an inserted summary."""
-    if message.role != "user" or message.content.startswith((SUMMARY_TAG, RECITAL_TAG)):
+    """Whether a message is the user's own words, and not a nudge or an inserted summary."""
+    if message.role != "user" or message.content.startswith(SUMMARY_TAG):
         return False
     return CLOSING not in message.content and bool(message.content.strip())
 
@@ -119,7 +119,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
 def _shown(message: Message) -> Observation:
     if message.role == "tool":
         return observe(message.content)
-    if message.role == "assistant" or message.content.startswith((SUMMARY_TAG, RECITAL_TAG)):
+    if message.role == "assistant" or message.content.startswith(SUMMARY_TAG):
         return own_words(message.content)
     return Observation("gone")
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
-from agent.prompts import CLOSING, RECITAL_TAG, SUMMARY_TAG
+from agent.prompts import CLOSING, SUMMARY_TAG
 from agent.protocols import Schema, Text, Usage
 from models.reader import Reader
 from models.reader.backend import reply
@@ -214,6 +214,6 @@ def test_two_calls_of_a_session_never_share_an_id(tmp_path) -> None:
 
 def test_what_is_recited_at_the_end_is_not_taken_for_the_question(recorded) -> None:
     asked = [Message("m1", "user", "Read the article about context windows")]
-    recital = Message("r", "user", f"{RECITAL_TAG}\nWhat does a token cost?", why="recited")
+    recital = Message("r", "user", f"{SUMMARY_TAG}\nWhat does a token cost?", why="recited")
     (alone,), (followed,) = (reply(view, recorded[1]).calls for view in (asked, [*asked, recital]))
     assert (followed.name, followed.arguments) == (alone.name, alone.arguments)

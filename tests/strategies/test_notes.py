@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall, turns
-from agent.prompts import RECITAL_TAG
+from agent.prompts import SUMMARY_TAG
 from agent.repair import NO_RESULT
 from agent.view import prepare
 from strategies.notes import ASK, Notes
@@ -23,7 +23,7 @@ def recital(view: list[Message], history: list[Message]) -> str:
     """What is said behind the history, without its first line."""
     said = [message.content for message in view[len(without_recital(view, history)) :]]
     assert len(said) <= 1
-    assert all(text.startswith(f"{RECITAL_TAG}\n") for text in said)
+    assert all(text.startswith(f"{SUMMARY_TAG}\n") for text in said)
     return "".join(text.split("\n", 1)[1] for text in said)
 
 
