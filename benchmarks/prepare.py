@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import get_type_hints
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
@@ -39,11 +40,10 @@ WARM_TIMES, COLD_TIMES = 300, 15
 PREFILL_LIMIT = 1.35
 """How much more prefill than without management masking may cost on react40."""
 
-SPECS = [name for name, kind in STRATEGIES.items() if "model" not in kind.__annotations__]
+SPECS = [name for name, kind in STRATEGIES.items() if "model" not in get_type_hints(kind)]
 PAPERS = [
     "sliding-window:window=10",
     "observation-masking:window=10,when=always",
-    "hybrid:window=10,summarise_at=43,tail=10",
 ]
 
 

@@ -4,46 +4,52 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from agent.budget import Budget
-from agent.messages import Message, turns
+from agent.messages import Message
 from agent.side import SideModel
 from strategies.observation_masking import ObservationMasking
 from strategies.parameter import parameter
-from strategies.summary import summarise, with_summary
+from strategies.summary import Memory, newest
+
+SHARE = 0.4
+"""Of the budget, what the newest turns may keep when masks alone are not enough."""
 
 
 @dataclass
 class Hybrid:
-    """Mask old observations first, and only after many turns summarise. Masks are free, the summary bounds the rest.
+    """Mask old observations, and only after many turns summarise. Masks ask no model, a summary bounds what they leave.
 
-    When `summarise_at` turns have gathered behind the newest `tail`, or masks alone cannot keep to the budget, they are
-    folded into a summary; the summariser reads the unmasked observations. The paper's setting is W = window=10,
-    N = summarise_at=43, M = tail=10: a summary is due N + M turns after the last (The Complexity Trap, section 3.1).
+    The masks are those of observation-masking with W = `window`. When N + M turns have gathered since the last summary,
+    a new one folds all but the newest M, and reads their observations unmasked (The Complexity Trap, section 3.1; its
+    hybrid has W = 10, N = `every` = 43 and M = `tail` = 10). A view that is over the budget although masked is
+    summarised earlier. With `when=over` it is masked only when over the budget.
     """
 
     model: SideModel
-    window: int | None = parameter(None, "turns left unmasked at every call; unset: mask only when over the budget")
-    summarise_at: int = parameter(20, "turns folded at a time, once as many are older than the tail", 1)
-    tail: int = parameter(4, "newest turns that a summary leaves word for word", 1)
-    words: int = parameter(250, "length asked of the summary", 20, 10_000)
+    window: int = parameter(10, "newest turns whose observations stay (W)")
+    when: Literal["always", "over"] = parameter("always", "mask at every call, or only when over the budget")
+    every: int = parameter(43, "turns folded at a time, once as many are older than the tail (N)", 1)
+    tail: int = parameter(10, "newest turns that a summary leaves word for word (M)", 1)
+    words: int = parameter(400, "length asked of the summary", 20, 10_000)
     state: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
-        groups = turns(messages)
-        covers = set(self.state.get("covers", ()))
-        fresh = sum(messages[turn.start].id not in covers for turn in groups)
-        view = self._masked(messages, budget)
-        due = fresh >= self.summarise_at + self.tail or budget.over(view)
-        if due and fresh > self.tail:
-            keep = len(messages) - groups[-self.tail].start
-            if summarise(messages, keep, self.words, self.model, self.state, budget):
-                return self._masked(messages, budget)
-        return view
+        memory = Memory(self.model, self.words, self.state)
+        view = self._masked(memory.view(messages), budget)
+        since = memory.since(messages)
+        if len(since) >= self.every + self.tail:
+            upto = since[-self.tail].start
+        elif budget.over(view):
+            kept = {message.id for message in view[newest(view, 1, SHARE * budget.limit, budget) :]}
+            upto = next((index for index, message in enumerate(messages) if message.id in kept), 0)
+        else:
+            return view
+        return self._masked(memory.view(messages), budget) if memory.fold(messages, upto, budget) else view
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        masking = ObservationMasking() if self.window is None else ObservationMasking(self.window, "always")
+        masking = ObservationMasking(window=self.window, when=self.when)
         masking.state = self.state
-        return masking.prepare(with_summary(messages, self.state), budget)
+        return masking.prepare(messages, budget)

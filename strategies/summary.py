@@ -1,80 +1,175 @@
-"""Summaries: what summary-buffer and hybrid share. A summary stands for the messages it covers.
+"""Summaries: what the summarising strategies share. A summary stands for the messages that it covers.
 
-State is a dict with `summary` (its text), `covers` (ids) and, after a failure, `refused` (the newest message then). A
-summary is asked for *behind* what it covers, the instruction last, and folds the one before (The Complexity Trap,
-Eq. 5: s_last goes in with the turns since).
+The summariser is asked *behind* what it is to fold, as the agent's own prompt has it: the instruction comes last, so
+that a prefix cache holds the rest. The summary before stands among it (The Complexity Trap, Eq. 5: s_last goes in with
+the turns since). What one call cannot read goes in pieces: nothing is covered that no summariser has read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
-from agent.messages import Message, pinned
+from agent.messages import Message, blocks, pinned, question, turns
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
 
+PATIENCE = 5
+"""Turns after a call that failed, or whose summary was refused, in which none is made."""
+
 INSTRUCTION = """\
-Stop here and write a summary of everything above for yourself. It replaces those messages: what you leave out is gone.
-Keep exact values, names and [sources]; keep what failed and the error it gave; take over what an earlier summary says.
+Stop here. Write down what you need of everything above in order to go on: your words replace it, and what they leave \
+out is gone. Take over what an earlier summary says, unless it was corrected since. Copy values, names, paths, ids and \
+[sources] exactly, and errors word for word; guess nothing, add nothing.
 Write at most {words} words in these sections, a line a point, nothing else.
 Sections:
-- Asked: what the user wants, in their own terms
-- Found: facts established so far, each with its [source]
-- Read: articles, sections and files read, and what was noted
-- Open: what is still to be found, and what went wrong"""
+{sections}"""
+
+SECTIONS = """\
+- Asked: what the user wants, with every wish and constraint, in their own terms
+- Done: results so far, briefly, with exact values and the [source] of each
+- Read: articles, sections and files that were read, in order, and notes that were saved
+- Pending: what is still to do or to find
+- State: what is open on the desk now: the step under way, with the names, paths and ids in use
+- Errors: what went wrong and is not mended, word for word"""
 
 
-def with_summary(messages: Sequence[Message], state: dict[str, Any]) -> list[Message]:
-    """The messages with the summary in place of what it covers; the messages themselves where there is none."""
+@dataclass(frozen=True)
+class Memory:
+    """The summary of a session, as a strategy's state holds it, and the model that renews it.
+
+    `state` has `summary` (its text), `covers` (ids of what it stands for) and, after a failure, `refused` (the newest
+    message then). `own_words` is the share of the budget in which the user's newest messages stay word for word.
+    """
+
+    model: SideModel
+    words: int
+    state: dict[str, Any]
+    sections: str = SECTIONS
+    own_words: float = 0.125
+
+    def view(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages with the summary in place of what it covers; as they are where there is none."""
+        return _with_summary(messages, self.state)
+
+    def since(self, messages: Sequence[Message]) -> list[range]:
+        """The turns that the summary does not cover."""
+        covers = set(self.state.get("covers", ()))
+        return [turn for turn in turns(messages) if messages[turn.start].id not in covers]
+
+    def fold(self, messages: Sequence[Message], upto: int, budget: Budget) -> bool:
+        """Fold the messages before index `upto`, but for what must stay, into the summary; whether anything was.
+
+        A call that fails, and a summary that is empty or not smaller than what it stands for, change nothing, and no
+        other is asked for in the next `PATIENCE` turns. An interruption leaves the state as it was.
+        """
+        if self._waits(messages):
+            return False
+        state, stays, request = dict(self.state), self._stays(messages, budget), self._request(messages, budget)
+        while piece := request.piece(_with_summary(messages[:upto], state), stays):
+            old = [message for message in piece if message.id not in stays]
+            gone = {message.id for message in old}.union(state.get("covers", ()))
+            new = {"covers": [message.id for message in messages if message.id in gone], "summary": request.ask(piece)}
+            if not new["summary"] or budget.count(_summary(new)) >= sum(map(budget.count, old)):
+                state["refused"] = messages[-1].id
+                break
+            state.update(new)
+        folded = state.get("covers") != self.state.get("covers")
+        self.state.update(state)
+        return folded
+
+    def _waits(self, messages: Sequence[Message]) -> bool:
+        """Whether a call went wrong less than `PATIENCE` turns ago."""
+        refused = self.state.get("refused")
+        at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
+        return at < len(messages) and sum(turn.start > at for turn in turns(messages)) < PATIENCE
+
+    def _stays(self, messages: Sequence[Message], budget: Budget) -> set[str]:
+        """Ids of what is pinned and of the user's newest messages: they are short, and nobody says it better."""
+        room = self.own_words * budget.limit
+        stays = {message.id for message in pinned(messages)}
+        for message in reversed(messages):
+            if message.role == "user":
+                room -= budget.count(message)
+                if room < 0:
+                    break
+                stays.add(message.id)
+        return stays
+
+    def _request(self, messages: Sequence[Message], budget: Budget) -> _Request:
+        """The instruction, and before it the current question when it is short: it says what will be needed."""
+        words = min(self.words, budget.limit // 12)
+        text = INSTRUCTION.format(words=words, sections=self.sections)
+        asked = question(messages)
+        short = [asked] if asked and budget.count(asked) <= budget.limit / 8 else []
+        return _Request(self.model, [*short, Message("summarise", "user", text)], 3 * words, budget)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """How a summary is asked for: the `ending` of the prompt, the most tokens of the reply, and the budget of both."""
+
+    model: SideModel
+    ending: Sequence[Message]
+    reply: int
+    budget: Budget
+
+    @property
+    def room(self) -> Budget:
+        """What may be sent: the budget, less the reply."""
+        return replace(self.budget, limit=self.budget.limit - self.reply)
+
+    def piece(self, view: Sequence[Message], stays: Collection[str]) -> Sequence[Message]:
+        """The start of the view that one call can read, with one block at least that may go; [] when none is left."""
+        goes = [message.id not in stays and not message.covers for message in view]
+        room, stop = self.room.limit - self.budget.size([*view[:1], *self.ending]), 0
+        for block in blocks(view):
+            room -= sum(self.budget.count(view[index]) for index in block)
+            if room < 0 and any(goes[:stop]):
+                break
+            stop = block.stop
+        return view[:stop] if any(goes[:stop]) else []
+
+    def ask(self, piece: Sequence[Message]) -> str:
+        """What the model makes of a piece, "" where it fails; observations too large for one call are shortened."""
+        prompt = [*piece, *(message for message in self.ending if message not in piece)]
+        try:
+            sent = fit(prompt, self.room, {message.id for message in prompt})
+            return self.model.ask(sent, "summary", self.reply).strip()
+        except (ModelError, BudgetError):
+            return ""
+
+
+def newest(messages: Sequence[Message], least: int, room: float, budget: Budget) -> int:
+    """The index from which on the newest turns, with what stands between them, take at most `room` tokens.
+
+    They are at least `least` turns, where there are as many.
+    """
+    start, kept = len(messages), 0
+    for block in reversed(blocks(messages)):
+        room -= sum(budget.count(messages[index]) for index in block)
+        if room < 0 and kept >= least:
+            break
+        start = block.start
+        kept += messages[start].role == "assistant"
+    return start
+
+
+def _with_summary(messages: Sequence[Message], state: Mapping[str, Any]) -> list[Message]:
     covers = set(state.get("covers", ()))
     rest = [message for message in messages if message.id not in covers]
     if len(rest) == len(messages):
         return rest
     first = next(index for index, message in enumerate(messages) if message.id in covers)
-    summary = _message(state)
-    return [*rest[:first], summary, *rest[first:]]
+    return [*rest[:first], _summary(state), *rest[first:]]
 
 
-def summarise(
-    messages: Sequence[Message], keep: int, words: int, model: SideModel, state: dict[str, Any], budget: Budget
-) -> bool:
-    """Ask for a summary of everything but the `keep` newest messages, the task and the current question.
-
-    Returns:
-        Whether there is a new one. A call that failed, and a summary that is empty or not smaller than what it
-        stands for, change nothing; none is asked for again until what was newest then is no longer kept.
-    """
-    if any(message.id == state.get("refused") for message in messages[len(messages) - keep :]):
-        return False
-    stays = {message.id for message in pinned(messages)}
-    old = [message for message in messages[: len(messages) - keep] if message.id not in stays]
-    covered = with_summary(old, state)
-    if not old or all(message.covers for message in covered):
-        return False
-    instruction = Message("summarise", "user", INSTRUCTION.format(words=words))
-    upto = with_summary(messages[: len(messages) - keep], state)
-    try:
-        text = model.ask(fit([*upto, instruction], budget), "summary", max_tokens=3 * words).strip()
-    except (ModelError, BudgetError):
-        text = ""
-    new = {"summary": text, "covers": [message.id for message in old]}
-    if not text or budget.count(_message(new)) >= sum(map(budget.count, covered)):
-        state["refused"] = messages[-1].id
-        return False
-    state.update(new)
-    return True
-
-
-def _message(state: dict[str, Any]) -> Message:
+def _summary(state: Mapping[str, Any]) -> Message:
+    """The message that stands for what the summary covers."""
     covers = tuple(state["covers"])
-    return Message(
-        id=f"summary-to-{covers[-1]}",
-        role="user",
-        content=f"{SUMMARY_TAG}\n{state['summary']}",
-        why=f"stands for {len(covers)} messages",
-        covers=covers,
-    )
+    text, why = f"{SUMMARY_TAG}\n{state['summary']}", f"stands for {len(covers)} messages"
+    return Message(f"summary-to-{covers[-1]}", "user", text, why=why, covers=covers)

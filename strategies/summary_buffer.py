@@ -7,31 +7,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, turns
+from agent.messages import Message
 from agent.side import SideModel
 from strategies.parameter import parameter
-from strategies.summary import summarise, with_summary
+from strategies.summary import Memory, newest
 
 
 @dataclass
 class SummaryBuffer:
     """Let a model summarise the old part, keep the newest turns word for word. Costs a call; a vague summary loses.
 
-    Over the budget, everything but the newest `buffer` turns, the task and the current question is folded into one
-    running summary. A summary that fails changes nothing, and is tried again after as many turns as `buffer` holds.
+    Over the budget, all is folded into one running summary but the task, the user's own newest words and the newest
+    turns: as many as `target` holds, and `buffer` at least (LangChain's summary buffer; with target=0, just `buffer`).
     """
 
     model: SideModel
-    buffer: int = parameter(2, "newest turns kept word for word", 1)
-    words: int = parameter(250, "length asked of the summary", 20, 10_000)
+    buffer: int = parameter(2, "newest turns that stay word for word at least", 1)
+    target: float = parameter(0.4, "share of the budget that the newest turns may keep", 0, 0.8)
+    words: int = parameter(400, "length asked of the summary", 20, 10_000)
     state: dict[str, Any] = field(default_factory=dict)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with its old part summarised; see the class."""
-        view = with_summary(messages, self.state)
-        groups = turns(messages)
-        if budget.over(view) and len(groups) > self.buffer:
-            keep = len(messages) - groups[-self.buffer].start
-            if summarise(messages, keep, self.words, self.model, self.state, budget):
-                return with_summary(messages, self.state)
-        return view
+        memory = Memory(self.model, self.words, self.state)
+        if budget.over(memory.view(messages)):
+            start = newest(messages, self.buffer, self.target * budget.limit, budget)
+            memory.fold(messages, start, budget)
+        return memory.view(messages)

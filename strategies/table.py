@@ -19,12 +19,16 @@ from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Strategy
 from agent.side import SideModel
+from strategies.compaction import Compaction
+from strategies.critic_summary import CriticSummary
 from strategies.hybrid import Hybrid
+from strategies.llm_summary import LLMSummary
 from strategies.none import NoManagement
 from strategies.notes import Notes
 from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
 from strategies.parameter import parameters
+from strategies.progressive_summary import ProgressiveSummary
 from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
 from strategies.truncate import Truncate
@@ -33,11 +37,15 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "none": NoManagement,
     "truncate": Truncate,
     "sliding-window": SlidingWindow,
+    "progressive-summary": ProgressiveSummary,
     "summary-buffer": SummaryBuffer,
+    "llm-summary": LLMSummary,
+    "critic-summary": CriticSummary,
     "observation-masking": ObservationMasking,
     "hybrid": Hybrid,
     "offload": Offload,
     "notes": Notes,
+    "compaction": Compaction,
 }
 
 

@@ -14,7 +14,9 @@ from agent.errors import ModelError
 from agent.messages import Message, turns
 from agent.protocols import Delta, Schema, Strategy, Text, Usage
 from agent.side import SideModel
+from strategies.critic_summary import CriticSummary
 from strategies.hybrid import Hybrid
+from strategies.llm_summary import LLMSummary
 from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
 from strategies.parameter import Parameter, parameters
@@ -84,11 +86,17 @@ def state_of(strategy: Strategy) -> Any:
     return json.loads(json.dumps(getattr(strategy, "state", {})))
 
 
+def _gathered(it: Any, messages: Sequence[Message]) -> bool:
+    return len(turns(messages)) >= it.every + it.tail
+
+
 Rule = Callable[[Any, Sequence[Message], Budget], bool]
 BY_TURNS: dict[type, Rule] = {
     SlidingWindow: lambda it, messages, budget: it.window is not None,
     ObservationMasking: lambda it, messages, budget: it.when == "always",
-    Hybrid: lambda it, messages, budget: it.window is not None or len(turns(messages)) >= it.summarise_at + it.tail,
+    Hybrid: lambda it, messages, budget: it.when == "always" or _gathered(it, messages),
+    LLMSummary: lambda it, messages, budget: _gathered(it, messages),
+    CriticSummary: lambda it, messages, budget: _gathered(it, messages),
 }
 """When a strategy's own rule counts turns, as the papers' do: it may change a view that fits, and edit as it counts."""
 EXEMPT: dict[int, dict[type, Rule]] = {
@@ -113,6 +121,11 @@ def exempt(law: int, strategy: Strategy, messages: Sequence[Message], budget: Bu
     """Whether some part need not keep this law at this call."""
     rules = EXEMPT[law]
     return any(type(part) in rules and rules[type(part)](part, messages, budget) for part in parts(strategy))
+
+
+def fills(strategy: Strategy) -> float:
+    """The share of the budget at which the strategy begins to act."""
+    return min(getattr(part, "at", 1.0) for part in parts(strategy))
 
 
 # --- SPECs ------------------------------------------------------------------------------------------------------------
@@ -143,6 +156,7 @@ def specs(draw: st.DrawFn, name: str) -> str:
 
 
 EVERY = [*STRATEGIES, "pipeline"]
+SUMMARISING = ["progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "hybrid", "compaction"]
 SOME = [
     "none",
     "truncate",
@@ -152,6 +166,11 @@ SOME = [
     "sliding-window:window=1000000",
     "summary-buffer",
     "summary-buffer:buffer=1,words=20",
+    "progressive-summary",
+    "progressive-summary:piece=1,tail=1,words=20",
+    "llm-summary",
+    "critic-summary:every=1,tail=1",
+    "compaction",
     "observation-masking",
     "observation-masking:window=0",
     "observation-masking:window=1000000",
@@ -160,12 +179,12 @@ SOME = [
     "observation-masking:target=1",
     "observation-masking:window=2,when=always,every=5",
     "hybrid",
-    "hybrid:window=0,summarise_at=1,tail=1",
-    "hybrid:window=10,summarise_at=43,tail=10",
     "offload",
     "offload:share=0.01,window=0",
     "notes",
     "notes:window=0,warn=0.1,target=1",
+    "hybrid:window=0,every=1,tail=1",
+    "hybrid:window=2,when=over,tail=4",
     "observation-masking+sliding-window",
     "summary-buffer+observation-masking",
     "hybrid+none",

@@ -1,0 +1,44 @@
+"""compaction: near the limit, everything but the exchange under way becomes one summary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.budget import Budget
+from agent.messages import Message, question, turns
+from agent.side import SideModel
+from strategies.parameter import parameter
+from strategies.summary import Memory
+
+
+@dataclass
+class Compaction:
+    """Shortly before the limit, put one summary in place of all but the exchange under way. Much room for one call.
+
+    At `at` of the budget everything before the current question goes, the user's words too; the first task stays. When
+    the exchange itself is most of the view, its turns go as well, all but the newest `tail` (as Claude Code compacts;
+    Anthropic, Effective context engineering for AI agents, 2025).
+    """
+
+    model: SideModel
+    at: float = parameter(0.8, "share of the budget at which everything is folded", 0.3, 1)
+    tail: int = parameter(2, "newest turns that stay of an exchange that is itself too long", 1)
+    words: int = parameter(400, "length asked of the summary", 20, 10_000)
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The history with all but its newest part in a summary; see the class."""
+        memory = Memory(self.model, self.words, self.state, own_words=0)
+        view = memory.view(messages)
+        size = budget.size(view)
+        if size > self.at * budget.limit:
+            asked = question(messages)
+            upto = messages.index(asked) if asked else 0
+            exchange = view[view.index(asked) if asked else 0 :]
+            newest = turns(messages)[-self.tail :]
+            if newest and sum(map(budget.count, exchange)) > size / 2:
+                upto = max(upto, newest[0].start)
+            memory.fold(messages, upto, budget)
+        return memory.view(messages)

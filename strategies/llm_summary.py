@@ -1,0 +1,38 @@
+"""llm-summary: the running summary of The Complexity Trap, by its turn counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent.budget import Budget
+from agent.messages import Message
+from agent.side import SideModel
+from strategies.parameter import parameter
+from strategies.summary import SECTIONS, Memory
+
+
+@dataclass
+class LLMSummary:
+    """Fold N old turns at a time into a running summary, keep the newest M. Bounded, but every fold costs a call.
+
+    In turn t, when N + M turns have gathered since the last summary, a new one takes in the old one and all turns up
+    to t_last = t - 1 - M; the agent is sent it and T_{t-M}, …, T_{t-1} (The Complexity Trap, Eq. 5 and 6; N is
+    `every`, M is `tail`). The budget plays no part in it.
+    """
+
+    model: SideModel
+    every: int = parameter(21, "turns folded at a time, once as many are older than the tail (N)", 1)
+    tail: int = parameter(10, "newest turns that a summary leaves word for word (M)", 1)
+    words: int = parameter(400, "length asked of the summary", 20, 10_000)
+    state: dict[str, Any] = field(default_factory=dict)
+    sections = SECTIONS
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The history with its old turns summarised; see the class."""
+        memory = Memory(self.model, self.words, self.state, self.sections)
+        since = memory.since(messages)
+        if len(since) >= self.every + self.tail:
+            memory.fold(messages, since[-self.tail].start, budget)
+        return memory.view(messages)
