@@ -25,7 +25,7 @@ class ProgressiveSummary:
     model: SideModel
     piece: int = parameter(5, "turns folded by one call", 1)
     tail: int = parameter(2, "newest turns that stay word for word at least", 1)
-    target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
+    target: float = parameter(0.35, "share of the budget to come down to when over it", 0.1, 1)
     words: int = parameter(400, "length asked of the memory", 20, 10_000)
     state: dict[str, Any] = field(default_factory=dict)
 

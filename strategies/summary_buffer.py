@@ -23,7 +23,7 @@ class SummaryBuffer:
 
     model: SideModel
     buffer: int = parameter(2, "newest turns that stay word for word at least", 1)
-    target: float = parameter(0.4, "share of the budget that the newest turns may keep", 0, 0.8)
+    target: float = parameter(0.35, "share of the budget that the newest turns may keep", 0, 0.8)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     state: dict[str, Any] = field(default_factory=dict)
 

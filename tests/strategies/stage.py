@@ -112,6 +112,7 @@ EXEMPT: dict[int, dict[type, Rule]] = {
 """By law: when a strategy need not keep it, because its own rule says otherwise. A line a strategy."""
 COSTLY = {
     "truncate": "edits at every call over the budget: that is the lesson",
+    **dict.fromkeys(["llm-summary", "critic-summary", "hybrid"], "edits by a count of turns, whatever that costs"),
     "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
 }
 """Strategies whose edits are not worth their prefill on such a history, and why."""

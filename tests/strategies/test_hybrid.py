@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import turns
 from agent.prompts import SUMMARY_TAG
-from tests.histories import budget, calls_of, react, react40
+from tests.histories import budget, calls_of, react
 from tests.strategies.stage import Summariser, build
 
 
@@ -17,7 +16,7 @@ from tests.strategies.stage import Summariser, build
 def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
     """The summary holds the turns up to t_last, and is renewed when those since reach N + M; W masks the rest."""
     backend = Summariser(lambda messages: "s")
-    strategy = build(f"hybrid:summarise_at={n},tail={m},window={w}", backend)
+    strategy = build(f"hybrid:every={n},tail={m},window={w}", backend)
     history = react(steps, tokens=200)
     t_last, made = 0, 0
     for messages in calls_of(history):
@@ -41,7 +40,7 @@ def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
 def test_the_papers_numbers() -> None:
     """W = M = 10, N = 43: the first summary at turn 54, of the 43 oldest turns."""
     backend = Summariser()
-    strategy = build("hybrid:window=10,summarise_at=43,tail=10", backend)
+    strategy = build("hybrid", backend)
     *_, before = calls_of(react(52))
     strategy.prepare(before, budget(10**9))
     assert backend.prompts == []
@@ -52,7 +51,7 @@ def test_the_papers_numbers() -> None:
 
 def test_the_summariser_reads_the_observations_unmasked() -> None:
     backend = Summariser()
-    strategy = build("hybrid:window=0,summarise_at=5,tail=1", backend)
+    strategy = build("hybrid:window=0,every=5,tail=1", backend)
     for messages in calls_of(react(12, tokens=100)):
         strategy.prepare(messages, budget())
     assert len(backend.prompts) == 2
@@ -64,28 +63,33 @@ def test_the_summariser_reads_the_observations_unmasked() -> None:
 
 def test_masks_come_first() -> None:
     backend = Summariser()
-    strategy = build("hybrid", backend)
-    view = strategy.prepare(react(16), budget())
+    view = build("hybrid:window=4", backend).prepare(react(16), budget())
     assert backend.prompts == []
     assert not budget().over(view)
-    assert any(message.content.startswith("[masked") for message in view)
+    assert sum(message.content.startswith("[masked") for message in view) == 12
 
 
-def test_a_summary_comes_when_masks_are_not_enough() -> None:
+def test_masks_may_wait_for_the_budget() -> None:
+    strategy = build("hybrid:when=over,window=2")
+    for messages in calls_of(react(11)):
+        assert strategy.prepare(messages, budget()) == messages
+    assert any(message.content.startswith("[masked") for message in strategy.prepare(react(14), budget()))
+
+
+@pytest.mark.parametrize("spec", ["hybrid", "hybrid:when=over,window=2"])
+def test_a_summary_comes_earlier_when_masks_are_not_enough(spec: str) -> None:
+    """It leaves as many of the newest turns as take two fifths of the budget."""
     backend = Summariser(lambda messages: "s")
-    view = build("hybrid", backend).prepare(react(20), budget(1_500))
-    assert len(backend.prompts) == 1
-    assert any(message.content.startswith(SUMMARY_TAG) for message in view)
+    view = build(spec, backend).prepare(react(30), budget(2_000))
+    assert len(backend.prompts) > 0
+    assert [message.content for message in view if message.covers] == [f"{SUMMARY_TAG}\ns"]
+    assert budget().size(view[3:]) <= 0.4 * 2_000
+    assert view[-2:] == react(30)[-2:]
 
 
-def test_a_failed_summary_waits_for_as_many_turns_as_the_tail_holds() -> None:
-    backend = Summariser(lambda messages: "")
-    strategy = build("hybrid:summarise_at=3,tail=4", backend)
-    asked_at = []
-    for messages in calls_of(react40()):
-        before = len(backend.prompts)
-        strategy.prepare(messages, budget(10**9))
-        if len(backend.prompts) > before:
-            asked_at.append(len(turns(messages)))
-    assert asked_at[0] == 7
-    assert all(b - a == 4 for a, b in pairwise(asked_at))
+def test_the_budget_is_kept_turn_by_turn() -> None:
+    backend = Summariser(lambda messages: "s")
+    strategy = build("hybrid", backend)
+    for messages in calls_of(react(100)):
+        assert not budget().over(strategy.prepare(messages, budget()))
+    assert 0 < len(backend.prompts) < 12

@@ -46,7 +46,7 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
         ("", "there is no strategy ''", "known: none, truncate, sliding-window"),
         ("zzz", "there is no strategy 'zzz'", "known: none, truncate, sliding-window"),
         ("none+", "there is no strategy ''", "known: "),
-        ("maskin:window=3", "there is no strategy 'maskin'", "did you mean observation-masking?"),
+        ("masking:window=3", "there is no strategy 'masking'", "did you mean observation-masking?"),
         ("none:window=3", "none has no parameter 'window'", "it takes none"),
         ("sliding-window:windw=3", "sliding-window has no parameter 'windw'", "did you mean window?"),
         ("sliding-window:zzz=3", "sliding-window has no parameter 'zzz'", "known: target, window"),
@@ -61,8 +61,8 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
         ("sliding-window:target=nan", "target=nan is not possible", "target takes 0.1 to 1: "),
         ("sliding-window:target=inf", "target=inf is not possible", "target takes 0.1 to 1: "),
         ("observation-masking:when=never", "when=never is not possible", "when takes over or always: "),
-        ("summary-buffer:model=x", "summary-buffer has no parameter 'model'", "known: buffer, words"),
-        ("summary-buffer:state={}", "summary-buffer has no parameter 'state'", "known: buffer, words"),
+        ("summary-buffer:model=x", "summary-buffer has no parameter 'model'", "known: buffer, target, words"),
+        ("summary-buffer:state={}", "summary-buffer has no parameter 'state'", "known: buffer, target, words"),
     ],
 )
 def test_what_cannot_be_meant_is_answered_with_what_can(spec: str, what: str, fix: str) -> None:
@@ -228,9 +228,13 @@ def test_what_the_room_offers() -> None:
         "none",
         "truncate",
         "sliding-window",
+        "progressive-summary",
         "summary-buffer",
+        "llm-summary",
+        "critic-summary",
         "observation-masking",
         "hybrid",
         "offload",
         "notes",
+        "compaction",
     ]

@@ -1,0 +1,54 @@
+"""compaction: at its share of the budget, all but the exchange under way becomes one summary."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.messages import Message
+from tests.histories import Story, budget, react
+from tests.strategies.stage import Summariser, build
+
+
+def two_exchanges(first: int, second: int) -> list[Message]:
+    """A question answered after so many turns of about 650 tokens, and another one, so many turns under way."""
+    story = Story().ask("the task")
+    for _ in range(first):
+        story.turn(600, says=40)
+    story.answer("the answer").ask("and then?").turn(600).answer("that").ask("the question")
+    for _ in range(second):
+        story.turn(600, says=40)
+    return story.messages
+
+
+def test_below_its_share_nothing_happens() -> None:
+    backend = Summariser()
+    allowed = budget(round(budget().size(react(8)) / 0.8) + 1)
+    assert build("compaction", backend).prepare(react(8), allowed) == react(8)
+    assert backend.prompts == []
+    assert build("compaction:at=0.7", backend).prepare(react(8), allowed) != react(8)
+
+
+def test_everything_before_the_current_question_goes() -> None:
+    history = two_exchanges(7, 2)
+    asked = next(at for at, message in enumerate(history) if message.content == "the question")
+    backend = Summariser(lambda messages: "all of it")
+    view = build("compaction", backend).prepare(history, budget())
+    assert view == [*history[:2], view[2], *history[asked:]]
+    assert view[2].covers == tuple(message.id for message in history[2:asked])
+    (prompt,) = backend.prompts
+    assert prompt[:-2] == history[:asked]
+    assert prompt[-2] == history[asked]
+
+
+def test_of_an_exchange_that_is_most_of_the_view_the_old_turns_go_too() -> None:
+    history = two_exchanges(1, 9)
+    view = build("compaction:tail=3").prepare(history, budget())
+    asked = next(message for message in history if message.content == "the question")
+    assert view == [*history[:2], view[2], asked, *history[-6:]]
+    assert set(view[2].covers) == {message.id for message in history[2:-6] if message is not asked}
+
+
+@pytest.mark.parametrize("tail", [1, 2, 5])
+def test_one_long_exchange_is_compacted_within_itself(tail: int) -> None:
+    view = build(f"compaction:tail={tail}").prepare(react(12), budget())
+    assert view == [*react(12)[:2], view[2], *react(12)[-2 * tail :]]

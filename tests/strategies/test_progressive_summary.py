@@ -1,0 +1,57 @@
+"""progressive-summary: memory_i = f(memory_{i-1}, piece_i), and no call is sent more than one piece."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import turns
+from agent.prompts import SUMMARY_TAG
+from tests.histories import budget, calls_of, react, react40
+from tests.strategies.stage import Summariser, build
+
+
+@given(st.integers(1, 8), st.integers(2, 6), st.sampled_from([30, 120, 600]))
+def test_each_call_is_sent_the_memory_and_the_next_piece(piece: int, tail: int, tokens: int) -> None:
+    backend = Summariser(lambda messages: f"memory {len(backend.prompts)}")
+    strategy = build(f"progressive-summary:piece={piece},tail={tail}", backend)
+    allowed, history = budget(8_000), react(60, tokens)
+    for messages in calls_of(history):
+        strategy.prepare(messages, allowed)
+    read: list[str] = []
+    for number, prompt in enumerate(backend.prompts):
+        assert prompt[:2] == history[:2]
+        memory = [f"{SUMMARY_TAG}\nmemory {number}"] if number else []
+        assert [message.content for message in prompt[2:-1] if message.covers] == memory
+        assert 1 <= len(turns(prompt)) <= piece
+        read += [message.id for message in prompt[2:-1] if not message.covers]
+    assert read == [message.id for message in history[2 : 2 + len(read)]]
+
+
+def test_it_stops_at_the_target_and_keeps_the_tail() -> None:
+    strategy = build("progressive-summary:piece=1,target=0.5")
+    view = strategy.prepare(react(14), budget())
+    assert 0.5 * 8_000 - 700 < budget().size(view) <= 0.5 * 8_000
+    deep = build("progressive-summary:piece=50,target=0.1,tail=3").prepare(react(14), budget())
+    assert deep[-6:] == react(14)[-6:]
+    assert len(deep) == 9
+
+
+def test_the_input_is_bounded_however_long_the_history_is() -> None:
+    backend = Summariser()
+    build("progressive-summary", backend).prepare(react(500), budget())
+    sizes = [budget().size(prompt) for prompt in backend.prompts]
+    assert len(sizes) == 100
+    assert max(sizes) < 4_000
+
+
+def test_the_first_piece_is_read_from_the_cache() -> None:
+    """It is the start of the view before, so that a server has it."""
+    backend = Summariser()
+    strategy, views = build("progressive-summary", backend), []
+    for messages in calls_of(react40()):
+        asked = len(backend.prompts)
+        views.append(strategy.prepare(messages, budget()))
+        if len(backend.prompts) > asked:
+            prompt = backend.prompts[asked][:-1]
+            assert prompt == views[-2][: len(prompt)]

@@ -1,0 +1,213 @@
+"""What the summarising strategies share: how a summary is asked for, what it may replace, and what stays."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+
+from agent.errors import BudgetError
+from agent.messages import Message, turns
+from agent.prompts import SUMMARY_TAG
+from agent.view import prepare
+from models.reader.backend import reply
+from tests.histories import Story, budget, calls_of, is_faithful, react, react40
+from tests.strategies.stage import SUMMARISERS, SUMMARISING, Summariser, build, parts
+
+every_summarising = pytest.mark.parametrize("name", SUMMARISING)
+BAD = pytest.mark.parametrize("answer", ["fails", "empty", "larger"])
+
+
+def run(name: str, backend: Summariser, history: list[Message]) -> list[list[Message]]:
+    """The bare views of a session."""
+    strategy = build(name, backend)
+    return [strategy.prepare(messages, budget()) for messages in calls_of(history)]
+
+
+@every_summarising
+def test_the_next_summary_folds_the_one_before(name: str) -> None:
+    backend = Summariser(lambda messages: f"summary number {len(backend.prompts)}")
+    view = run(name, backend, react(80))[-1]
+    assert len(backend.prompts) > 2
+    for number, prompt in enumerate(backend.prompts):
+        before = [f"{SUMMARY_TAG}\nsummary number {number}"] if number else []
+        assert [message.content for message in prompt if message.covers] == before
+        covered = {id_ for message in prompt for id_ in message.covers}
+        assert not covered & {message.id for message in prompt}
+    (summary,) = [message for message in view if message.covers]
+    assert summary.content == f"{SUMMARY_TAG}\nsummary number {len(backend.prompts)}"
+    assert set(summary.covers) >= {message.id for message in backend.prompts[-1][3:-1]}
+
+
+@every_summarising
+def test_the_summariser_is_sent_the_agent_s_prompt_and_the_instruction_last(name: str) -> None:
+    backend = Summariser()
+    run(f"{name}:words=100", backend, react(80))
+    for prompt, limit in zip(backend.prompts, backend.limits, strict=True):
+        assert prompt[:2] == react(1)[:2]
+        assert (prompt[-1].role, limit) == ("user", 300)
+        assert "at most 100 words" in prompt[-1].content
+        assert budget().size(prompt) <= 8_000 - 300
+
+
+@pytest.mark.parametrize("name", ["summary-buffer", "progressive-summary", "compaction"])
+def test_the_summariser_reads_what_the_model_read(name: str) -> None:
+    """So that a cache of the view before holds for the summary's prompt too."""
+    backend = Summariser()
+    strategy, views = build(name, backend), []
+    for messages in calls_of(react40()):
+        asked = len(backend.prompts)
+        views.append(strategy.prepare(messages, budget()))
+        if len(backend.prompts) > asked:
+            prompt = backend.prompts[asked][:-1]
+            assert prompt == views[-2][: len(prompt)]
+
+
+@every_summarising
+def test_the_built_in_reader_knows_the_request(name: str) -> None:
+    backend = Summariser()
+    run(name, backend, react(40))
+    said = reply(backend.prompts[0], []).text
+    assert [line[:-1] for line in said.split("\n") if line.endswith(":")][:3] == ["Asked", "Done", "Read"]
+
+
+@every_summarising
+@BAD
+def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) -> None:
+    backend = Summariser(SUMMARISERS[answer])
+    strategy = build(name, backend)
+    asked_at = []
+    for messages in calls_of(react(80)):
+        before = len(backend.prompts)
+        view = strategy.prepare(messages, budget())
+        assert [message.id for message in view] == [message.id for message in messages]
+        if len(backend.prompts) > before:
+            assert len(backend.prompts) == before + 1
+            asked_at.append(len(turns(messages)))
+    assert len(asked_at) > 3
+    assert all(b - a == 5 for a, b in pairwise(asked_at))
+
+
+def test_pieces_that_were_folded_before_a_failure_stay_folded() -> None:
+    backend = Summariser()
+    backend.answer = lambda messages: "s" if len(backend.prompts) < 3 else ""
+    view = build("summary-buffer", backend).prepare(react40(), budget())
+    (summary,) = [message for message in view if message.covers]
+    assert len(backend.prompts) == 3
+    assert list(summary.covers) == [m.id for prompt in backend.prompts[:2] for m in prompt[2:-1] if not m.covers]
+
+
+@every_summarising
+def test_an_interruption_leaves_the_state_as_it_was(name: str) -> None:
+    """Ctrl-C while the model writes, at whichever call it is."""
+    backend = Summariser()
+    strategy = build(name, backend)
+    (part,) = parts(strategy)
+    for messages in calls_of(react(80)):
+        strategy.prepare(messages, budget())
+        before, asked = json.dumps(part.state), len(backend.prompts)
+
+        def interrupted(prompt: object) -> str:
+            raise KeyboardInterrupt
+
+        backend.answer = interrupted
+        try:
+            strategy.prepare([*messages, Message("next", "user", "and?")], budget())
+        except KeyboardInterrupt:
+            assert len(backend.prompts) == asked + 1
+            assert json.dumps(part.state) == before
+        backend.answer = SUMMARISERS["short"]
+
+
+# --- dialogues --------------------------------------------------------------------------------------------------------
+
+
+def dialogue(exchanges: int) -> list[Message]:
+    """Questions, each answered after one turn of about 650 tokens."""
+    story = Story()
+    for number in range(exchanges):
+        story.ask(f"question {number}").turn(600, says=40).answer(f"answer {number}")
+    return story.ask("the question now").messages
+
+
+@pytest.mark.parametrize("name", ["progressive-summary", "summary-buffer", "hybrid"])
+def test_the_user_s_newest_words_stay_as_they_are(name: str) -> None:
+    view = run(name, Summariser(), dialogue(30))[-1]
+    assert [m for m in view if m.role == "user" and not m.covers] == [m for m in dialogue(30) if m.role == "user"]
+
+
+def test_the_user_s_older_words_are_folded_when_they_are_many() -> None:
+    story = Story()
+    for number in range(40):
+        story.ask(f"question {number}: {'word ' * 60}").turn(200).answer("answer")
+    view = run("summary-buffer", Summariser(), story.messages)[-1]
+    own = [message for message in view if message.role == "user" and not message.covers]
+    assert own[0] == story.messages[1]
+    assert 5 < len(own) < 40
+
+
+def test_the_summariser_is_told_the_current_question() -> None:
+    backend = Summariser()
+    strategy, history = build("summary-buffer", backend), dialogue(12)
+    strategy.prepare(history, budget())
+    assert backend.prompts[0][-2].content == "the question now"
+    long = [*history[:-1], Message("long", "user", "word " * 1_000)]
+    build("summary-buffer", backend).prepare(long, budget())
+    assert not any(message.id == "long" for prompt in backend.prompts for message in prompt)
+
+
+def test_the_question_stays_behind_a_summary_that_stands_after_it() -> None:
+    """A task that was cancelled, then the question: the summary is the newest message of a user, and no question."""
+    story = Story().ask("the task").ask("the question")
+    for _ in range(30):
+        story.turn(60, says=200)
+    view = prepare(story.messages, build("summary-buffer:buffer=6"), budget(1_000))
+    assert is_faithful(view.messages, story.messages) == []
+
+
+# --- edges ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_observation_that_no_call_can_read_is_shortened_for_it() -> None:
+    backend = Summariser()
+    history = Story().ask("?").turn(30_000).turn(600).turn(600).messages
+    build("summary-buffer", backend).prepare(history, budget())
+    (prompt,) = backend.prompts
+    assert budget().size(prompt) <= 8_000 - 1_200
+    assert "tokens cut" in prompt[3].content
+
+
+@every_summarising
+def test_the_road_makes_it_fit_when_the_summary_failed(name: str) -> None:
+    view = prepare(react40(), build(name, Summariser(SUMMARISERS["fails"])), budget())
+    assert view.tokens <= 8_000
+    assert view.notes == ()
+    assert "summarised" not in view.fates
+
+
+def test_a_small_budget_is_no_reason_to_give_up() -> None:
+    """The instruction counts too; where it leaves no room to ask, there is no summary, and fit does its work."""
+    backend = Summariser()
+    assert prepare(react(6), build("summary-buffer", backend), budget(250)).tokens <= 250
+    assert backend.prompts == []
+
+
+def test_the_length_asked_for_is_never_more_than_the_budget_bears() -> None:
+    backend = Summariser()
+    build("summary-buffer", backend).prepare(react(6), budget(2_400))
+    assert "at most 200 words" in backend.prompts[0][-1].content
+    assert backend.limits[0] == 600
+
+
+def test_a_budget_that_cannot_be_kept_is_still_an_error() -> None:
+    with pytest.raises(BudgetError):
+        prepare(Story().ask("word " * 400).turn(9).turn(9).turn(9).messages, build("summary-buffer"), budget(250))
+
+
+def test_messages_that_left_the_history_leave_the_summary_unused() -> None:
+    strategy = build("summary-buffer")
+    strategy.prepare(react(14), budget())
+    other = Story().ask("another").answer("!").messages
+    renamed = [Message(f"other-{message.id}", message.role, message.content) for message in other]
+    assert strategy.prepare(renamed, budget()) == renamed
