@@ -14,6 +14,7 @@ Prefill counts, as `agent.view.measure` does, the tokens behind the first differ
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from agent.budget import Budget
 from agent.messages import Message
-from agent.protocols import Counter, Delta, Strategy, Text
+from agent.protocols import Counter, Delta, Schema, Strategy, Text
 from agent.side import SideModel
 from agent.view import View, prepare
 from models.scripted import Scripted
@@ -67,6 +68,7 @@ class Timing:
 def main(arguments: Sequence[str]) -> int:
     """Print the tables; 1 when `--check` is asked for and a limit is broken."""
     broken = [*_times(), *_prefills()]
+    _summaries()
     for line in broken:
         print(f"over the limit: {line}")
     return 1 if broken and "--check" in arguments else 0
@@ -145,10 +147,32 @@ def _prefills() -> list[str]:
     return broken
 
 
-def _views(spec: str) -> list[View]:
-    strategy, budget = _strategy(spec), _budget(TinyCounter())
+def _summaries() -> None:
+    print("\nSummaries, with tool steps as before; sent is what the summariser reads, in all and in one call at most\n")
+    print("| strategy | steps | prefill | of unmanaged | over budget | calls | sent | most |")
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    for steps in (40, 500):
+        unmanaged = sum(view.prefill for view in _views("none", steps=steps))
+        for spec in (name for name in STRATEGIES if name not in SPECS):
+            model = Scripted([_summary] * 10 * steps, TinyCounter())
+            views = _views(spec, model, steps)
+            prefill = sum(view.prefill for view in views)
+            over = sum(view.tokens > view.limit for view in views)
+            sent = [sum(map(model.counter.count, request.messages)) for request in model.requests]
+            row = f"| {spec} | {steps} | {prefill:,} | {prefill / unmanaged:.2f} | {over} | {len(sent)}"
+            print(f"{row} | {sum(sent):,} | {max(sent, default=0):,} |")
+
+
+def _summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Delta:
+    """All the words that are asked for."""
+    asked = re.search(r"at most (\d+) words", messages[-1].content)
+    return Text("found " * int(asked[1]) if asked else "found")
+
+
+def _views(spec: str, model: Scripted | None = None, steps: int = 40) -> list[View]:
+    strategy, budget = _strategy(spec, model), _budget(TinyCounter())
     views: list[View] = []
-    for messages in calls_of(react(40)):
+    for messages in calls_of(react(steps)):
         views.append(prepare(messages, strategy, budget, views[-1] if views else None))
     return views
 
@@ -157,10 +181,9 @@ def _budget(counter: Counter) -> Budget:
     return Budget(LIMIT_TOKENS, counter)
 
 
-def _strategy(spec: str) -> Strategy:
-    """A fresh strategy; where it asks a model, that one writes summaries of 250 words."""
-    summary: Delta = Text("found " * 250)
-    return parse(spec, SideModel(Scripted([summary] * 99, TinyCounter())))
+def _strategy(spec: str, model: Scripted | None = None) -> Strategy:
+    """A fresh strategy; where it asks a model, that one writes all the words that it is asked for."""
+    return parse(spec, SideModel(model or Scripted([_summary] * 99, TinyCounter())))
 
 
 if __name__ == "__main__":
