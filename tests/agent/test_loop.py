@@ -300,7 +300,7 @@ def test_forty_steps_with_every_strategy(spec: str) -> None:
     assert [usage.prompt_tokens for usage in usages] == [view.tokens for view in views]
     assert [usage.cached_tokens for usage in usages] == [view.cached for view in views]
     asked = [event for event in events if isinstance(event, SideCalled)]
-    assert bool(asked) == (spec in ("summary-buffer", "hybrid"))
+    assert bool(asked) == (hasattr(session.strategy, "model") and spec != "hybrid")  # forty are too few for its summary
     assert len(session.ledger.calls) == 41 + len(asked)
 
 
