@@ -18,8 +18,9 @@ class ProgressiveSummary:
     """Fold the oldest turns into one running memory, a few at a time. Short calls, but more, and facts fade.
 
     Over the budget, memory_i = f(memory_{i-1}, piece_i), where a piece is the `piece` oldest turns left, until the view
-    is down to `target` of the budget. Each call is sent the memory and one piece, however long the history is
-    (Wang et al., Recursively Summarizing Enables Long-Term Dialogue Memory, 2023, arXiv 2308.15022).
+    is down to `target` of the budget. Each call is sent the memory and one piece, however long the history is. What was
+    folded before an interruption stays folded, and the rest follows at the next call (Wang et al., Recursively
+    Summarizing Enables Long-Term Dialogue Memory, 2023, arXiv 2308.15022).
     """
 
     model: SideModel
@@ -33,11 +34,12 @@ class ProgressiveSummary:
         """The history with its oldest turns folded; see the class."""
         memory = Memory(self.model, self.words, self.state)
         view = memory.view(messages)
-        goal = self.target * budget.limit if budget.over(view) else budget.limit
-        while budget.size(view) > goal:
+        folding = self.state["folding"] = self.state.get("folding", False) or budget.over(view)
+        while folding and budget.size(view) > self.target * budget.limit:
             since = memory.since(messages)[: -self.tail]
             behind = since[self.piece :] or memory.since(messages)[-self.tail :]
             if not since or not memory.fold(messages, behind[0].start, budget):
                 break
             view = memory.view(messages)
+        self.state["folding"] = False
         return view
