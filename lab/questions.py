@@ -36,8 +36,15 @@ from tools import toolbox
 from tools.notes import Notes
 
 ROOT = Path(__file__).parents[1]
-READING = ("models/reader/*.py", "corpus/markdown.py", "corpus/search.py", "corpus/words.py", "tools/*.py")
-"""The code by which the built-in reader finds and reads."""
+ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
+READING = (
+    "models/reader/*.py",
+    "corpus/markdown.py",
+    "corpus/search.py",
+    "corpus/words.py",
+    *(f"tools/{name}.py" for name in ASKED_TOOLS),
+)
+"""The code by which the built-in reader finds and reads; not the tools that it is never offered."""
 LIBRARY = ("corpus/articles/*.md", "corpus/files/**/*.*", "corpus/questions.yaml")
 STRATEGIES = ("sliding-window", "summary-buffer", "observation-masking", "hybrid")
 BUDGET, ROOM_ENOUGH = 8_000, 64_000
