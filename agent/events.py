@@ -30,7 +30,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class SideCalled:
-    """A strategy asked a model. `error` is empty unless the call failed."""
+    """A strategy or a tool asked a model, beside the conversation. `error` is empty unless the call failed."""
 
     purpose: str
     prompt_tokens: int
@@ -38,6 +38,7 @@ class SideCalled:
     usage: Usage
     seconds: float
     error: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, SideCalled, ToolReturned
+from agent.protocols import Usage
 from agent.view import View
 
 
@@ -29,7 +30,9 @@ NOTHING = Amount(0)
 class Call:
     """One model call as it was: what it was sent, what the server reported, and what no management would have cost.
 
-    `raw_prompt` and `raw_prefill` are tokens that the whole history would have cost in this call.
+    `raw_prompt` and `raw_prefill` are tokens that the whole history would have cost in this call. `shared` are the
+    tokens that its prompt began with as the prompt before, by our own count; None where that is not known. `model` is
+    backend/name, `usage` what the server reported, its timings among it.
     """
 
     exchange: int
@@ -42,6 +45,9 @@ class Call:
     seconds: float
     raw_prompt: int = 0
     raw_prefill: int = 0
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
+    shared: int | None = None
 
     @property
     def prefill(self) -> Amount:
@@ -132,6 +138,8 @@ class Ledger:
             cached=Amount(event.usage.cached_tokens),
             output=Amount(event.usage.output_tokens),
             seconds=event.seconds,
+            model=event.model,
+            usage=event.usage,
         )
 
     def _turn(self, event: Replied) -> Call:
@@ -150,6 +158,9 @@ class Ledger:
             seconds=event.seconds,
             raw_prompt=view.history_tokens,
             raw_prefill=max(0, view.history_tokens - known) if view.warm else view.history_tokens,
+            model=self.prepared.model,
+            usage=usage,
+            shared=view.cached,
         )
 
 

@@ -17,6 +17,7 @@ from agent.errors import BudgetError, ToolError
 from agent.events import Answered, Asked, Ending, Event, Prepared, Preparing, Replied, Said, ToolCalled, ToolReturned
 from agent.ledger import Ledger
 from agent.messages import Message, Role, ToolCall
+from agent.prices import estimated
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Backend, Delta, Schema, Strategy, Text, Tool, Usage
 from agent.repair import named
@@ -31,7 +32,8 @@ REPEATS = 2
 class Agent:
     """One session: its parts, any of which may be swapped between two exchanges, its history and its ledger.
 
-    `on_demand` are tools that the model is offered only when the strategy names them.
+    `on_demand` are tools that the model is offered only when the strategy names them. `prices` is the price card; None
+    is the one that the timings of the model in use amount to.
     """
 
     backend: Backend
@@ -42,7 +44,7 @@ class Agent:
     max_turns: int = 12
     max_output: int = 1024
     side: SideModel | None = None
-    prices: Prices = field(default_factory=Prices)
+    prices: Prices | None = None
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
     system: str = SYSTEM
     history: list[Message] = field(default_factory=list)
@@ -75,7 +77,13 @@ class Agent:
     def budget(self, tools: Sequence[Schema]) -> Budget:
         """The budget of a call that offers these tools."""
         counter = self.backend.counter
-        return Budget(self.limit, counter, counter.overhead(tools), self.prices)
+        return Budget(self.limit, counter, counter.overhead(tools), self.price_card())
+
+    def price_card(self) -> Prices:
+        """What a token costs now."""
+        if self.prices is not None:
+            return self.prices
+        return estimated(call for call in self.ledger.calls if call.model == self.model)
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:

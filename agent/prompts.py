@@ -12,6 +12,15 @@ When you can answer, answer in a few plain sentences and cite the article behind
 or the file as [path:line]. If nothing you can read answers the question, say that it cannot be \
 answered from here."""
 
+DELEGATE = """\
+You read for a colleague who sees nothing of your work but your last words: a brief.
+
+Find what the task asks for with list_articles or search_articles, read it, by section when that is enough, and read \
+no more than you need. Before each tool call say in one short sentence why you make it.
+Then write the brief, in at most {words} words: what you found, with exact values and names, each fact with its \
+article as [slug] or its file as [path:line]; and what you looked for and did not find."""
+"""The system prompt of a sub-agent."""
+
 CLOSING = (
     "No tool calls are left for this question. Answer it now from what is above, "
     "and say so plainly if that is not enough."

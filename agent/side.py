@@ -1,15 +1,16 @@
-"""A model that a strategy may ask, for a summary say; the loop reports each such call as an event."""
+"""Model calls beside the conversation, for a summary or a brief say; the loop reports each of them as an event."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from time import perf_counter
 
 from agent.errors import ModelError
 from agent.events import SideCalled
 from agent.messages import Message
-from agent.protocols import Backend, Text, Usage
+from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage
 
 
 class SideModel:
@@ -25,25 +26,51 @@ class SideModel:
         Raises:
             ModelError: the server cannot be used; the failed call is reported all the same.
         """
-        started, parts, usage, error = perf_counter(), [], Usage(), ""
-        counter = self.backend.counter
-        prompt = counter.overhead(()) + sum(map(counter.count, messages))
+        backend = self.reporting(self.backend, purpose)
+        with closing(backend.stream(messages, (), max_tokens=max_tokens)) as stream:
+            return "".join(delta.text for delta in stream if isinstance(delta, Text))
+
+    def reporting(self, backend: Backend, purpose: str) -> Backend:
+        """The same backend, whose every call is reported here, whatever comes of it."""
+        return _Reporting(backend, purpose, self._calls)
+
+    def drain(self) -> list[SideCalled]:
+        """The calls made since the last time this was asked."""
+        calls = self._calls.copy()
+        self._calls.clear()
+        return calls
+
+
+@dataclass
+class _Reporting:
+    """A backend that puts an account of each call on a list."""
+
+    backend: Backend
+    purpose: str
+    calls: list[SideCalled]
+
+    def __post_init__(self) -> None:
+        self.name, self.model = self.backend.name, self.backend.model
+
+    @property
+    def counter(self) -> Counter:
+        """That of the backend."""
+        return self.backend.counter
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        """The backend's reply."""
+        started, usage, error, counter = perf_counter(), Usage(), "", self.counter
+        prompt, exact = counter.overhead(tools) + sum(map(counter.count, messages)), counter.exact
         try:
-            with closing(self.backend.stream(messages, (), max_tokens=max_tokens)) as stream:
-                for delta in stream:
-                    if isinstance(delta, Text):
-                        parts.append(delta.text)
-                    elif isinstance(delta, Usage):
-                        usage = delta
+            with closing(self.backend.stream(messages, tools, max_tokens=max_tokens)) as deltas:
+                for delta in deltas:
+                    usage = delta if isinstance(delta, Usage) else usage
+                    yield delta
         except ModelError as failure:
             error = failure.what
             raise
         finally:
-            seconds = perf_counter() - started
-            self._calls.append(SideCalled(purpose, prompt, counter.exact, usage, seconds, error))
-        return "".join(parts)
-
-    def drain(self) -> list[SideCalled]:
-        """The calls made since the last time this was asked."""
-        calls, self._calls = self._calls, []
-        return calls
+            seconds, model = perf_counter() - started, f"{self.name}/{self.model}"
+            self.calls.append(SideCalled(self.purpose, prompt, exact, usage, seconds, error, model))

@@ -21,6 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from statistics import mean
 
+from agent.delegate import brief
 from agent.errors import BudgetError, ThimbleError
 from agent.events import Answered
 from agent.ledger import totals
@@ -32,7 +33,7 @@ from corpus.questions import load as load_questions
 from lab.score import score
 from models import BACKENDS, make
 from strategies import parse
-from tools import toolbox
+from tools import on_demand, toolbox
 from tools.notes import Notes
 
 ROOT = Path(__file__).parents[1]
@@ -93,6 +94,8 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
     side = SideModel(backend)
     tools = toolbox(_library(), ROOT / "corpus" / "files", Notes())
     agent = Agent(backend, parse(setting.strategy, side), setting.strategy, tools, limit=setting.budget, side=side)
+    reads_with = "observation-masking"
+    agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(reads_with, side)))
     marks = []
     for number, exchange in enumerate(question.exchanges, 1):
         answer = _answer(agent, exchange.question)

@@ -127,7 +127,7 @@ class Conversation:
         from repl.render import Lines, Screen
 
         agent = self.session.agent
-        renderer = (Lines if self.plain else Screen)(self.console, figures.model(agent.backend), agent.ledger.view)
+        renderer = (Lines if self.plain else Screen)(self.console, agent.ledger.view)
         answered = False
         try:
             with closing(self.session.ask(question)) as events, renderer:

@@ -54,4 +54,10 @@ def several(count: int, noun: str) -> str:
 
 def model(backend: Backend) -> str:
     """What the model is called where it is chosen: the built-in reader by its backend's name."""
-    return backend.name if backend.name == "reader" else backend.model
+    return called(f"{backend.name}/{backend.model}")
+
+
+def called(model: str) -> str:
+    """The same for a model of an event, which is written backend/model."""
+    backend, _, name = model.partition("/")
+    return backend if backend == "reader" else name

@@ -125,7 +125,7 @@ class _Printer:
         self._width = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
 
     def show(self, event: Event, before: View | None) -> None:
-        from repl import figures, trace
+        from repl import trace
 
         match event:
             case Asked():
@@ -135,7 +135,7 @@ class _Printer:
                 for text in filter(None, acted):
                     _tell(text)
             case SideCalled():
-                _tell(trace.side_line(event, figures.model(self._session.agent.backend)))
+                _tell(trace.side_line(event))
             case Replied():
                 said = event.message.content.strip() if event.message.calls else ""
                 for text in filter(None, (said and f"  {said}", trace.cut_off_line(event))):

@@ -105,6 +105,7 @@ def _side_called(of: SideCalled) -> Fields:
     return {
         "type": "side_called",
         "purpose": of.purpose,
+        "model": of.model,
         "counted_tokens": of.prompt_tokens,
         "exact": of.exact,
         "usage": _usage(of.usage),

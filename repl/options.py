@@ -76,6 +76,8 @@ def _parser() -> _Parser:
     add("--base-url", metavar="URL", help="where the server is; default: OLLAMA_HOST")
     add("--strategy", metavar="SPEC", help="how the context is managed: name, name:key=value,... or several with +")
     add("--budget", metavar="N", help="prompt tokens that one model call may use; default: 8000")
+    add("--summariser", metavar="NAME", help="the model that strategies ask: one of that server, or reader")
+    add("--price", metavar="CARD", help="what a token costs, as in cached=0.1,output=4; default: auto, from timings")
     add("--corpus", metavar="DIR", help="the folder of articles; default: the built-in ones")
     add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
     add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")

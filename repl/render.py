@@ -52,9 +52,8 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Lines:
     """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn."""
 
-    def __init__(self, console: Console, model: str = "", before: View | None = None) -> None:
+    def __init__(self, console: Console, before: View | None = None) -> None:
         self.console = console
-        self._model = model
         self._before = before
         self._text, self._thinking = Sanitiser(), Sanitiser()
         self._thought: list[str] = []
@@ -76,7 +75,7 @@ class Lines:
             case Preparing():
                 self._wait(f"{line(event.strategy)} prepares the view")
             case SideCalled():
-                self._line("error" if event.error else "act", trace.side_line(event, self._model))
+                self._line("error" if event.error else "act", trace.side_line(event))
             case Prepared():
                 self._prepared(event)
             case Said():
@@ -159,8 +158,8 @@ class Lines:
 class Screen(Lines):
     """Colours, Markdown, and while something is under way a few live lines at the end, wiped when it is done."""
 
-    def __init__(self, console: Console, model: str = "", before: View | None = None) -> None:
-        super().__init__(console, model, before)
+    def __init__(self, console: Console, before: View | None = None) -> None:
+        super().__init__(console, before)
         self._blocks = Blocks()
         self._shown: Literal["", "trace", "answer"] = ""
         self._waiting, self._since = "", perf_counter()

@@ -7,18 +7,20 @@ from collections.abc import Callable, Generator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from agent.delegate import brief
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Event
 from agent.ledger import Ledger
 from agent.loop import Agent, run
 from agent.messages import Message
+from agent.prices import read_prices
 from agent.protocols import Backend, Counter
 from agent.side import SideModel
 from models import make
 from models.ollama import DEFAULT_MODEL, Ollama, answers, capabilities, choose_model, host_url, installed
-from repl.settings import LEAST_BUDGET, MOST_BUDGET, Settings
+from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings
 from strategies import parse
-from tools import toolbox
+from tools import on_demand, toolbox
 from tools.notes import Notes
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ CONTEXT_STEP_TOKENS = 16_384
 REPLY_TOKENS = 2_048
 SKIPPED_TOLD = 5
 READER = "reader"
+READS_WITH = "observation-masking"
+"""The strategy of a sub-agent."""
 Made = TypeVar("Made")
 
 
@@ -104,10 +108,11 @@ class Session:
         if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
             what = f"a budget of {tokens:,} tokens is not possible"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
-        agent = self.agent
+        agent, side = self.agent, _side(self.agent)
         agent.limit = tokens
-        if isinstance(agent.backend, Ollama) and agent.backend.num_ctx < _context_tokens(tokens):
-            self._use(_ollama(agent.backend.model, agent.backend.base_url, tokens, agent.backend.counter))
+        if side.backend is not agent.backend:
+            side.backend = _roomy(side.backend, tokens)
+        self._use(_roomy(agent.backend, tokens))
 
     def use_model(self, name: str) -> None:
         """Go on with "reader" or with a model that Ollama has; tokens are counted as it counts them.
@@ -139,12 +144,16 @@ class Session:
         self.agent.ledger = Ledger()
 
     def _use(self, backend: Backend) -> None:
-        self.agent.backend = _side(self.agent).backend = backend
+        """Go on with this backend; so do the strategies, unless they have a model of their own."""
+        agent, side = self.agent, _side(self.agent)
+        if side.backend is agent.backend:
+            side.backend = backend
+        agent.backend = backend
 
     def _make_agent(self) -> Agent:
         backend = self._first_backend()
-        side = SideModel(backend)
-        return Agent(
+        side = SideModel(self._summariser() or backend)
+        agent = Agent(
             backend=backend,
             strategy=parse(self.spec, side),
             strategy_name=self.spec,
@@ -152,7 +161,10 @@ class Session:
             limit=self.settings.budget,
             max_turns=self.settings.max_turns,
             side=side,
+            prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
+        agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(READS_WITH, side)))
+        return agent
 
     def _read_library(self) -> Library:
         from corpus.library import load
@@ -191,6 +203,18 @@ class Session:
             raise
         return _ollama(model, url, wanted.budget)
 
+    def _summariser(self) -> Backend | None:
+        """The model that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
+        name = self.settings.summariser
+        if name in ("", READER):
+            return make(READER) if name else None
+        url = host_url(self.settings.base_url)
+        try:
+            return _ollama(choose_model(installed(url), name), url, self.settings.budget)
+        except ModelError as error:
+            what = f"the summariser cannot be used: {error.what}"
+            raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
+
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
         return make(READER, pace=self.settings.pace)
@@ -214,6 +238,13 @@ class _Later(Generic[Made]):
 def _ollama(model: str, url: str, budget_tokens: int, counter: Counter | None = None) -> Ollama:
     """The model, loaded with a context that holds the budget and the reply."""
     return Ollama(model, url, num_ctx=_context_tokens(budget_tokens), counter=counter)
+
+
+def _roomy(backend: Backend, budget_tokens: int) -> Backend:
+    """The same model with a context that holds the budget; itself where it does already."""
+    if isinstance(backend, Ollama) and backend.num_ctx < _context_tokens(budget_tokens):
+        return _ollama(backend.model, backend.base_url, budget_tokens, backend.counter)
+    return backend
 
 
 def _context_tokens(budget_tokens: int) -> int:

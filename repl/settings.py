@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import UsageError
+from agent.prices import read_prices
 from corpus.reading import read_text
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
 BACKENDS = ("auto", "ollama", "reader")
+AUTO = "auto"
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
 FILE_LIMIT_BYTES = 1_000_000
@@ -25,8 +27,9 @@ class Settings:
     """What a session starts with.
 
     `backend` is auto, ollama or reader; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
-    SPEC; `budget` counts prompt tokens of one call; `pace` is how many tokens a second the reader streams (0: at
-    once); `color` is off where NO_COLOR is set. `origins` names where each of them came from.
+    SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
+    own; `price` is "auto" or a price card (`agent.prices.read_prices`); `pace` is how many tokens a second the reader
+    streams (0: at once); `color` is off where NO_COLOR is set. `origins` names where each of them came from.
     """
 
     backend: str = "auto"
@@ -34,6 +37,8 @@ class Settings:
     base_url: str = ""
     strategy: str = "observation-masking"
     budget: int = 8000
+    summariser: str = ""
+    price: str = AUTO
     corpus: Path = CORPUS / "articles"
     files: Path = CORPUS / "files"
     plain: bool = False
@@ -73,6 +78,16 @@ def _backend(given: Given) -> str:
     if given.value not in BACKENDS:
         raise ValueError
     return str(given.value)
+
+
+def _price(given: Given) -> str:
+    card = _text(given)
+    if card != AUTO:
+        try:
+            read_prices(card)
+        except UsageError as error:
+            raise ValueError from error
+    return card
 
 
 def _whole(least: int, most: int) -> Callable[[Given], int]:
@@ -118,6 +133,8 @@ SETTINGS: dict[str, Setting] = {
     "budget": Setting(
         _whole(LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
     ),
+    "summariser": Setting(_text, "the name of a model, or reader"),
+    "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
     "plain": Setting(_switch, "true or false"),

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from agent.budget import Budget
+from agent.budget import Budget, Prices
 from agent.ledger import Call, Ledger, Totals, totals
+from agent.loop import Agent
 from agent.messages import Message
 from agent.view import View
 from repl import figures
@@ -36,6 +37,7 @@ def show_stats(session: Session, console: Console) -> None:
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
     console.print(Text(line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}")))
+    console.print(Text(price_line(agent)))
     view = agent.ledger.view
     if view is None:
         empty_session(session).show(console)
@@ -48,6 +50,13 @@ def show_stats(session: Session, console: Console) -> None:
         table.show(console)
         console.print()
     show_chart(agent.ledger.calls, console)
+
+
+def price_line(agent: Agent) -> str:
+    """The price card in use: what the strategies that weigh an edit go by."""
+    card = agent.price_card()
+    origin = "as set" if agent.prices else "the usual card" if card == Prices() else "from this model's timings"
+    return f"a cached token costs {card.cached:.3g} of a computed one, a written one {card.output:.3g} ({origin})"
 
 
 def empty_session(session: Session) -> Table:

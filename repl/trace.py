@@ -114,9 +114,9 @@ def over_line(event: Prepared) -> str | None:
     return f"  ▲ {over} tokens over the budget: a server would refuse this, or cut it unasked"
 
 
-def side_line(event: SideCalled, model: str = "") -> str:
-    """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy asked a model."""
-    of = f" of {line(model)}" if model else ""
+def side_line(event: SideCalled) -> str:
+    """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy or a tool asked a model."""
+    of = f" of {line(figures.called(event.model))}" if event.model else ""
     if event.error:
         return f"  ✗ {line(event.purpose)} asked{of} failed: {line(event.error[:LONGEST])}; nothing is lost"
     usage = event.usage

@@ -131,8 +131,8 @@ def test_endings_that_are_none() -> None:
 
 
 def test_a_failed_side_call_is_an_error() -> None:
-    event = SideCalled("summary", 10, True, Usage(), 0.1, "no server")
-    assert lines(event, model="m").lines == ["error: summary asked of m failed: no server; nothing is lost"]
+    event = SideCalled("summary", 10, True, Usage(), 0.1, "no server", "ollama/m")
+    assert lines(event).lines == ["error: summary asked of m failed: no server; nothing is lost"]
 
 
 def test_the_act_of_a_strategy_is_told_once() -> None:

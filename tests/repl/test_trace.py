@@ -159,8 +159,8 @@ def test_a_reply_that_was_cut_off_is_told() -> None:
 
 
 def test_side_calls_are_told() -> None:
-    event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4)
-    assert trace.side_line(event, "reader") == "  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s"
+    event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4, model="reader/extractive")
+    assert trace.side_line(event) == "  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s"
     assert "? out" in trace.side_line(SideCalled("summary", 2100, True, Usage(), 0.4))
     failed = trace.side_line(SideCalled("summary", 1, True, Usage(), 0.4, "the \x1b[31mserver\nis down"))
     assert failed == "  ✗ summary asked failed: the server is down; nothing is lost"

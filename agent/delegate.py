@@ -1,0 +1,69 @@
+"""A sub-agent: a reading task is done in a fresh context, and a brief of limited size comes back."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from agent.errors import BudgetError, ToolError
+from agent.events import Answered
+from agent.loop import Agent, run
+from agent.messages import Message
+from agent.prompts import DELEGATE
+from agent.protocols import Counter, Strategy
+
+WORDS = 250
+"""Asked of the brief."""
+TOKENS = 500
+"""What the brief is held to."""
+WRITING = {"save_note"}
+"""Tools that a sub-agent does not have: it reads."""
+
+
+def brief(agent: Agent, task: str, strategy: Strategy) -> str:
+    """What a sub-agent reports on a task, in at most `TOKENS` tokens, and saying so when it was cut.
+
+    It has the agent's backend, budget and usual tools but those that write, and none on demand; history, ledger and
+    strategy are its own. Each of its model calls is reported by the agent's side model, whatever comes of it.
+
+    Raises:
+        ToolError: the budget cannot hold the task, or nothing was answered.
+        ModelError: the server cannot be used.
+    """
+    if agent.side is None:
+        raise ValueError("an agent that delegates has a side model, to report the calls")
+    reader = Agent(
+        backend=agent.side.reporting(agent.backend, "delegate"),
+        strategy=strategy,
+        strategy_name="delegate",
+        tools={name: tool for name, tool in agent.tools.items() if name not in WRITING},
+        limit=agent.limit,
+        max_turns=agent.max_turns,
+        max_output=agent.max_output,
+        prices=agent.price_card(),
+        system=DELEGATE.format(words=WORDS),
+    )
+    try:
+        text = next((event.text.strip() for event in run(reader, task) if isinstance(event, Answered)), "")
+    except BudgetError as error:
+        raise ToolError(f"{error.what}: give a shorter task") from error
+    if not text:
+        raise ToolError("the task came back without a word. Give another, or read yourself")
+    return cut(text, TOKENS, agent.backend.counter)
+
+
+def cut(text: str, most: int, counter: Counter) -> str:
+    """The text in at most `most` tokens, cut between words where it can be, and saying so."""
+
+    def tokens(shown: str) -> int:
+        return counter.count(Message("brief", "tool", shown)) - counter.count(Message("brief", "tool"))
+
+    whole = tokens(text)
+    if whole <= most:
+        return text
+
+    def marked(length: int) -> str:
+        space = text.rfind(" ", 0, length)
+        return f"{text[: space if space > length // 2 else length]}\n[cut: the brief had {whole:,} tokens]"
+
+    length = bisect_right(range(len(text)), most, key=lambda length: tokens(marked(length)))
+    return marked(max(0, length - 1))

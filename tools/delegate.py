@@ -1,0 +1,25 @@
+"""The tool that hands a reading task to somebody else: delegate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agent.errors import ToolError
+from agent.protocols import Tool
+from tools.schema import tool
+
+
+def delegate_tools(brief: Callable[[str], str]) -> list[Tool]:
+    """The tool bound to what does a task and reports on it; that raises ToolError where it cannot."""
+
+    def delegate(task: str) -> str:
+        """Give a reading task to an assistant of your own: it reads for itself, and you get a brief, not the texts.
+
+        Args:
+            task: What to read and what to find out, in full sentences; the assistant knows nothing else.
+        """
+        if not task.strip():
+            raise ToolError("the task is empty")
+        return brief(task.strip())
+
+    return [tool(delegate)]

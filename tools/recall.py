@@ -1,0 +1,59 @@
+"""The tool that gives an earlier message back: recall, for what a strategy moved out of view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from agent.errors import ToolError
+from agent.messages import Message
+from agent.protocols import Tool
+from tools.schema import tool
+from tools.wording import call, counted, quoted
+
+PAGE = 7_000
+"""Characters of a message that are given back at a time."""
+
+
+def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
+    """The tool bound to a session's history, which is asked for at each call."""
+
+    def recall(id: str, page: int = 1) -> str:
+        """Bring an earlier result back that was moved out of sight, word for word.
+
+        Args:
+            id: As its reference says, such as "m12".
+            page: A long result has several.
+        """
+        message = _find(history(), id)
+        pages = list(paged(message.content))
+        if not 1 <= page <= len(pages):
+            raise ToolError(f"there is no page {page}: {message.id} has {counted(len(pages), 'page')}")
+        place = f"page {page} of {len(pages)}"
+        of = f"result of {message.name}" if message.role == "tool" else f"words of the {message.role}"
+        text = f"{message.id} · {of} · {place}\n\n{pages[page - 1]}"
+        if page < len(pages):
+            text += f"\n[{place}: {call('recall', id=message.id, page=page + 1)} has the next]"
+        return text
+
+    return [tool(recall)]
+
+
+def paged(text: str) -> Iterator[str]:
+    """The text in pieces of at most `PAGE` characters, each but the last cut at the end of a line where it can be."""
+    while len(text) > PAGE:
+        end = text.rfind("\n", PAGE // 2, PAGE) + 1 or PAGE
+        yield text[:end]
+        text = text[end:]
+    yield text
+
+
+def _find(history: Sequence[Message], wanted: str) -> Message:
+    """The message of this id; a bare number and brackets around it are forgiven."""
+    bare = wanted.strip("[]()\"' \t\n").lower()
+    found = {message.id: message for message in history if message.role != "system"}
+    message = found.get(bare) or found.get(f"m{bare}")
+    if message:
+        return message
+    results = [f"{one.id} ({one.name})" for one in history if one.role == "tool" and one.name != "recall"]
+    there_are = f"Results to recall: {', '.join(results)}" if results else "There is no result yet to recall"
+    raise ToolError(f"there is no message {quoted(wanted)}. {there_are}")
