@@ -21,6 +21,7 @@ from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.compaction import Compaction
 from strategies.critic_summary import CriticSummary
+from strategies.delegate import Delegate
 from strategies.hybrid import Hybrid
 from strategies.llm_summary import LLMSummary
 from strategies.none import NoManagement
@@ -46,6 +47,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "offload": Offload,
     "notes": Notes,
     "compaction": Compaction,
+    "delegate": Delegate,
 }
 
 

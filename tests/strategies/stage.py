@@ -129,6 +129,13 @@ def fills(strategy: Strategy) -> float:
     return min(getattr(part, "at", 1.0) for part in parts(strategy))
 
 
+def model_words(part: Any) -> dict[str, str]:
+    """What a model wrote that a strategy still goes by, by the ids that it covers: a summary, or a brief for each."""
+    masked = part.state.get("masked", {})
+    briefs = {id_: text for id_, text in part.state.get("briefs", {}).items() if text and id_ not in masked}
+    return {**dict.fromkeys(part.state.get("covers", ()), part.state.get("summary", "")), **briefs}
+
+
 # --- SPECs ------------------------------------------------------------------------------------------------------------
 
 
@@ -191,4 +198,7 @@ SOME = [
     "hybrid+none",
     "notes+none",
     "offload+notes+truncate",
+    "delegate",
+    "delegate:window=1,words=20",
+    "delegate+observation-masking",
 ]

@@ -237,4 +237,5 @@ def test_what_the_room_offers() -> None:
         "offload",
         "notes",
         "compaction",
+        "delegate",
     ]

@@ -1,0 +1,138 @@
+"""delegate: bulky old observations are each read by a fresh context, and its brief stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from math import inf
+from typing import Any
+
+from agent.budget import Budget
+from agent.errors import BudgetError, ModelError
+from agent.fit import fit
+from agent.messages import Message, question, turns
+from agent.side import SideModel
+from strategies.observation_masking import mask
+from strategies.parameter import parameter
+
+INSTRUCTION = """\
+The result above is about to be put away. Write a brief of it for the one who works on the question.
+Keep exact values, names and [sources] as they stand there, and any error with its words.
+Write at most {words} words in these sections, a line a point, nothing else.
+Sections:
+- Found: what the result says that bears on the question, each fact with its [source]
+- Read: what it is a result of, and what else can be found there"""
+HEAD = "[brief of an old result of {name}; call it again for the whole]"
+MOST_CALLS = 6
+"""Model calls that one view may cost."""
+WAIT = 4
+"""Turns until an edit is tried again, once one did not help."""
+Result = tuple[Message, Message]
+"""An observation behind the message that asked for it."""
+
+
+@dataclass
+class Delegate:
+    """Let a fresh context read each bulky old result and keep only its brief. Costs a short call for each of them.
+
+    Over the budget, the bulkiest observations outside the `window` newest turns are handed over one by one, each with
+    the current question and nothing else, until `target` of the budget is reached or six are read; then the oldest of
+    the others, earlier briefs among them, give way to a line each, and the prefix stays until the budget is passed
+    again. The model itself can hand over whole tasks with the tool delegate. Isolation, no. 9 of the survey's taxonomy.
+    """
+
+    tools = ("delegate",)
+
+    model: SideModel
+    window: int = parameter(2, "newest turns whose observations stay", 1)
+    target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
+    words: int = parameter(80, "length asked of a brief; what is not twice as long is never read for one", 20, 1_000)
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The history with briefs and masks in place of old observations; see the class."""
+        view = self._view(messages)
+        if budget.over(view) and not self._waits(messages):
+            self._edit(view, messages, budget)
+            view = self._view(messages)
+            if budget.over(view):
+                self.state["tried"] = messages[-1].id
+        return view
+
+    def _view(self, messages: Sequence[Message]) -> list[Message]:
+        briefs, masked = self.state.setdefault("briefs", {}), self.state.setdefault("masked", {})
+
+        def shown(message: Message) -> Message:
+            if message.id in masked:
+                return mask(message, masked[message.id])
+            brief = briefs.get(message.id)
+            return briefed(message, brief) if brief else message
+
+        return list(map(shown, messages))
+
+    def _waits(self, messages: Sequence[Message]) -> bool:
+        """Whether an edit did not help, only a few turns ago."""
+        newest = turns(messages)[-WAIT:][:1]
+        since = messages[newest[0].start :] if newest else messages
+        return not messages or any(message.id == self.state.get("tried") for message in since)
+
+    def _edit(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> None:
+        """Hide old observations down to the target: briefs first, then masks.
+
+        Nothing where all of them together would neither bring the view within the budget nor save a quarter of it; no
+        mask where the model failed, and then the briefs that came before are kept.
+        """
+        old = [(view[turn.start], view[at]) for turn in turns(view)[: -self.window] for at in turn[1:]]
+        savings = {one.id: budget.count(one) - budget.count(mask(one, "")) for _, one in old}
+        size, possible = budget.size(view), sum(saved for saved in savings.values() if saved > 0)
+        if possible < min(size - budget.limit, budget.limit / 4):
+            return
+        goal = self.target * budget.limit
+        new: dict[str, str] = {}
+        try:
+            for one, text, saved in self._briefs(old, question(messages), budget):
+                new[one.id] = text
+                size -= saved
+                if size <= goal or len(new) == MOST_CALLS:
+                    break
+        except ModelError:
+            goal = inf
+        masked = {}
+        for _, one in old:
+            if size > goal and one.id not in new and savings[one.id] > 0:
+                masked[one.id] = f"the view was over {budget.limit:,} tokens, and this was the oldest result"
+                size -= savings[one.id]
+        self.state["briefs"].update(new)
+        self.state["masked"].update(masked)
+
+    def _briefs(
+        self, old: Sequence[Result], asked: Message | None, budget: Budget
+    ) -> Iterator[tuple[Message, str, int]]:
+        """The bulkiest observations, of two alike the newer first, each with its brief and the tokens that it saves.
+
+        A brief that is empty or not smaller is "": it is refused, and not asked for again.
+        """
+        known, least = self.state["briefs"], 2 * self.words
+        bulky = [(caller, one) for caller, one in reversed(old) if one.id not in known and budget.count(one) > least]
+        for caller, one in sorted(bulky, key=lambda result: -budget.count(result[1])):
+            try:
+                request = fit(self._request(caller, one, asked), budget)
+            except BudgetError:
+                continue
+            text = self.model.ask(request, "brief", max_tokens=3 * self.words).strip()
+            saved = budget.count(one) - budget.count(briefed(one, text))
+            yield (one, text, saved) if text and saved > 0 else (one, "", 0)
+
+    def _request(self, caller: Message, one: Message, asked: Message | None) -> list[Message]:
+        """What a fresh context is sent: the question, the call with its result, the instruction."""
+        call = tuple(call for call in caller.calls if call.id == one.call_id)
+        instruction = Message("brief", "user", INSTRUCTION.format(words=self.words))
+        return [*([asked] if asked else []), replace(caller, content="", calls=call), one, instruction]
+
+
+@lru_cache(maxsize=8192)
+def briefed(observation: Message, text: str) -> Message:
+    """A copy that holds a brief of the observation."""
+    content = f"{HEAD.format(name=observation.name)}\n{text}"
+    return observation.rewritten(content, "a fresh context read it for its bulk", covers=(observation.id,))
