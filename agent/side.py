@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter
@@ -34,11 +34,10 @@ class SideModel:
         """The same backend, whose every call is reported here, whatever comes of it."""
         return _Reporting(backend, purpose, self._calls)
 
-    def drain(self) -> list[SideCalled]:
-        """The calls made since the last time this was asked."""
-        calls = self._calls.copy()
-        self._calls.clear()
-        return calls
+    def drain(self) -> Iterator[SideCalled]:
+        """The calls that were not drained yet; each is gone when it is given, and not before."""
+        while self._calls:
+            yield self._calls.pop(0)
 
 
 @dataclass

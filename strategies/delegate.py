@@ -23,7 +23,7 @@ Write at most {words} words in these sections, a line a point, nothing else.
 Sections:
 - Found: what the result says that bears on the question, each fact with its [source]
 - Read: what it is a result of, and what else can be found there"""
-HEAD = "[brief of an old result of {name}; call it again for the whole]"
+HEAD = "[shortened to a brief: an old result of {name}; call it again for the whole]"
 MOST_CALLS = 6
 """Model calls that one view may cost."""
 WAIT = 4

@@ -47,4 +47,31 @@ def test_a_call_is_reported_once() -> None:
     model.ask(ASKED, "one", 50)
     model.ask(ASKED, "two", 50)
     assert [made.purpose for made in model.drain()] == ["one", "two"]
-    assert model.drain() == []
+    assert list(model.drain()) == []
+
+
+def test_a_call_that_nobody_took_is_not_lost() -> None:
+    model, _ = side([Text("a")], [Text("b")])
+    model.ask(ASKED, "one", 50)
+    model.ask(ASKED, "two", 50)
+    assert next(model.drain()).purpose == "one"
+    assert next(model.drain()).purpose == "two"
+
+
+def test_another_backend_may_report_here_too() -> None:
+    model, script = side([Text("mine")])
+    other = Script([[call(1), Usage(prompt_tokens=7)], [ModelError("gone")]])
+    other.name, other.model = "elsewhere", "large"
+    reporting = model.reporting(other, "delegate")
+    assert (reporting.name, reporting.model, reporting.counter) == ("elsewhere", "large", other.counter)
+    assert list(reporting.stream(ASKED, [{"name": "x"}], max_tokens=9)) == [call(1), Usage(prompt_tokens=7)]
+    with pytest.raises(ModelError):
+        list(reporting.stream(ASKED, ()))
+    model.ask(ASKED, "summary", 50)
+    made = list(model.drain())
+    assert [one.purpose for one in made] == ["delegate", "delegate", "summary"]
+    assert [one.model for one in made] == ["elsewhere/large", "elsewhere/large", "scripted/scripted"]
+    assert [one.error for one in made] == ["", "gone", ""]
+    assert made[0].prompt_tokens == made[1].prompt_tokens + 20
+    assert other.requests[0] == Request(tuple(ASKED), ({"name": "x"},), 9)
+    assert script.requests == [Request(tuple(ASKED), (), 50)]
