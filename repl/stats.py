@@ -53,10 +53,10 @@ def show_stats(session: Session, console: Console) -> None:
 
 
 def price_line(agent: Agent) -> str:
-    """The price card in use: what the strategies that weigh an edit go by."""
+    """The price card in use: what the strategies that weigh an edit go by, for a token of each kind."""
     card = agent.price_card()
-    origin = "as set" if agent.prices else "the usual card" if card == Prices() else "from this model's timings"
-    return f"a cached token costs {card.cached:.3g} of a computed one, a written one {card.output:.3g} ({origin})"
+    origin = "as set" if agent.prices else "usual" if card == Prices() else "from timings"
+    return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g} ({origin})"
 
 
 def empty_session(session: Session) -> Table:

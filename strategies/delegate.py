@@ -39,7 +39,8 @@ class Delegate:
     Over the budget, the bulkiest observations outside the `window` newest turns are handed over one by one, each with
     the current question and nothing else, until `target` of the budget is reached or six are read; then the oldest of
     the others, earlier briefs among them, give way to a line each, and the prefix stays until the budget is passed
-    again. The model itself can hand over whole tasks with the tool delegate. Isolation, no. 9 of the survey's taxonomy.
+    again. The model itself can hand over whole tasks with the tool delegate.
+    Source: sub-agent delegation, no. 9 of the ten strategies of Context Window Management (Agent Patterns).
     """
 
     tools = ("delegate",)

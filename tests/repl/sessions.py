@@ -24,10 +24,7 @@ from tests.histories import TinyCounter
 def scripted(*steps: Step, counter: Counter | None = None, pace: float = 0, **settings: Any) -> Session:
     """A session whose model says these things; counted exactly, four characters a token, unless told otherwise."""
     session = open_session(Settings(backend="reader", **settings))
-    agent = session.agent
-    agent.backend = Scripted(steps, counter or TinyCounter(), pace=pace)
-    assert agent.side
-    agent.side.backend = agent.backend
+    session._use(Scripted(steps, counter or TinyCounter(), pace=pace))
     return session
 
 

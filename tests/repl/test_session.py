@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.budget import Budget, Prices
 from agent.errors import ModelError, ThimbleError, UsageError
-from agent.events import Answered
+from agent.events import Answered, SideCalled
+from agent.messages import Message
+from agent.protocols import Backend
 from models.ollama import Ollama
+from repl import jsonl, trace
 from repl.session import Session, _Later, open_session
 from repl.settings import Settings
 from strategies import STRATEGIES
 from tests.models.wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
+from tests.repl.sessions import ask, scripted, tool_call
 
 QUESTION = "What is observation masking?"
+LOOKS = [
+    tool_call("read_article", number, slug=slug)
+    for number, slug in enumerate(("context-windows", "tokenisers", "observation-masking", "latency"))
+]
 PROJECT = Path(__file__).parent.parent.parent
 
 
@@ -253,6 +262,130 @@ def test_another_model_counts_and_summarises_too() -> None:
         assert session.agent.backend.model == "llama3.2:3b"
         session.use_model("reader")
         assert session.agent.backend.name == "reader"
+
+
+# ---- the model that strategies ask ----
+
+
+def side_backend(session: Session) -> Backend:
+    assert session.agent.side is not None
+    return session.agent.side.backend
+
+
+def test_a_summariser_of_its_own_outlives_every_swap() -> None:
+    with ollama() as url:
+        session = open_session(Settings(backend="ollama", base_url=url, summariser="llama3.2:3b"))
+        summariser = side_backend(session)
+        assert isinstance(summariser, Ollama)
+        assert (session.agent.backend.model, summariser.model) == ("qwen2.5:7b", "llama3.2:3b")
+        session.use_model("reader")
+        session.use_strategy("hybrid")
+        session.use_budget(4000)
+        session.reset()
+        assert side_backend(session) is summariser
+        session.use_budget(100_000)
+        larger = side_backend(session)
+        assert isinstance(larger, Ollama)
+        assert (larger.model, session.agent.backend.name) == ("llama3.2:3b", "reader")
+        assert larger.num_ctx >= 101_000
+
+
+def test_the_reader_can_summarise_for_another_model() -> None:
+    with ollama() as url:
+        session = open_session(Settings(backend="ollama", base_url=url, summariser="reader"))
+        assert (session.agent.backend.name, side_backend(session).name) == ("ollama", "reader")
+        session.use_budget(100_000)
+        assert side_backend(session).name == "reader"
+
+
+def test_the_trace_names_the_model_that_was_asked() -> None:
+    session = scripted(*LOOKS, "Done.", strategy="delegate:target=0.1", budget=4_000, summariser="reader")
+    assert side_backend(session).name == "reader"
+    sides = [event for event in ask(session) if isinstance(event, SideCalled)]
+    assert {(event.purpose, event.model) for event in sides} == {("brief", "reader/extractive")}
+    assert "brief asked of reader: " in trace.side_line(sides[0])
+    assert jsonl.event(sides[0])["model"] == "reader/extractive"
+
+
+def test_a_summariser_that_cannot_be_used_is_told_with_a_way_to_mend() -> None:
+    with pytest.raises(ModelError, match="the summariser cannot be used: nothing answers") as caught:
+        _ = reader(summariser="qwen2.5:7b", base_url=NOWHERE).agent
+    assert "--summariser reader" in caught.value.fix
+    with ollama() as url, pytest.raises(ModelError, match="'mistral' is not installed") as caught:
+        _ = open_session(Settings(backend="ollama", base_url=url, summariser="mistral")).agent
+    assert "ollama pull mistral" in caught.value.fix
+    with pytest.raises(UsageError, match="no address"):
+        _ = reader(summariser="x", base_url="::::").agent
+
+
+# ---- prices ----
+
+
+def test_prices_are_as_set_or_as_the_timings_say() -> None:
+    assert reader().agent.prices is None
+    session = reader(price="cached=0.25")
+    assert session.agent.budget([]).prices == Prices(cached=0.25)
+    session.use_strategy("hybrid")
+    session.use_model("reader")
+    session.reset()
+    assert session.agent.budget([]).prices == Prices(cached=0.25)
+
+
+# ---- tools on demand ----
+
+
+def test_tools_on_demand_come_and_go_with_the_strategy() -> None:
+    session = scripted(tool_call("delegate", task="Read about masking."), "no such tool then", strategy="none")
+    list(session.ask(QUESTION))
+    assert "there is no tool named 'delegate'" in session.agent.history[3].content
+    session.use_strategy("delegate")
+    assert list(session.agent.offered()) == [*session.agent.tools, "delegate"]
+    assert len(session.agent.schemas()) == len(session.agent.tools) + 1
+    session.use_strategy("observation-masking+delegate")
+    assert "delegate" in session.agent.offered()
+    session.use_strategy("none")
+    assert list(session.agent.offered()) == [*session.agent.tools]
+
+
+def test_a_task_is_delegated_to_the_agents_own_model() -> None:
+    """The sub-agent goes on with whatever model the agent has then, not with the summariser."""
+    session = scripted(
+        tool_call("delegate", task="Read the article on masking."),
+        tool_call("read_article", slug="observation-masking"),
+        "It hides old results [observation-masking].",
+        "Done.",
+        strategy="delegate",
+        summariser="reader",
+    )
+    sides = [event for event in ask(session) if isinstance(event, SideCalled)]
+    assert [(event.purpose, event.model) for event in sides] == [("delegate", "scripted/scripted")] * 2
+    assert session.agent.history[3].content == "It hides old results [observation-masking]."
+    assert session.agent.ledger.exchanges == 1
+    assert session.notes.kept == []
+
+
+class Recalling:
+    """A strategy that brings recall."""
+
+    tools = ("recall",)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        return list(messages)
+
+
+def test_recall_gives_back_what_the_history_holds_also_after_a_reset() -> None:
+    session = scripted(
+        *(tool_call("list_articles", topic="masking"), tool_call("recall", 2, id="m4"), "Done."),
+        *(tool_call("recall", 3, id="m4"), "Done."),
+    )
+    session.agent.strategy = Recalling()
+    ask(session)
+    history = session.agent.history
+    assert history[5].content.partition("\n\n")[2] == history[3].content
+    session.reset()
+    session.agent.strategy = Recalling()
+    ask(session)
+    assert "no result yet to recall" in session.agent.history[3].content
 
 
 @pytest.mark.parametrize(("context", "notices"), [(16_384, 0), (4_096, 1)])

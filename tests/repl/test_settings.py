@@ -22,6 +22,8 @@ TEXTS = {
     "base_url": ("http://a:1", "http://b:2", "http://c:3", "http://d:4"),
     "strategy": ("none", "hybrid", "sliding-window", "summary-buffer"),
     "budget": ("1001", "1002", "1003", "1004"),
+    "summariser": ("reader", "a:1b", "b:2b", "c"),
+    "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
     "plain": ("yes", "off", "true", "0"),
     "color": ("no", "on", "false", "1"),
     "pace": ("1", "2.5", "3", "4"),
@@ -86,6 +88,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
     st.sampled_from(sorted(SETTINGS)), st.text(max_size=20) | st.integers() | st.floats() | st.booleans() | st.none()
 )
 @example("budget", "1" * 5000)
+@example("price", "cached=2")
 @example("pace", "nan")
 @example("pace", 10**400)
 @example("corpus", "\0")
@@ -110,6 +113,14 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
     assert {*SETTINGS, "origins"} == set(Settings.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
+def test_a_price_that_is_none_is_told_with_the_legal_range(home: Path, card: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolve({}, interactive=False, environ={"THIMBLE_PRICE": card}, folder=home)
+    assert caught.value.what == f"price cannot be {card!r} (environment THIMBLE_PRICE)"
+    assert "cached 0 to 1, output 0 to 1000" in caught.value.fix
 
 
 def test_only_a_conversation_streams_at_a_pace(home: Path) -> None:

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.ledger import Amount
+from agent.protocols import Usage
 from repl.session import Session
-from repl.stats import CHART_ROWS, SHOWN_CALLS, SHOWN_EXCHANGES, by_fate, by_role, chart, show_stats
+from repl.stats import CHART_ROWS, SHOWN_CALLS, SHOWN_EXCHANGES, by_fate, by_role, chart, price_line, show_stats
 from repl.tables import Table
 from tests.histories import TinyCounter
 from tests.repl.sessions import Paper, answer_call, ask, scripted, tool_call
@@ -44,6 +45,24 @@ def test_an_empty_session_has_its_price_already() -> None:
     assert f"{budget.overhead:,}" in text
     assert "left for the conversation" in text
     assert session.agent.history == []
+
+
+def test_the_price_card_in_use_is_a_line() -> None:
+    assert price_line(scripted().agent) == "prices: computed 1 · cached 0.1 · written 4 (usual)"
+    assert price_line(scripted(price="cached=0.25").agent) == "prices: computed 1 · cached 0.25 · written 4 (as set)"
+    session = after_questions()
+    session.agent.ledger.calls[:] = [
+        answer_call(
+            prompt=1_000 * n,
+            cached=Amount(cached),
+            model=session.agent.model,
+            usage=Usage(prefill_seconds=0.001 * (1_000 * n - cached / 2)),
+        )
+        for n, cached in ((1, 0), (2, 1_000), (3, 2_000), (4, 100))
+    ]
+    words = "prices: computed 1 · cached 0.5 · written 4 (from timings)"
+    assert price_line(session.agent) == words
+    assert words in shown(session)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
