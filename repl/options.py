@@ -102,7 +102,7 @@ class _Formatter(argparse.RawDescriptionHelpFormatter):
     """As wide as the terminal, up to 100 columns; what argparse imports to find out costs an eighth of the start."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=19, width=min(_columns(), 100) - 2)
+        super().__init__(prog, max_help_position=21, width=min(_columns(), 100) - 2)
 
 
 def _columns() -> int:

@@ -117,19 +117,23 @@ class Delegate:
         known, least = self.state["briefs"], 2 * self.words
         bulky = [(caller, one) for caller, one in reversed(old) if one.id not in known and budget.count(one) > least]
         for caller, one in sorted(bulky, key=lambda result: -budget.count(result[1])):
-            try:
-                request = fit(self._request(caller, one, asked), budget)
-            except BudgetError:
+            request = self._request(caller, one, asked, budget)
+            if not request:
                 continue
             text = self.model.ask(request, "brief", max_tokens=3 * self.words).strip()
             saved = budget.count(one) - budget.count(briefed(one, text))
             yield (one, text, saved) if text and saved > 0 else (one, "", 0)
 
-    def _request(self, caller: Message, one: Message, asked: Message | None) -> list[Message]:
-        """What a fresh context is sent: the question, the call with its result, the instruction."""
+    def _request(self, caller: Message, one: Message, asked: Message | None, budget: Budget) -> list[Message]:
+        """What a fresh context is sent: question, call and result, instruction; [] where it cannot fit."""
         call = tuple(call for call in caller.calls if call.id == one.call_id)
         instruction = Message("brief", "user", INSTRUCTION.format(words=self.words))
-        return [*([asked] if asked else []), replace(caller, content="", calls=call), one, instruction]
+        whole = [*([asked] if asked else []), replace(caller, content="", calls=call), one, instruction]
+        try:
+            fitted = fit(whole, budget)
+        except BudgetError:
+            return []
+        return fitted if len(fitted) == len(whole) else []
 
 
 @lru_cache(maxsize=8192)
