@@ -10,6 +10,9 @@ from typing import Any
 from agent.errors import UsageError
 from agent.messages import Message, Role, ToolCall
 
+Entry = Mapping[str, Any]
+"""One message as other programs write it, with whatever they put into it besides."""
+
 ROLES: Mapping[object, Role] = {
     "system": "system",
     "developer": "system",
@@ -18,6 +21,7 @@ ROLES: Mapping[object, Role] = {
     "tool": "tool",
 }
 MESSAGES = "give a list of chat-completions messages: {role, content, tool_calls, tool_call_id}"
+LEGACY = "write it as tool_calls, each with an id, and the result as role tool with its tool_call_id"
 
 
 def read(entries: object) -> list[Message]:
@@ -39,48 +43,84 @@ def read(entries: object) -> list[Message]:
     return messages
 
 
-def write(message: Message) -> dict[str, Any]:
-    """A message in its chat-completions form."""
+def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
+    """A message in its chat-completions form, valid for a server.
+
+    Args:
+        message: What to write.
+        entry: What it was read from, if so. All that still says the same is written as it stands there, unknown keys
+            and parts of a content included; an entry that needs no change comes back equal.
+    """
+    if entry is None:
+        return _fields(message)
+    before, written = _message(entry, 0), dict(entry)
+    if before.role != message.role:
+        written["role"] = message.role
+    if before.content != message.content or (entry.get("content") is None and not message.calls):
+        written["content"] = message.content
+    if message.calls:
+        written["tool_calls"] = list(map(_called, message.calls, entry["tool_calls"]))
+    elif "tool_calls" in entry:
+        del written["tool_calls"]  # a server refuses an empty list
+    if before.call_id != message.call_id:
+        written["tool_call_id"] = message.call_id
+    return written
+
+
+def _fields(message: Message) -> dict[str, Any]:
     entry: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.calls:
-        entry["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.calls
-        ]
+        entry["tool_calls"] = [_called(call, {}) for call in message.calls]
     if message.role == "tool":
         entry["tool_call_id"] = message.call_id
     return entry
 
 
+def _called(call: ToolCall, entry: Entry) -> dict[str, Any]:
+    function = {**entry.get("function", {}), "name": call.name, "arguments": call.arguments}
+    return {**entry, "id": call.id, "type": entry.get("type") or "function", "function": function}
+
+
 def _message(entry: object, number: int) -> Message:
     if not isinstance(entry, Mapping):
         raise UsageError(f"message {number} is not an object", MESSAGES)
-    if entry.get("role") not in ROLES:
+    role = entry.get("role")
+    if role == "function" or entry.get("function_call"):
+        raise UsageError(f"message {number} is in the old form of function calls", LEGACY)
+    if not isinstance(role, str) or role not in ROLES:
         known = ", ".join(map(str, ROLES))
-        raise UsageError(f"message {number} has the role {str(entry.get('role'))[:40]!r}", f"the roles are {known}")
+        raise UsageError(f"message {number} has the role {str(role)[:40]!r}", f"the roles are {known}")
     return Message(
         id=f"m{number}",
-        role=ROLES[entry["role"]],
+        role=ROLES[role],
         content=_text(entry.get("content"), number),
-        calls=tuple(_call(call, number) for call in _list(entry.get("tool_calls"), number, "tool_calls")),
+        calls=_calls(entry.get("tool_calls"), number),
         call_id=_string(entry.get("tool_call_id")),
         name=_string(entry.get("name")),
     )
+
+
+def _calls(calls: object, number: int) -> tuple[ToolCall, ...]:
+    if calls is not None and (not isinstance(calls, Sequence) or isinstance(calls, str)):
+        raise UsageError(f"message {number}: tool_calls is no list", MESSAGES)
+    return tuple(_call(call, number) for call in calls or ())
 
 
 def _call(call: object, number: int) -> ToolCall:
     function = call.get("function") if isinstance(call, Mapping) else None
     if not isinstance(call, Mapping) or not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
         raise UsageError(f"message {number} has a tool call without a function name", MESSAGES)
-    arguments = function.get("arguments", "{}")
-    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    arguments = function.get("arguments")
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
     return ToolCall(_string(call.get("id")), function["name"], text)
 
 
 def _text(content: object, number: int) -> str:
     if content is None or isinstance(content, str):
         return content or ""
-    return "\n".join(_part(part, number) for part in _list(content, number, "content"))
+    if not isinstance(content, Sequence):
+        raise UsageError(f"message {number}: content is neither text nor a list of parts", MESSAGES)
+    return "\n".join(_part(part, number) for part in content)
 
 
 def _part(part: object, number: int) -> str:
@@ -90,14 +130,6 @@ def _part(part: object, number: int) -> str:
         raise UsageError(f"message {number} has a content that is no text", MESSAGES)
     text = part.get("text", part.get("refusal"))
     return text if isinstance(text, str) else f"[{_string(part.get('type')) or 'part'}]"
-
-
-def _list(value: object, number: int, name: str) -> Sequence[object]:
-    if value is None:
-        return ()
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise UsageError(f"message {number}: {name} is not a list", MESSAGES)
-    return value
 
 
 def _string(value: object) -> str:

@@ -1,0 +1,91 @@
+"""Conversations in the chat-completions form, as other programs write them, and what a server objects to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+Entry = dict[str, Any]
+
+# --- what a server objects to -----------------------------------------------------------------------------------------
+
+
+def objections(entries: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a chat-completions server refuses; calls at the very end may still wait for their results."""
+    wrong, open_calls = [], []
+    for at, entry in enumerate(entries):
+        role = entry.get("role")
+        if role not in ("system", "developer", "user", "assistant", "tool"):
+            wrong.append(f"{at}: role {role!r}")
+        if open_calls and role != "tool":
+            wrong.append(f"{at}: calls {open_calls} have no result")
+            open_calls = []
+        if role == "tool":
+            if entry.get("tool_call_id") in open_calls:
+                open_calls.remove(entry["tool_call_id"])
+            else:
+                wrong.append(f"{at}: a result of no call")
+        if not isinstance(entry.get("content"), str | list) and not entry.get("tool_calls"):
+            wrong.append(f"{at}: no content")
+        if "tool_calls" in entry:
+            wrong += [f"{at}: {problem}" for problem in _calls_objections(entry)]
+            open_calls = [call.get("id") for call in entry["tool_calls"] or ()]
+    return wrong
+
+
+def _calls_objections(entry: Mapping[str, Any]) -> list[str]:
+    calls = entry["tool_calls"]
+    if not isinstance(calls, list) or not calls:
+        return ["calls that are no list, or an empty one"]
+    ids = [call.get("id") for call in calls]
+    wrong = [] if entry["role"] == "assistant" else ["a call that the assistant did not make"]
+    wrong += [] if all(ids) and len(set(ids)) == len(ids) else ["a call without an id of its own"]
+    for call in calls:
+        function = call.get("function")
+        if call.get("type") != "function" or not isinstance(function.get("arguments"), str) or "name" not in function:
+            wrong.append("a call that is no function, or whose arguments are no text")
+    return wrong
+
+
+# --- Hypothesis -------------------------------------------------------------------------------------------------------
+
+TEXT = st.text(max_size=20)
+EXTRA = st.dictionaries(st.sampled_from(["name", "refusal", "reasoning_content", "x"]), st.none() | TEXT, max_size=2)
+PARTS = st.lists(
+    st.one_of(
+        st.builds(lambda text: {"type": "text", "text": text}, TEXT),
+        st.just({"type": "image_url", "image_url": {"url": "data:,"}}),
+        st.just({"type": "refusal", "refusal": "no"}),
+    ),
+    max_size=3,
+)
+CALL = st.fixed_dictionaries(
+    {
+        "function": st.fixed_dictionaries(
+            {"name": st.sampled_from(["read", "find"])}, optional={"arguments": st.just({})}
+        )
+    },
+    optional={
+        "id": st.sampled_from(["", "a", "b", "c", None, 3]),
+        "type": st.just("function"),
+        "index": st.integers(0, 2),
+    },
+)
+CALLS = st.none() | st.lists(CALL, max_size=3)
+
+
+def entries() -> st.SearchStrategy[Entry]:
+    """Any message that a program might write, careless ones too; none is in a form that cannot be read."""
+    content = st.none() | TEXT | PARTS
+    optional = {"content": content, "tool_calls": CALLS, "tool_call_id": st.sampled_from(["", "a", "b", "c", None])}
+    role = st.sampled_from(["system", "developer", "user", "assistant", "assistant", "tool", "tool"])
+    return st.builds(
+        lambda extra, own: {**extra, **own}, EXTRA, st.fixed_dictionaries({"role": role}, optional=optional)
+    )
+
+
+def conversations() -> st.SearchStrategy[list[Entry]]:
+    """Any list of them."""
+    return st.lists(entries(), max_size=12)
