@@ -70,7 +70,7 @@ def _run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        from repl.headless import unwritable
+        from repl.streams import unwritable
 
         raise unwritable(error) from error
     return code
@@ -83,6 +83,11 @@ def _start(given: Namespace) -> int:
         from repl.headless import show_settings
 
         return show_settings(_settings(given, interactive=True), given.json)
+    if given.command == "prepare":
+        from repl import filter
+
+        budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
+        return filter.run(_settings(given, interactive=False), budget)
     headless = bool(given.prompts) or not _is_terminal(sys.stdin)
     settings = _settings(given, interactive=not headless)
     if headless:

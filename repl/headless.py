@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing, redirect_stdout, suppress
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, BinaryIO, TextIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
 from agent.events import Answered, Asked, Event, Prepared, Replied, SideCalled, ToolReturned
 from repl import jsonl
 from repl.sanitise import clean, line
+from repl.streams import aside, tell, write
 
 if TYPE_CHECKING:
     from agent.view import View
@@ -47,14 +47,14 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
         code = report(error, as_json)
     _tell_news(session, told)
     if as_json:
-        _write(jsonl.to_line(jsonl.session(session)))
+        write(jsonl.to_line(jsonl.session(session)))
     return code
 
 
 def _tell_news(session: Session, told: int) -> int:
     """Notices that were not told yet; how many there are now."""
     for notice in session.notices[told:]:
-        _tell(notice)
+        tell(notice)
     return len(session.notices)
 
 
@@ -90,14 +90,14 @@ def report(error: BaseException, as_json: bool) -> int:
     elif isinstance(error, KeyboardInterrupt):
         what, fix, code = "stopped before the answer was complete", "", NOT_ANSWERED
     else:
-        _aside(clean("".join(traceback.format_exception(error))))
+        aside(clean("".join(traceback.format_exception(error))))
         what, fix, code = f"{type(error).__name__}: {error}", BUG, NOT_ANSWERED
-    _tell(f"thimble: {what}")
+    tell(f"thimble: {what}")
     if fix:
-        _tell(f"fix: {fix}")
+        tell(f"fix: {fix}")
     if as_json:
         with suppress(UsageError, BrokenPipeError):  # standard error has told it
-            _write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
+            write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
     return code
 
 
@@ -107,12 +107,12 @@ def show_settings(settings: Settings, as_json: bool) -> int:
     if as_json:
         for name, value, origin in rows:
             shown = value if isinstance(value, str | int | float) else str(value)
-            _write(jsonl.to_line({"type": "setting", "name": name, "value": shown, "origin": origin}))
+            write(jsonl.to_line({"type": "setting", "name": name, "value": shown, "origin": origin}))
         return DONE
     texts = [(name, line(_in_words(value)), origin) for name, value, origin in rows]
     widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
     for name, value, origin in texts:
-        _write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}\n")
+        write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}\n")
     return DONE
 
 
@@ -129,19 +129,19 @@ class _Printer:
 
         match event:
             case Asked():
-                _tell(f"› {event.message.content}")
+                tell(f"› {event.message.content}")
             case Prepared():
                 acted = (trace.acted_line(event, before), *trace.note_lines(event, before), trace.over_line(event))
                 for text in filter(None, acted):
-                    _tell(text)
+                    tell(text)
             case SideCalled():
-                _tell(trace.side_line(event))
+                tell(trace.side_line(event))
             case Replied():
                 said = event.message.content.strip() if event.message.calls else ""
                 for text in filter(None, (said and f"  {said}", trace.cut_off_line(event))):
-                    _tell(text)
+                    tell(text)
             case ToolReturned():
-                _tell(trace.tool_line(event, self._width))
+                tell(trace.tool_line(event, self._width))
             case Answered():
                 self._answer(event.text)
 
@@ -150,9 +150,9 @@ class _Printer:
 
         answer = clean(text).strip()
         if answer:
-            _write(f"\n{answer}\n" if self._answers else f"{answer}\n")
+            write(f"\n{answer}\n" if self._answers else f"{answer}\n")
             self._answers += 1
-        _tell(footer(self._session, self._width))
+        tell(footer(self._session, self._width))
 
 
 def _ask(session: Session, question: str, printer: _Printer | None) -> int:
@@ -163,14 +163,14 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
             if printer:
                 printer.show(event, before)
             else:
-                _write(jsonl.to_line(jsonl.event(event)))
+                write(jsonl.to_line(jsonl.event(event)))
             if isinstance(event, Prepared):
                 before = event.view
             if isinstance(event, Answered) and event.ending != "empty":
                 code = DONE
     if code:
-        _tell("thimble: the model gave no answer")
-        _tell("fix: ask again, in other words or with another --model")
+        tell("thimble: the model gave no answer")
+        tell("fix: ask again, in other words or with another --model")
     return code
 
 
@@ -194,50 +194,7 @@ def _command(session: Session, text: str) -> bool:
         with redirect_stdout(shown):
             return obey(session, text, console_for(plain=True, file=shown))
     finally:
-        _aside(shown.getvalue())
-
-
-def _tell(text: str) -> None:
-    """One line to standard error, its indent kept."""
-    indent = " " * (len(text) - len(text.lstrip(" ")))
-    _aside(f"{indent}{line(text)}\n")
-
-
-def _aside(text: str) -> None:
-    """To standard error; that it cannot be told must not keep an answer back."""
-    if sys.stderr is None:  # it was closed
-        return
-    try:
-        sys.stderr.write(text)
-        sys.stderr.flush()
-    except OSError:
-        _to_nowhere(sys.stderr)
-
-
-def _write(text: str) -> None:
-    """To standard output, at once."""
-    if sys.stdout is None:
-        return
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except OSError as error:
-        raise unwritable(error) from error
-
-
-def unwritable(error: OSError) -> Exception:
-    """What to raise when standard output cannot be written to. From now on it goes nowhere."""
-    _to_nowhere(sys.stdout)
-    if isinstance(error, BrokenPipeError):
-        return error
-    return UsageError(f"cannot write to standard output: {error.strerror}", "check where it goes")
-
-
-def _to_nowhere(stream: TextIO) -> None:
-    """What is written to this stream, or still waits in it, goes nowhere, and cannot fail again."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+        aside(shown.getvalue())
 
 
 def _input_lines() -> Iterator[str]:

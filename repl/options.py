@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-COMMANDS = ("config",)
+COMMANDS = ("config", "prepare")
 
 DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
 EPILOG = """\
 commands:
   config           print every setting, its value and where it comes from
+  prepare          manage the context of any program: its messages in, what to
+                   send out; thimble prepare --help
   lab              experiments, such as a replay of recorded runs; lists them
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
@@ -28,6 +30,33 @@ Piped standard input is read as prompts, one a line. A prompt that begins with
 Exit codes: 0 done, 1 not answered, 2 wrong usage or settings, 3 no model
 server, 4 the budget is too small.
 """
+
+
+USAGE = "thimble [config | prepare] [-p TEXT]... [--json] [options]"
+
+PREPARE = """\
+Reads a conversation as JSON on standard input, a list of chat-completions
+messages or an object with messages and tools, and writes what a model should
+be sent: {"messages": [...], "report": {...}}. Kept messages come out as they
+went in; tokens are those of --model."""
+PREPARE_USAGE = "thimble prepare [--strategy SPEC] [--budget N] [options] < CONVERSATION"
+PREPARE_EPILOG = """\
+The strategy is asked at every model call that the conversation tells of, as
+in a session. The report has strategy, budget, tokens_before, tokens_after,
+fates (one for each message that went in), inserted (places in the output) and
+edits (how often what had been sent was changed); notes say what was mended.
+
+Exit codes: 0 done, 2 wrong usage, or not a conversation, 3 no model server,
+4 the budget is too small.
+"""
+PREPARE_FLAGS = {
+    "help": "show this and exit",
+    "strategy": "how the context is managed: name, name:key=value,... or several with +",
+    "budget": "prompt tokens that one model call may use, or none; default: 8000",
+    "model": "count tokens as this model does; a strategy that asks a model asks it",
+    "backend": "whom such a strategy asks: auto, ollama or reader; default: auto",
+    "base_url": "where that server is; default: OLLAMA_HOST",
+}
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -41,7 +70,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     for given in argv:
         if any("\ud800" <= char <= "\udfff" for char in given):
             raise UsageError(f"the argument {given!a} is not UTF-8 text", "write it in UTF-8")
-    options, rest = _parser().parse_known_args(argv)
+    parser = _of_prepare() if argv[:1] == ["prepare"] else _parser()
+    options, rest = parser.parse_known_args(argv)
     options.command = ""
     for word in rest:
         if word not in COMMANDS or options.command:
@@ -55,7 +85,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 def _parser() -> _Parser:
     parser = _Parser(
         prog="thimble",
-        usage="thimble [config] [-p TEXT]... [--json] [options]",
+        usage=USAGE,
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=_Formatter,
@@ -82,6 +112,15 @@ def _parser() -> _Parser:
     add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
     add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
     add("--version", action="version", version=f"thimble {__version__}", help="print the version and exit")
+    return parser
+
+
+def _of_prepare() -> _Parser:
+    """The same flags, with the help of `thimble prepare`."""
+    parser = _parser()
+    parser.usage, parser.description, parser.epilog = PREPARE_USAGE, PREPARE, PREPARE_EPILOG
+    for action in parser._actions:
+        action.help = PREPARE_FLAGS.get(action.dest, argparse.SUPPRESS)
     return parser
 
 

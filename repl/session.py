@@ -151,7 +151,7 @@ class Session:
         agent.backend = backend
 
     def _make_agent(self) -> Agent:
-        backend = self._first_backend()
+        backend = self.first_backend()
         side = SideModel(self._summariser() or backend)
         agent = Agent(
             backend=backend,
@@ -186,8 +186,8 @@ class Session:
             return answers(host_url(wanted.base_url), PROBE_SECONDS)
         return True  # an address that is none is told when it is used
 
-    def _first_backend(self) -> Backend:
-        """The backend to start with."""
+    def first_backend(self) -> Backend:
+        """The backend to start with. Raises ModelError when the one that was asked for cannot be used."""
         wanted = self.settings
         automatic = wanted.backend == "auto" and not wanted.model
         if not self.server_answers() and not automatic:

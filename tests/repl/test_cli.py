@@ -57,7 +57,7 @@ def test_help_fits_a_terminal_and_names_every_flag(
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
     flags = {f"--{name.replace('_', '-')}" for name in SETTINGS if name not in ("color", "pace", "max_turns")}
     assert shown == {*flags, "--json", "--version"}
-    for absent in ("--resume", "prepare", "doctor", "vllm"):
+    for absent in ("--resume", "doctor", "vllm"):
         assert absent not in text
 
 
