@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,35 +76,13 @@ def _unknown(name: str) -> UsageError:
 
 def _strategy(session: Session, spec: str, console: Console) -> None:
     if not spec:
-        strategy_table(session, console).show(console)
-        console.print()
-        _say(
-            console,
-            "Swap with /strategy NAME, or NAME:key=value,key=value, A+B, ./file.py, package.module:Name.",
-            "quiet",
-        )
+        from repl.catalogue import show_all
+
+        show_all(session.spec, console)
         return
     session.use_strategy(spec)
     _say(console, f"The strategy is now {line(session.spec)}. Its memory is empty: it sees the whole history afresh.")
     _next_prompt(session, console)
-
-
-def strategy_table(session: Session, console: Console) -> Table:
-    """Every strategy with what it does and its parameters; the one in use is marked."""
-    from strategies.parameter import parameters
-    from strategies.table import STRATEGIES
-
-    used = [part.partition(":")[0].strip() for part in session.spec.split("+")]
-    rows = []
-    for name, kind in STRATEGIES.items():
-        taken = [f"{p.name}{'' if p.default is None else f'={p.default}'}: {p.meaning}" for p in parameters(kind)]
-        rows.append((_marked(name, name in used, console), "\n".join([_first_sentences(kind), *taken])))
-    return Table(f"In use: {line(session.spec)}", ("  strategy", "what it does, and its parameters"), rows)
-
-
-def _first_sentences(kind: type, count: int = 2) -> str:
-    paragraph = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0]
-    return " ".join(re.split(r"(?<=[.!?])\s+", " ".join(paragraph.split()))[:count])
 
 
 def _stats(session: Session, rest: str, console: Console) -> None:
@@ -171,8 +148,15 @@ def _articles(session: Session, topic: str, console: Console) -> None:
 
 
 def _help(session: Session, text: str, console: Console) -> None:
-    name = text.removeprefix("/")
+    name, _, topic = text.removeprefix("/").partition(" ")
     name = ALIASES.get(name, name)
+    if topic and name == "strategy":
+        from repl.catalogue import show_one
+
+        show_one(topic.strip(), console)
+        return
+    if topic:
+        raise UsageError(f"/help takes one command, not {text[:40]!r}", "write /help COMMAND, or /help strategy NAME")
     if name and name not in COMMANDS:
         raise _unknown(name)
     if name:
@@ -202,7 +186,7 @@ COMMANDS: dict[str, Command] = {
         "list the strategies, or swap to one",
         "A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left "
         "to right), a file of yours (./mine.py) or package.module:Name. The history stays as it is; the new strategy "
-        "sees all of it, and remembers nothing of the one before.",
+        "sees all of it, and remembers nothing of the one before. /help strategy NAME tells all about one.",
         _strategy,
     ),
     "stats": Command(

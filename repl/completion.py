@@ -17,6 +17,7 @@ from repl.sanitise import line
 if TYPE_CHECKING:
     from repl.commands import Command
     from repl.session import Session
+    from strategies.parameter import Parameter
 
 LEAST_LETTERS = 3
 """Letters of a name after which Tab looks for articles and files in a question."""
@@ -37,7 +38,7 @@ class Completions(Completer):
             "model": self._models,
             "articles": self._topics,
             "budget": lambda _: [(size, "tokens") for size in BUDGETS],
-            "help": lambda _: [(name, command.summary) for name, command in _commands().items()],
+            "help": _topics_of_help,
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -63,29 +64,28 @@ class Completions(Completer):
 
     def _specs(self, text: str) -> Iterator[Offer]:
         """Continuations of a SPEC; each is offered with all that stands before it."""
-        from strategies.parameter import parameters
-        from strategies.table import STRATEGIES
-
         before, plus, part = text.rpartition("+")
-        done = before + plus
+        done = before + plus + " " * (len(part) - len(part.lstrip()))
+        part = part.lstrip()
         if part.startswith((".", "/", "~")):
             yield from ((done + path, "your strategy") for path in _python_files(part))
             return
         name, colon, settings = part.partition(":")
+        taken = _parameters(name)
         if not colon:
-            yield from ((done + known, _summary(kind)) for known, kind in STRATEGIES.items())
+            yield from ((done + known, meaning) for known, meaning in _strategies())
+            if taken:
+                yield f"{done}{name}:", f"set {', '.join(taken)}"
             return
-        taken = {
-            parameter.name: parameter for parameter in (parameters(STRATEGIES[name]) if name in STRATEGIES else ())
-        }
         given, comma, setting = settings.rpartition(",")
         done += f"{name}:{given}{comma}"
         key, equals, _ = setting.partition("=")
-        if equals and key in taken:
-            values = taken[key].choices or tuple(str(value) for value in [taken[key].default] if value is not None)
-            yield from ((f"{done}{key}={value}", taken[key].meaning) for value in values)
-        elif not equals:
-            yield from ((f"{done}{key}=", f"{p.meaning} ({p.legal}; default {p.default})") for key, p in taken.items())
+        if not equals:
+            set_ = {earlier.partition("=")[0].strip() for earlier in given.split(",")}
+            yield from ((f"{done}{p.name}=", _legal(p)) for p in taken.values() if p.name not in set_)
+        elif key in taken:
+            values = dict.fromkeys((taken[key].shown, *taken[key].choices))
+            yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
 
     def _models(self, _: str) -> list[Offer]:
         return [(name, "") for name in self._session.models()]
@@ -106,8 +106,28 @@ def _commands() -> dict[str, Command]:
     return COMMANDS
 
 
-def _summary(kind: type) -> str:
-    return (kind.__doc__ or "").strip().partition("\n")[0]
+def _topics_of_help(text: str) -> list[Offer]:
+    if text.startswith("strategy "):
+        return [(f"strategy {name}", meaning) for name, meaning in _strategies()]
+    return [(name, command.summary) for name, command in _commands().items()]
+
+
+def _strategies() -> list[Offer]:
+    from repl.catalogue import first_sentence
+    from strategies.table import STRATEGIES
+
+    return [(name, first_sentence(kind)) for name, kind in STRATEGIES.items()]
+
+
+def _parameters(strategy: str) -> dict[str, Parameter]:
+    from strategies.parameter import parameters
+    from strategies.table import STRATEGIES
+
+    return {p.name: p for p in parameters(STRATEGIES[strategy])} if strategy in STRATEGIES else {}
+
+
+def _legal(parameter: Parameter) -> str:
+    return f"{parameter.meaning} ({parameter.legal}; default {parameter.shown})"
 
 
 def _files(root: Path) -> Iterator[str]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from math import isnan
+from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from agent.errors import UsageError
@@ -10,39 +14,68 @@ from agent.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a strategy, as `/strategy` lists it. `choices` is empty for a number."""
+    """One parameter of a strategy, as `/strategy` lists it.
+
+    `choices` are the words that it takes and their values, `kind` the numbers, from `least` to `most`; None where it
+    takes words alone.
+    """
 
     name: str
     default: Any
     meaning: str
-    choices: tuple[str, ...] = ()
-    kind: type = int
+    choices: Mapping[str, Any] = field(default_factory=dict)
+    kind: type[int] | type[float] | None = int
     least: float = 0
     most: float = 1_000_000
 
     @property
     def legal(self) -> str:
         """The legal values, in words."""
-        return " or ".join(self.choices) if self.choices else f"{self.least:,} to {self.most:,}"
+        numbers = [f"{self.least:,} to {self.most:,}"] if self.kind else []
+        *others, last = [*numbers, *self.choices]
+        return f"{', '.join(others)} or {last}" if others else last
+
+    @property
+    def shown(self) -> str:
+        """The default, as a SPEC writes it."""
+        return next((word for word, value in self.choices.items() if value is self.default), str(self.default))
 
     def read(self, text: str) -> Any:
         """The value that a SPEC gives as text.
 
         Raises:
-            UsageError: it is not a legal value.
+            UsageError: it is not a legal value; the fix names the nearest one, and all that is legal.
         """
+        if text in self.choices:
+            return self.choices[text]
         try:
-            value: Any = text if self.choices else self.kind(text)
-            legal = value in self.choices if self.choices else self.least <= value <= self.most
+            value = self.kind(text) if self.kind else float("nan")
         except ValueError:
-            legal = False
-        if not legal:
-            raise UsageError(f"{self.name}={text} is not possible", f"{self.name} takes {self.legal}: {self.meaning}")
-        return value
+            value = float("nan")
+        if self.least <= value <= self.most:
+            return value
+        near = self._nearest(text)
+        hint = f"did you mean {near}? " if near else ""
+        raise UsageError(f"{self.name}={text} is not possible", f"{hint}{self.name} takes {self.legal}: {self.meaning}")
+
+    def _nearest(self, text: str) -> str:
+        """The legal value that is nearest to one that is not; empty if there is no telling."""
+        try:
+            number = min(max(float(text), self.least), self.most)
+        except ValueError:
+            number = float("nan")
+        if isnan(number) or not self.kind:
+            return next(iter(get_close_matches(text, self.choices, 1)), "")
+        return f"{number if self.kind is float else round(number):,}".replace(",", "")
 
 
 def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_000) -> Any:
-    """A dataclass field that a SPEC may set."""
+    """A dataclass field that a SPEC may set.
+
+    Its type says what it takes: `int` or `float` from `least` to `most`, the words of a `Literal`, `bool` for on and
+    off, or any of these together (`float | Literal["auto"]`). With `| None` it may be unset; if that is the default,
+    the meaning ends with what it means, as in "turns kept; unset: as many as fit".
+    """
     return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
 
@@ -50,15 +83,26 @@ def parameters(strategy: type) -> list[Parameter]:
     """The parameters that a strategy class declares, in order."""
     hints = get_type_hints(strategy)
     return [
-        Parameter(
-            name=one.name,
-            default=one.default,
-            meaning=one.metadata["meaning"],
-            choices=tuple(arg for arg in get_args(hints[one.name]) if isinstance(arg, str)),
-            kind=float if hints[one.name] is float else int,
-            least=one.metadata["least"],
-            most=one.metadata["most"],
-        )
+        Parameter(one.name, one.default, choices=_words(taken), kind=_number(taken), **one.metadata)
         for one in fields(strategy)
         if "meaning" in one.metadata
+        for taken in [list(_members(hints[one.name]))]
     ]
+
+
+def _members(hint: Any) -> Iterator[Any]:
+    """The types and words that a type is made of."""
+    if not get_args(hint):
+        yield hint
+    for part in get_args(hint):
+        yield from _members(part)
+
+
+def _words(taken: Sequence[Any]) -> dict[str, Any]:
+    words = {member: member for member in taken if isinstance(member, str)}
+    switch = {"on": True, "off": False} if bool in taken else {}
+    return words | switch | ({"unset": None} if NoneType in taken else {})
+
+
+def _number(taken: Sequence[Any]) -> type[int] | type[float] | None:
+    return next((kind for kind in (float, int) if kind in taken), None)

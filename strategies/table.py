@@ -34,21 +34,36 @@ from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
 from strategies.truncate import Truncate
 
-STRATEGIES: dict[str, type[Strategy]] = {
-    "none": NoManagement,
-    "truncate": Truncate,
-    "sliding-window": SlidingWindow,
-    "progressive-summary": ProgressiveSummary,
-    "summary-buffer": SummaryBuffer,
-    "llm-summary": LLMSummary,
-    "critic-summary": CriticSummary,
-    "observation-masking": ObservationMasking,
-    "hybrid": Hybrid,
-    "offload": Offload,
-    "notes": Notes,
-    "compaction": Compaction,
-    "delegate": Delegate,
+FAMILIES: dict[str, dict[str, type[Strategy]]] = {
+    "Send everything": {
+        "none": NoManagement,
+    },
+    "Drop what is old": {
+        "truncate": Truncate,
+        "sliding-window": SlidingWindow,
+    },
+    "Hide old observations": {
+        "observation-masking": ObservationMasking,
+    },
+    "Move them outside": {
+        "offload": Offload,
+        "notes": Notes,
+        "delegate": Delegate,
+    },
+    "Summarise what is old": {
+        "progressive-summary": ProgressiveSummary,
+        "summary-buffer": SummaryBuffer,
+        "llm-summary": LLMSummary,
+        "critic-summary": CriticSummary,
+        "compaction": Compaction,
+    },
+    "Hide, then summarise": {
+        "hybrid": Hybrid,
+    },
 }
+"""What a strategy does with what is old, and the strategies that do it."""
+
+STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in family.items()}
 
 
 @dataclass
@@ -109,9 +124,17 @@ def _one(spec: str, side: SideModel) -> Strategy:
         return _strategy_of(spec, side, lambda: _run_file(Path(f"{path}.py").expanduser()), member[1:])
     if settings.isidentifier() and all(word.isidentifier() for word in name.split(".")):
         return _strategy_of(spec, side, lambda: importlib.import_module(name), settings)
-    near = get_close_matches(name, STRATEGIES, 1, cutoff=0.4)
+    first, *more = name.split() or [""]
+    if first in STRATEGIES and more:
+        raise UsageError(f"there is no strategy {name!r}", f"parameters are written {first}:key=value,key=value")
+    raise unknown(name)
+
+
+def unknown(name: str) -> UsageError:
+    """That there is no such strategy, and which is nearest."""
+    near = get_close_matches(name.lower(), STRATEGIES, 1, cutoff=0.4)
     hint = f"did you mean {near[0]}? " if near else ""
-    raise UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
+    return UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
 
 
 def _build(name: str, settings: str, side: SideModel) -> Strategy:
@@ -127,6 +150,8 @@ def _build(name: str, settings: str, side: SideModel) -> Strategy:
             raise UsageError(f"{name} has no parameter {key!r}", f"{hint}{what}; written {name}:key=value,…")
         if not equals:
             raise UsageError(f"{name}: {key} has no value", f"written {key}=value; it takes {known[key].legal}")
+        if key in values:
+            raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
         values[key] = known[key].read(text)
     return _made(kind, side, values)
 

@@ -50,10 +50,29 @@ def test_strategies() -> None:
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
     taken = parameters(STRATEGIES[name])
-    assert completed(f"/strategy {name}:") == [f"/strategy {name}:{parameter.name}=" for parameter in taken]
+    start = f"/strategy hybrid + {name}"
+    assert completed(f"{start}:") == [f"{start}:{parameter.name}=" for parameter in taken]
+    assert completed(start.replace(" + ", "+")) == [
+        start.replace(" + ", "+") + end for end in ["", ":"][: 1 + bool(taken)]
+    ]
     for parameter in taken:
-        for spec in completed(f"/strategy {name}:{parameter.name}="):
+        values = completed(f"{start}:{parameter.name}=")
+        assert f"{start}:{parameter.name}={parameter.shown}" in values
+        assert all(f"{start}:{parameter.name}={word}" in values for word in parameter.choices)
+        for spec in values:
             parse(spec.removeprefix("/strategy "), None)  # type: ignore[arg-type]
+
+
+def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -> None:
+    completions = Completions(scripted())
+    found = list(completions.get_completions(Document("/strategy hybrid:tail=3,w"), CompleteEvent()))
+    assert [offer.text for offer in found] == ["hybrid:tail=3,window=", "hybrid:tail=3,words="]
+    assert found[1].display_meta_text == "length asked of the summary (20 to 10,000; default 250)"
+    assert completed("/strategy hybrid:tail=3,t") == []
+
+
+def test_help_on_a_strategy() -> None:
+    assert completed("/help strategy hy") == ["/help strategy hybrid"]
 
 
 def test_the_second_parameter() -> None:

@@ -141,11 +141,10 @@ def model_words(part: Any) -> dict[str, str]:
 
 def values(parameter: Parameter) -> Iterator[str]:
     """Legal values of a parameter, the extreme ones among them."""
-    if parameter.choices:
-        yield from parameter.choices
-    elif parameter.kind is float:
+    yield from parameter.choices
+    if parameter.kind is float:
         yield from (str(value) for value in (parameter.least, 0.37, parameter.most))
-    else:
+    elif parameter.kind is int:
         tries = (parameter.least, 1, 2, 3, 5, 20, parameter.most)
         yield from sorted({str(int(value)) for value in tries if parameter.least <= value <= parameter.most})
 

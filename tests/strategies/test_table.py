@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -13,7 +15,7 @@ import strategies
 from agent.errors import UsageError
 from agent.side import SideModel
 from strategies.hybrid import Hybrid
-from strategies.parameter import Parameter, parameters
+from strategies.parameter import Parameter, parameter, parameters
 from strategies.table import STRATEGIES, Pipeline, parse
 from tests.histories import budget, outcome, react40
 from tests.strategies.stage import EVERY, Summariser, build, parts, specs
@@ -36,7 +38,8 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
         _, _, settings = written.partition(":")
         for setting in filter(None, settings.split(",")):
             key, _, value = setting.partition("=")
-            assert str(getattr(part, key)) in (value, str(float(value)) if value[0].isdigit() else value)
+            (parameter,) = (known for known in parameters(type(part)) if known.name == key)
+            assert getattr(part, key) == parameter.read(value)
 
 
 @pytest.mark.parametrize(
@@ -53,13 +56,24 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
         (
             "sliding-window:window",
             "sliding-window: window has no value",
-            "written window=value; it takes 0 to 1,000,000",
+            "written window=value; it takes 0 to 1,000,000 or unset",
         ),
-        ("sliding-window:window=", "window= is not possible", "window takes 0 to 1,000,000: turns kept"),
-        ("sliding-window:window=-1", "window=-1 is not possible", "window takes 0 to 1,000,000: turns kept"),
-        ("sliding-window:window=1.5", "window=1.5 is not possible", "window takes 0 to"),
+        ("sliding-window:window=", "window= is not possible", "window takes 0 to 1,000,000 or unset: turns kept"),
+        (
+            "sliding-window:window=-1",
+            "window=-1 is not possible",
+            "did you mean 0? window takes 0 to 1,000,000 or unset: turns kept",
+        ),
+        ("sliding-window:window=1.5", "window=1.5 is not possible", "did you mean 2? window takes 0 to"),
+        ("sliding-window:window=usnet", "window=usnet is not possible", "did you mean unset? window takes 0 to"),
+        ("sliding-window:target=9", "target=9 is not possible", "did you mean 1? target takes 0.1 to 1: "),
+        ("sliding-window:target=none", "target=none is not possible", "target takes 0.1 to 1: "),
+        ("sliding-window:window=3,window=4", "sliding-window: window is given twice", "each key once"),
+        ("sliding-window window=3", "there is no strategy 'sliding-window window=3'", "sliding-window:key=value"),
+        ("Hybrid", "there is no strategy 'Hybrid'", "did you mean hybrid?"),
+        ("observation-masking:when=alway", "when=alway is not possible", "did you mean always? when takes over or"),
         ("sliding-window:target=nan", "target=nan is not possible", "target takes 0.1 to 1: "),
-        ("sliding-window:target=inf", "target=inf is not possible", "target takes 0.1 to 1: "),
+        ("sliding-window:target=inf", "target=inf is not possible", "did you mean 1? target takes 0.1 to 1: "),
         ("observation-masking:when=never", "when=never is not possible", "when takes over or always: "),
         ("summary-buffer:model=x", "summary-buffer has no parameter 'model'", "known: buffer, target, words"),
         ("summary-buffer:state={}", "summary-buffer has no parameter 'state'", "known: buffer, target, words"),
@@ -205,11 +219,10 @@ def test_an_object_in_a_module_is_a_strategy(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_parameter_says_what_it_means_and_takes_its_default(name: str) -> None:
-    for parameter in parameters(STRATEGIES[name]):
-        assert parameter.meaning
-        assert parameter.legal
-        if parameter.default is not None:
-            assert parameter.read(str(parameter.default)) == parameter.default
+    for listed in parameters(STRATEGIES[name]):
+        assert listed.meaning
+        assert listed.legal
+        assert listed.read(listed.shown) == listed.default
 
 
 def test_what_a_parameter_takes_in_words() -> None:
@@ -220,6 +233,62 @@ def test_what_a_parameter_takes_in_words() -> None:
     assert listed["target"].legal == "0.1 to 1"
     assert listed["target"].read("0.5") == 0.5
     assert listed["window"] == Parameter("window", 2, "newest turns whose observations stay")
+
+
+@dataclass
+class Everything:
+    """Takes all that a parameter can be."""
+
+    share: float | None = parameter(None, "a share; unset: none", 0.5, 2)
+    price: float | Literal["auto"] = parameter("auto", "a price", 0, 1)
+    trim: bool = parameter(True, "whether to trim")
+    order: Literal["on", "off", "unset"] = parameter("off", "words that are just words")
+
+
+def test_every_kind_of_parameter() -> None:
+    listed = {parameter.name: parameter for parameter in parameters(Everything)}
+    assert [parameter.shown for parameter in listed.values()] == ["unset", "auto", "on", "off"]
+    assert listed["share"].legal == "0.5 to 2 or unset"
+    assert [listed["share"].read(text) for text in ("unset", "1", "0.5")] == [None, 1.0, 0.5]
+    assert listed["price"].legal == "0 to 1 or auto"
+    assert [listed["price"].read(text) for text in ("auto", "0.1")] == ["auto", 0.1]
+    assert listed["trim"].legal == "on or off"
+    assert [listed["trim"].read(text) for text in ("on", "off")] == [True, False]
+    assert listed["order"].legal == "on, off or unset"
+    assert [listed["order"].read(text) for text in ("on", "off", "unset")] == ["on", "off", "unset"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fix"),
+    [
+        ("share", "3", "did you mean 2? share takes 0.5 to 2 or unset: a share"),
+        ("share", "none", "share takes 0.5 to 2 or unset: a share"),
+        ("price", "atuo", "did you mean auto? price takes 0 to 1 or auto: a price"),
+        ("trim", "1", "trim takes on or off: whether"),
+        ("trim", "of", "did you mean off? trim takes on or off: whether"),
+    ],
+)
+def test_a_value_that_is_not_legal_gets_the_nearest_that_is(name: str, text: str, fix: str) -> None:
+    (listed,) = (parameter for parameter in parameters(Everything) if parameter.name == name)
+    with pytest.raises(UsageError) as caught:
+        listed.read(text)
+    assert caught.value.what == f"{name}={text} is not possible"
+    assert caught.value.fix.startswith(fix)
+
+
+@given(
+    st.sampled_from(parameters(Everything)), st.text(max_size=8) | st.from_regex(r"[-+]?\d{1,5}(\.\d)?", fullmatch=True)
+)
+def test_the_nearest_value_is_a_legal_one(listed: Parameter, text: str) -> None:
+    value = outcome(lambda: listed.read(text))
+    if isinstance(value, UsageError) and value.fix.startswith("did you mean"):
+        listed.read(value.fix.removeprefix("did you mean ").partition("?")[0])
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_parameter_that_may_be_unset_says_what_that_means(name: str) -> None:
+    for listed in parameters(STRATEGIES[name]):
+        assert ("unset: " in listed.meaning) == (listed.default is None)
 
 
 def test_what_the_room_offers() -> None:
