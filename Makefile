@@ -3,20 +3,25 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 
-.PHONY: run test check format lock bench clean
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+
+.PHONY: run test check nightly format lock bench clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
 
 test: .venv/dev.stamp
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 check: .venv/dev.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest --cov --cov-report=term:skip-covered
+	$(PYTEST) --cov --cov-report=term:skip-covered
+
+nightly: .venv/dev.stamp  # every law on at least 20,000 generated histories; make nightly ARGS="-k hybrid"
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent $(ARGS)
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .

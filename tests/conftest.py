@@ -1,20 +1,35 @@
-"""Every test runs without a network, and Hypothesis runs as HYPOTHESIS_PROFILE says: quick (default) or nightly."""
+"""Every test runs without a network, and Hypothesis runs as HYPOTHESIS_PROFILE says: quick (default) or nightly.
+
+Nightly, every law is tried on at least 20,000 examples: a law that is parametrised, by strategies say, shares them out
+among those that were selected, so `-k thrifty` tries each law 20,000 times on that strategy alone.
+"""
 
 from __future__ import annotations
 
 import ipaddress
 import os
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
+from math import ceil
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 settings.register_profile("quick", max_examples=50, deadline=None, derandomize=True, suppress_health_check=SLOW)
-settings.register_profile("nightly", max_examples=20_000, deadline=None, suppress_health_check=SLOW)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+settings.register_profile("nightly", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=SLOW)
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
+settings.load_profile(PROFILE)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Nightly, share out each law's examples among the parameters that were selected."""
+    if PROFILE == "nightly":
+        functions = (getattr(item, "function", None) for item in session.items)
+        for law, times in Counter(filter(is_hypothesis_test, functions)).items():
+            settings(max_examples=ceil(settings.default.max_examples / times))(law)
 
 
 class NetworkUsedError(RuntimeError):
