@@ -29,7 +29,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if PROFILE == "nightly":
         functions = (getattr(item, "function", None) for item in session.items)
         for law, times in Counter(filter(is_hypothesis_test, functions)).items():
-            settings(max_examples=ceil(settings.default.max_examples / times))(law)
+            if times > 1:
+                settings(max_examples=ceil(settings.default.max_examples / times))(law)
 
 
 class NetworkUsedError(RuntimeError):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,11 +31,16 @@ def lines(language: str) -> list[tuple[str, str]]:
     return [(page, line) for page, body in blocks(language) for line in body.strip().splitlines() if line[:1] != "#"]
 
 
+def of_prepare(language: str) -> list[str]:
+    return [body for page, body in blocks(language) if page == "prepare.md"]
+
+
 @pytest.fixture
 def workshop(tmp_path: Path) -> Path:
     """A folder with `mine.py`, the strategy that README and docs show."""
     (mine,) = {body for _, body in blocks("python") if "def prepare(messages, budget):" in body and "class" not in body}
     (tmp_path / "mine.py").write_text(mine)
+    (tmp_path / "conversation.json").write_text(of_prepare("json")[0])
     for folder in ("benchmarks", "docs"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     return tmp_path
@@ -53,6 +61,20 @@ def test_every_shown_command_runs(command: str, workshop: Path) -> None:
         timeout=120,
     )
     assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
+
+
+def test_the_page_on_prepare_shows_what_comes_out(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation, expected = map(json.loads, of_prepare("json"))
+    (command,) = of_prepare("sh")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(workshop)
+    assert json.loads(subprocess.check_output(command, shell=True)) == expected
+    shown: dict[str, Any] = {}
+    exec(*of_prepare("python"), shown)
+    thimble = shlex.split(command.partition("<")[0])
+    assert shown["prepared"](conversation, command=thimble) == expected
+    assert shown["prepared"](conversation)["messages"] == conversation
 
 
 def test_the_first_session_is_what_the_program_does_today() -> None:
