@@ -48,7 +48,8 @@ class Completions(Completer):
             start, offers = self._offers(text)
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable():
-                    yield Completion(offer, -len(start), display_meta=line(meaning))
+                    shown = offer[_done(start) :] if text.startswith("/strategy ") else offer
+                    yield Completion(offer, -len(start), display=shown, display_meta=line(meaning))
         except (ThimbleError, OSError):
             return
 
@@ -127,7 +128,12 @@ def _parameters(strategy: str) -> dict[str, Parameter]:
 
 
 def _legal(parameter: Parameter) -> str:
-    return f"{parameter.meaning} ({parameter.legal}; default {parameter.shown})"
+    return f"default {parameter.shown}: {parameter.meaning} ({parameter.legal})"
+
+
+def _done(spec: str) -> int:
+    """How much of a SPEC is complete, and need not be shown again."""
+    return max(spec.rfind(mark) for mark in "+:,=") + 1
 
 
 def _files(root: Path) -> Iterator[str]:

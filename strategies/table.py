@@ -132,8 +132,9 @@ def _one(spec: str, side: SideModel) -> Strategy:
 
 def unknown(name: str) -> UsageError:
     """That there is no such strategy, and which is nearest."""
-    near = get_close_matches(name.lower(), STRATEGIES, 1, cutoff=0.4)
-    hint = f"did you mean {near[0]}? " if near else ""
+    words = {word: known for known in STRATEGIES for word in (*known.split("-"), known)}
+    near = get_close_matches(name.lower(), words, 1, cutoff=0.5)
+    hint = f"did you mean {words[near[0]]}? " if near else ""
     return UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
 
 
