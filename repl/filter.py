@@ -11,15 +11,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent import chat
-from agent.budget import UNLIMITED, Budget
+from agent.budget import UNLIMITED, Budget, Prices
 from agent.errors import BudgetError, ModelError, UsageError
 from agent.messages import Message, pending
+from agent.prices import read_prices
 from agent.protocols import Schema, Strategy
 from agent.repair import Repaired, repair
 from agent.side import SideModel
 from agent.view import View, prepare
 from repl import figures
 from repl.jsonl import to_line
+from repl.settings import AUTO
 from repl.streams import tell, write
 from repl.trace import side_line
 from strategies import parse
@@ -58,7 +60,7 @@ def run(settings: Settings, budget: str | None) -> int:
         document = read(_standard_input())
         counter = counter_for(settings.model)
         with _deep_enough():
-            allowed = Budget(limit, counter, counter.overhead(document.tools))
+            allowed = Budget(limit, counter, counter.overhead(document.tools), prices_of(settings.price))
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
             side.backend = _asked(replace(settings, budget=min(limit, allowed.size(document.messages))))
         prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
@@ -85,6 +87,11 @@ def limit_of(text: str | None, otherwise: int) -> int:
     if not 0 < limit < UNLIMITED:
         raise UsageError(f"budget cannot be {text[:40]!r} (flag --budget)", "it takes a number of tokens, or none")
     return limit
+
+
+def prices_of(text: str) -> Prices:
+    """The price card; the usual one where it is left to a server's timings, since a filter has seen none."""
+    return Prices() if text == AUTO else read_prices(text)
 
 
 def read(data: bytes) -> Document:
@@ -151,7 +158,7 @@ def replayed(
             continue
         edits += view.edited
         for call in side.drain() if side else ():
-            tell(side_line(call, figures.model(side.backend) if side else ""))
+            tell(side_line(call))
     assert view is not None, "the last call is among them"
     return view, edits
 
@@ -181,7 +188,7 @@ def _asked(settings: Settings) -> Backend:
 
     session = Session(settings)
     try:
-        backend = session.first_backend()
+        backend = session.summariser() or session.first_backend()
     except ModelError as error:
         if settings.backend != "auto":
             raise

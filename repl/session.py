@@ -152,7 +152,7 @@ class Session:
 
     def _make_agent(self) -> Agent:
         backend = self.first_backend()
-        side = SideModel(self._summariser() or backend)
+        side = SideModel(self.summariser() or backend)
         agent = Agent(
             backend=backend,
             strategy=parse(self.spec, side),
@@ -203,7 +203,7 @@ class Session:
             raise
         return _ollama(model, url, wanted.budget)
 
-    def _summariser(self) -> Backend | None:
+    def summariser(self) -> Backend | None:
         """The model that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
         name = self.settings.summariser
         if name in ("", READER):

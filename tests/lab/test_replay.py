@@ -45,8 +45,8 @@ SPECS = [
     "observation-masking",
     "observation-masking:when=always,window=1",
     "summary-buffer:words=20",
-    "hybrid:summarise_at=2,tail=1,words=20",
-    "hybrid:window=1,summarise_at=1,tail=1",
+    "hybrid:every=2,tail=1,words=20",
+    "hybrid:window=1,every=1,tail=1",
 ]
 PRICED = """\
 from agent.messages import Message
@@ -196,7 +196,7 @@ def test_classes_by_turns(turns: int, name: str) -> None:
 
 def test_a_summary_that_is_not_smaller_is_paid_for_and_refused() -> None:
     run = recorded(react(12, tokens=30))
-    spec = "hybrid:summarise_at=3,tail=1,words=10000"
+    spec = "llm-summary:every=3,tail=1,words=10000"
     small, large = (list(replay(run, setting(spec, summary=tokens))) for tokens in (20, 5000))
     assert any(call.view and "summarised" in call.view.fates for call in small)
     assert all(call.view and set(call.view.fates) <= {"kept"} for call in large)
@@ -243,7 +243,7 @@ def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[s
 
 @pytest.mark.parametrize("name", ["views.jsonl", "views.jsonl.gz"])
 def test_rows_are_what_the_views_file_says(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    specs = ["hybrid:summarise_at=5,tail=2", "observation-masking"]
+    specs = ["hybrid:every=5,tail=2", "observation-masking"]
     flags = ("--budget", "2500", "--price", "cached=1.0,0.1,output=3", "--views", name)
     found = replayed(capsys, str(runs), "--strategy", specs[0], "--strategy", specs[1], *flags)
     data = Path(name).read_bytes()
@@ -297,7 +297,7 @@ def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "3 runs, 73 calls, no budget" in text
     assert "20–40 turns, 1 run" in text
     assert ">80" not in text
-    flags = ("--strategy", "none", "hybrid:summarise_at=5,tail=2", "--model", MODEL, "--markdown")
+    flags = ("--strategy", "none", "hybrid:every=5,tail=2", "--model", MODEL, "--markdown")
     assert main([str(runs), *flags], "replay") == 0
     text = capsys.readouterr().out
     table = [one for one in text.splitlines() if one.startswith("|")]

@@ -66,9 +66,9 @@ def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
 def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -> None:
     completions = Completions(scripted())
     found = list(completions.get_completions(Document("/strategy hybrid:tail=3,w"), CompleteEvent()))
-    assert [offer.text for offer in found] == ["hybrid:tail=3,window=", "hybrid:tail=3,words="]
-    assert found[1].display_meta_text == "default 250: length asked of the summary (20 to 10,000)"
-    assert [offer.display_text for offer in found] == ["window=", "words="]
+    assert [offer.text for offer in found] == ["hybrid:tail=3,window=", "hybrid:tail=3,when=", "hybrid:tail=3,words="]
+    assert found[2].display_meta_text == "default 400: length asked of the summary (20 to 10,000)"
+    assert [offer.display_text for offer in found] == ["window=", "when=", "words="]
     assert completed("/strategy hybrid:tail=3,t") == []
 
 

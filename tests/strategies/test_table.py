@@ -294,17 +294,9 @@ def test_a_parameter_that_may_be_unset_says_what_that_means(name: str) -> None:
 def test_what_the_room_offers() -> None:
     assert set(strategies.__all__) == {"STRATEGIES", "Parameter", "parameters", "parse"}
     assert list(strategies.STRATEGIES) == [
-        "none",
-        "truncate",
-        "sliding-window",
-        "progressive-summary",
-        "summary-buffer",
-        "llm-summary",
-        "critic-summary",
+        *("none", "truncate", "sliding-window"),
         "observation-masking",
+        *("offload", "notes", "delegate"),
+        *("progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "compaction"),
         "hybrid",
-        "offload",
-        "notes",
-        "compaction",
-        "delegate",
     ]
