@@ -5,7 +5,9 @@
 
 Times are of the strategies that call no model, in milliseconds. Warm is one more call of a session that has had 41
 (82 messages), cold the first call of a fresh strategy that is handed 4,002 messages at once; in both the history's
-tokens were counted before. *Road* is all of `agent.view.prepare`: repair, the strategy, the laws, fit, measurement.
+tokens were counted before. What reads the observations for its view (`READING`) reads each once, at the first call; it
+is held to the limit at the next one, with the same 4,002 messages. *Road* is all of `agent.view.prepare`: repair, the
+strategy, the laws, fit, measurement.
 *Ratio* compares with a fixed piece of work measured in the same run, so that two machines can be compared: copying
 the list and adding up its tokens. The limits are those of `prepare` alone.
 
@@ -38,6 +40,7 @@ from tests.histories import TinyCounter, calls_of, react
 LIMIT_TOKENS = 8_000
 WARM_LIMIT_MS, COLD_LIMIT_MS = 1.0, 20.0
 WARM_TIMES, COLD_TIMES = 300, 15
+READING = ("retrieval", "compress")
 PREFILL_LIMIT = 1.35
 """How much more prefill than without management masking may cost on react40."""
 
@@ -82,6 +85,7 @@ def _times() -> list[str]:
     for title, measure, limit in (
         (f"Warm, 82 messages, median of {WARM_TIMES} calls", _warm, WARM_LIMIT_MS),
         (f"Cold, 4,002 messages, median of {COLD_TIMES} sessions", _cold, COLD_LIMIT_MS),
+        (f"Warm, 4,002 messages, median of {COLD_TIMES} calls", _long, COLD_LIMIT_MS),
     ):
         print(f"\n{title}; budget {LIMIT_TOKENS:,}, limit {limit:g} ms\n")
         print("| strategy | prepare ms | road ms | reference ms | ratio | road ratio |\n|---|--:|--:|--:|--:|--:|")
@@ -89,7 +93,8 @@ def _times() -> list[str]:
             took = measure(spec)
             ratios = f"{took.bare / took.reference:.1f} | {took.road / took.reference:.1f}"
             print(f"| {spec} | {took.bare:.3f} | {took.road:.3f} | {took.reference:.3f} | {ratios} |")
-            broken += [f"{spec}, {title}: {took.bare:.3f} ms"] if took.bare > limit else []
+            reads = measure is _cold and spec in READING
+            broken += [f"{spec}, {title}: {took.bare:.3f} ms"] if took.bare > limit and not reads else []
     return broken
 
 
@@ -111,6 +116,12 @@ def _cold(spec: str) -> Timing:
             budget.size(history)
             taken[column].append(_milliseconds(_tasks(_strategy(spec), history, budget)[column]))
     return Timing(*map(median, taken))
+
+
+def _long(spec: str) -> Timing:
+    history, strategy, budget = react(2_000), _strategy(spec), _budget(QuickCounter())
+    tasks = _tasks(strategy, history, budget, prepare(history, strategy, budget))
+    return Timing(*(median(_milliseconds(task) for _ in range(COLD_TIMES)) for task in tasks))
 
 
 def _tasks(

@@ -20,6 +20,7 @@ from agent.messages import Message
 from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.compaction import Compaction
+from strategies.compress import Compress
 from strategies.critic_summary import CriticSummary
 from strategies.delegate import Delegate
 from strategies.hybrid import Hybrid
@@ -30,6 +31,8 @@ from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
 from strategies.parameter import parameters
 from strategies.progressive_summary import ProgressiveSummary
+from strategies.recital import without_recital
+from strategies.retrieval import Retrieval
 from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
 from strategies.truncate import Truncate
@@ -44,10 +47,12 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     },
     "Hide old observations": {
         "observation-masking": ObservationMasking,
+        "compress": Compress,
     },
     "Move them outside": {
         "offload": Offload,
         "notes": Notes,
+        "retrieval": Retrieval,
         "delegate": Delegate,
     },
     "Summarise what is old": {
@@ -99,10 +104,13 @@ class Pipeline:
                 part.state = state[str(place)]
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """What the last part makes of what the parts before it left."""
+        """What the last part makes of what the parts before it left; what they recite comes behind all of it."""
+        recitals: dict[str, Message] = {}
         for part in self.parts:
-            messages = part.prepare(messages, budget)
-        return list(messages)
+            view = part.prepare(messages, budget)
+            messages = without_recital(view, messages)
+            recitals |= {message.id: message for message in view[len(messages) :]}
+        return [*messages, *recitals.values()]
 
 
 def parse(spec: str, side: SideModel) -> Strategy:

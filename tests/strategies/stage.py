@@ -111,6 +111,7 @@ EXEMPT: dict[int, dict[type, Rule]] = {
 }
 """By law: when a strategy need not keep it, because its own rule says otherwise. A line a strategy."""
 COSTLY = {
+    "compress": "what an edit leaves of the observations must be computed anew, and it leaves half of them",
     "truncate": "edits at every call over the budget: that is the lesson",
     **dict.fromkeys(["llm-summary", "critic-summary", "hybrid"], "edits by a count of turns, whatever that costs"),
     "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
@@ -139,9 +140,12 @@ def model_words(part: Any) -> dict[str, str]:
 # --- SPECs ------------------------------------------------------------------------------------------------------------
 
 
+NEEDS_AN_EXTRA = {"llmlingua"}
+
+
 def values(parameter: Parameter) -> Iterator[str]:
     """Legal values of a parameter, the extreme ones among them."""
-    yield from parameter.choices
+    yield from (word for word in parameter.choices if word not in NEEDS_AN_EXTRA)
     if parameter.kind is float:
         yield from (str(value) for value in (parameter.least, 0.37, parameter.most))
     elif parameter.kind is int:
@@ -200,4 +204,9 @@ SOME = [
     "delegate",
     "delegate:window=1,words=20",
     "delegate+observation-masking",
+    "retrieval",
+    "retrieval:window=0,passages=1,share=1",
+    "retrieval+sliding-window",
+    "compress",
+    "compress:window=0,ratio=0.1,target=0.1",
 ]

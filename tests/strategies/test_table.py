@@ -295,8 +295,8 @@ def test_what_the_room_offers() -> None:
     assert set(strategies.__all__) == {"STRATEGIES", "Parameter", "parameters", "parse"}
     assert list(strategies.STRATEGIES) == [
         *("none", "truncate", "sliding-window"),
-        "observation-masking",
-        *("offload", "notes", "delegate"),
+        *("observation-masking", "compress"),
+        *("offload", "notes", "retrieval", "delegate"),
         *("progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "compaction"),
         "hybrid",
     ]

@@ -1,0 +1,43 @@
+"""What is left of the facts: the histories are sound, and the page's rows are what the program counts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from agent.messages import task
+from lab.facts import facts, left_in_view, left_when_compressed, pages, session, stands
+from models.tokens import EstimateCounter
+from tests.histories import is_sound
+
+PAGE = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text()
+
+
+def test_a_session_reads_whole_articles_and_then_asks() -> None:
+    history = session(["attention", "chunking"], "And?")
+    assert is_sound(history) == []
+    assert task(history) is history[1]
+    read = [message.content for message in history if message.role == "tool"]
+    assert read == [*pages("attention"), *pages("chunking")]
+
+
+def test_every_fact_stands_in_its_article() -> None:
+    found = list(facts())
+    assert len(found) > 200
+    assert all(stands(fact, pages(slug)) for _, slug, fact in found)
+    assert not any(stands(fact, []) for _, _, fact in found)
+
+
+def test_the_page_says_what_is_left_when_compressed() -> None:
+    row = re.search(r"^\| 0\.5 .*$", PAGE, re.MULTILINE)
+    assert row is not None
+    words, _, left = left_when_compressed(0.5, EstimateCounter()).strip("| ").split(" | ")[1:]
+    assert (words, left) == tuple(row[0].strip("| ").split(" | ")[i] for i in (1, 3))
+
+
+def test_what_is_hidden_is_brought_back() -> None:
+    masked, retrieved = (
+        int(left_in_view(spec, 4, 8_000, EstimateCounter()).split(" ")[0])
+        for spec in ("observation-masking", "retrieval")
+    )
+    assert retrieved > 5 * masked

@@ -1,0 +1,194 @@
+"""compress: words that say little go, facts stay; the bits of a word are those of the equation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import isclose, log2
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import Message, turns
+from agent.view import prepare
+from corpus.words import STOPWORDS
+from strategies.compress import MARK, compressed
+from strategies.self_information import (
+    COMMON,
+    PRIOR_COUNTS,
+    SINGLE_COUNTS,
+    VOCABULARY,
+    may_go,
+    prior,
+    self_information,
+)
+from strategies.self_information import compressed as shorter
+from tests.histories import LIMITS, Story, budget, calls_of, react, sound_histories
+from tests.strategies.stage import build
+from tests.strategies.test_laws import views
+
+PROSE = (
+    "The server of the library has a cache, and the cache of the server is what makes it fast when the same words are "
+    "read again. In 2017 it was 57.2% faster than parse_config() in Smallville. It is not a part of the index. "
+)
+
+
+def reading(steps: int) -> list[Message]:
+    """A history whose observations are prose, each a little different."""
+    history, told = react(steps), 0
+    for place, message in enumerate(history):
+        if message.role == "tool":
+            told += 1
+            history[place] = replace(message, content=f"# Result {told}\n" + PROSE * 8)
+    return history
+
+
+# --- self-information -------------------------------------------------------------------------------------------------
+
+WORDS = st.lists(st.sampled_from(["the", "of", "cache", "server", "index", "x1", ""]), max_size=40)
+
+
+def equation(text: Sequence[str], word: str) -> float:
+    """p(word | text), from the equations alone."""
+    p0 = COMMON / len(STOPWORDS) if word in STOPWORDS else (1 - COMMON) / VOCABULARY
+    p1 = (text.count(word) + PRIOR_COUNTS * p0) / (len(text) + PRIOR_COUNTS)
+    told = ["", *text]
+    pairs = list(pairwise(told))
+    before = told[-1]
+    any_pair = sum(first == before for first, _ in pairs)
+    return (pairs.count((before, word)) + SINGLE_COUNTS * p1) / (any_pair + SINGLE_COUNTS)
+
+
+@given(WORDS)
+def test_bits_are_those_of_the_equation(text: list[str]) -> None:
+    bits = self_information(text)
+    for place, word in enumerate(text):
+        assert isclose(bits[place], -log2(equation(text[:place], word)))
+
+
+@given(WORDS)
+def test_the_model_shares_out_a_probability_of_one(text: list[str]) -> None:
+    known = {word for word in text if word not in STOPWORDS}
+    unknown = VOCABULARY - len(known)
+    total = sum(equation(text, word) for word in {*STOPWORDS, *known}) + unknown * equation(text, "never said")
+    assert isclose(total, 1)
+    assert isclose(len(STOPWORDS) * prior("the") + VOCABULARY * prior("cache"), 1)
+
+
+def test_what_was_said_before_is_cheap_and_a_common_word_is_cheaper_than_a_rare_one() -> None:
+    bits = self_information(["the", "cache", "of", "the", "server", "and", "the", "cache", "of", "the", "server"])
+    assert bits[0] < bits[1]
+    assert bits[7] < bits[1]
+    assert sum(bits[6:]) < sum(bits[:5])
+
+
+# --- what goes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["the", "cache,", "(of", "word.)", "The", "always;", "naïve"])
+def test_plain_words_may_go(unit: str) -> None:
+    assert may_go(unit)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("57.2%", "2017", "x1", "$1.02", "Smallville", "RLHF", "parse_config()", "a/b.py", "prefix-cache", "日本語"),
+        *("not", "never", "No", "don't", "`the`", '"the cache"', "—", "=", "|", "<b>"),
+    ],
+)
+def test_numbers_names_and_negations_may_not(unit: str) -> None:
+    assert not may_go(unit)
+
+
+@given(st.text(st.sampled_from('the cache of 12 Ab \n.,"`#|-_'), max_size=200), st.sampled_from([0.1, 0.25, 0.5, 0.9]))
+def test_only_words_that_may_go_are_missing_and_every_line_is_left(text: str, ratio: float) -> None:
+    short = shorter(text, ratio)
+    assert len(short) <= len(text)
+    assert short.count("\n") == text.count("\n")
+    for line, left in zip(text.split("\n"), short.split("\n"), strict=True):
+        kept = iter(line.split())
+        assert all(word in kept for word in left.split())
+        if line.lstrip().startswith(("#", "|")):
+            assert left == line.rstrip()
+
+
+@given(st.integers(1, 30), st.sampled_from([0.3, 0.5, 0.8]))
+def test_so_many_words_are_left_as_the_ratio_says_where_as_many_may_go(sentences: int, ratio: float) -> None:
+    text = " ".join(["this is what they said about the cache of the server"] * (sentences + 3))
+    assert len(shorter(text, ratio).split()) == max(12, round(ratio * len(text.split())))
+
+
+def test_facts_stay() -> None:
+    text = shorter("A title\n" + PROSE * 5, 0.2)
+    for fact in ("2017", "57.2% faster", "parse_config()", "Smallville.", "not"):
+        assert text.count(fact) == 5, fact
+    assert shorter(f"t\n{PROSE}\n  File of the error: x\nValueError: it is what it is", 0.1).endswith(
+        "\nValueError: it is what it is"
+    )
+
+
+def test_a_copy_depends_on_its_message_alone() -> None:
+    (message,) = [message for message in reading(1) if message.role == "tool"]
+    copy = compressed(message, 0.5, "self-information")
+    assert copy.content.startswith("# Result 1\n")
+    assert copy.content.endswith(MARK)
+    assert copy.why == "compressed to 50% of its words by self-information"
+    assert compressed(replace(message), 0.5, "self-information") == copy
+
+
+# --- when -------------------------------------------------------------------------------------------------------------
+
+
+def test_old_observations_are_compressed_and_called_shortened() -> None:
+    history = reading(24)
+    view = prepare(history, build("compress"), budget(8_000))
+    assert view.tokens <= 8_000
+    assert set(view.fates) <= {"kept", "shortened", "dropped"}
+    assert "shortened" in view.fates
+    assert set(view.fates[-4:]) == {"kept"}
+
+
+@given(sound_histories(most_turns=40), LIMITS, st.integers(0, 4), st.sampled_from([0.2, 0.5, 1.0]))
+def test_the_newest_turns_stay_when_it_comes_to_it_and_the_newest_always(
+    history: list[Message], limit: int, window: int, target: float
+) -> None:
+    strategy = build(f"compress:window={window},target={target}")
+    for messages in calls_of(history):
+        done = set(strategy.state.get("times", ()))  # type: ignore[attr-defined]
+        strategy.prepare(messages, budget(limit))
+        now = set(strategy.state["times"]) - done  # type: ignore[attr-defined]
+        newest = turns(messages)[-max(1, window) :]
+        assert not now & {messages[index].id for turn in newest for index in turn}
+
+
+def test_once_oldest_first_then_twice() -> None:
+    for target, most in (("1", 1), ("0.6", 2)):
+        strategy = build(f"compress:target={target}")
+        strategy.prepare(reading(13), budget(6_000))
+        times = list(strategy.state["times"].values())  # type: ignore[attr-defined]
+        assert times[0] == most
+        assert times == sorted(times, reverse=True)
+
+
+def test_a_result_that_would_not_shrink_stays() -> None:
+    story = Story().ask("?")
+    for _ in range(12):
+        story.turn(600)
+    history = [
+        replace(message, content=" ".join(f"N{number}" for number in range(400))) if message.role == "tool" else message
+        for message in story.messages
+    ]
+    strategy = build("compress")
+    strategy.prepare(history, budget(4_000))
+    assert strategy.state["times"] == {}  # type: ignore[attr-defined]
+
+
+def test_an_edit_leaves_half_so_that_prefill_is_higher_than_with_masks_but_not_out_of_hand() -> None:
+    prefill = {
+        spec: sum(view.prefill for _, view in views(build(spec), reading(40), budget(8_000)))
+        for spec in ("none", "observation-masking", "compress")
+    }
+    assert prefill["observation-masking"] < prefill["compress"] < 1.8 * prefill["none"]
