@@ -35,6 +35,7 @@ from strategies.recital import without_recital
 from strategies.retrieval import Retrieval
 from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
+from strategies.thrifty import Thrifty
 from strategies.truncate import Truncate
 
 FAMILIES: dict[str, dict[str, type[Strategy]]] = {
@@ -64,6 +65,7 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     },
     "Hide, then summarise": {
         "hybrid": Hybrid,
+        "thrifty": Thrifty,
     },
 }
 """What a strategy does with what is old, and the strategies that do it."""

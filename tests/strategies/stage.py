@@ -22,6 +22,7 @@ from strategies.offload import Offload
 from strategies.parameter import Parameter, parameters
 from strategies.sliding_window import SlidingWindow
 from strategies.table import STRATEGIES, Pipeline, parse
+from strategies.thrifty import Thrifty
 from strategies.truncate import Truncate
 from tests.histories import TinyCounter, is_sound
 
@@ -102,6 +103,7 @@ BY_TURNS: dict[type, Rule] = {
 EXEMPT: dict[int, dict[type, Rule]] = {
     5: {
         **BY_TURNS,
+        Thrifty: lambda it, messages, budget: True,
         Offload: lambda it, messages, budget: max(map(budget.count, messages), default=0) > it.share * budget.limit,
     },
     6: {
@@ -114,6 +116,7 @@ COSTLY = {
     "compress": "what an edit leaves of the observations must be computed anew, and it leaves half of them",
     "truncate": "edits at every call over the budget: that is the lesson",
     **dict.fromkeys(["llm-summary", "critic-summary", "hybrid"], "edits by a count of turns, whatever that costs"),
+    "thrifty": "weighs prefill against what stays, by the price card",
     "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
 }
 """Strategies whose edits are not worth their prefill on such a history, and why."""
@@ -168,6 +171,7 @@ def specs(draw: st.DrawFn, name: str) -> str:
 
 EVERY = [*STRATEGIES, "pipeline"]
 SUMMARISING = ["progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "hybrid", "compaction"]
+ASKING = [*SUMMARISING, "thrifty", "delegate"]
 SOME = [
     "none",
     "truncate",
@@ -190,6 +194,9 @@ SOME = [
     "observation-masking:target=1",
     "observation-masking:window=2,when=always,every=5",
     "hybrid",
+    "thrifty",
+    "thrifty:window=0,price=1,words=20",
+    "thrifty:summaries=off,price=0",
     "offload",
     "offload:share=0.01,window=0",
     "notes",

@@ -298,5 +298,5 @@ def test_what_the_room_offers() -> None:
         *("observation-masking", "compress"),
         *("offload", "notes", "retrieval", "delegate"),
         *("progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "compaction"),
-        "hybrid",
+        *("hybrid", "thrifty"),
     ]

@@ -1,0 +1,201 @@
+"""thrifty: the rule against a direct transcription of it, its two ends, and what it promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import UNLIMITED, Budget, Prices
+from agent.messages import Message, common_prefix, turns
+from agent.view import View, prepare
+from lab.foresight import cheapest, sizes
+from strategies.observation_masking import mask
+from strategies.thrifty import Thrifty
+from tests.histories import Story, budget, calls_of, react, sound_histories
+from tests.strategies.stage import SUMMARISERS, Summariser, build
+
+PRICES = st.sampled_from([0.0, 0.02, 0.1, 0.25, 0.4, 0.7, 1.0])
+
+
+def roomy(cached: float = 0.1, limit: int = UNLIMITED) -> Budget:
+    return replace(budget(limit, overhead=20), prices=Prices(cached=cached))
+
+
+def views(spec: str, history: Sequence[Message], allowed: Budget, model: Summariser | None = None) -> Iterator[View]:
+    strategy, before = build(spec, model), None
+    for messages in calls_of(history):
+        before = prepare(messages, strategy, allowed, before)
+        yield before
+
+
+def turn_sizes(history: Sequence[Message], allowed: Budget) -> list[tuple[int, int, int]]:
+    """Of each turn: tokens of what the assistant said, of its results, and of these when masked."""
+    sizes = []
+    for turn in turns(history):
+        said, *results = (history[at] for at in turn)
+        whole = [allowed.count(result) for result in results]
+        small = [min(allowed.count(mask(result, "")), count) for result, count in zip(results, whole, strict=True)]
+        sizes.append((allowed.count(said), sum(whole), sum(small)))
+    return sizes
+
+
+# --- the rule ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Deal:
+    """One call: the rent that falls due, the price of editing now, and whether the edit is bought."""
+
+    call: int
+    rent: float
+    price: float
+    bought: bool
+
+
+def deals(head: int, sizes: Sequence[tuple[int, int, int]], window: int, c: float) -> Iterator[Deal]:
+    """The rule of thrifty on sizes alone: at which calls everything older than the newest `window` turns is masked.
+
+    Call k follows k turns. s0 = tokens of the view as it stands, p0 = its price: all but the newest turn is cached.
+    s1, p1 = the same with the masks: only what stands before the first new mask is cached.
+    """
+    upto, paid = 0, 0.0
+    for k in range(1, len(sizes) + 1):
+        old = range(upto, max(upto, k - window))
+        saved = sum(sizes[at][1] - sizes[at][2] for at in old)
+        if not saved:
+            continue
+        shown = [said + (small if at < upto else whole) for at, (said, whole, small) in enumerate(sizes[:k])]
+        first = next(at for at in old if sizes[at][1] > sizes[at][2])
+        s0, kept = head + sum(shown), head + sum(shown[:first]) + sizes[first][0]
+        p0 = shown[-1] + c * (s0 - shown[-1])
+        p1 = (s0 - saved - kept) + c * kept
+        paid += c * saved
+        yield Deal(k, c * saved, p1 - p0, paid >= p1 - p0)
+        if paid >= p1 - p0:
+            upto, paid = k - window, 0.0
+
+
+def told(observations: Sequence[int]) -> list[Message]:
+    story = Story().ask("what?")
+    for tokens in observations:
+        story.turn(tokens, says=30)
+    return story.messages
+
+
+@given(
+    st.lists(st.integers(0, 900), min_size=1, max_size=40),
+    st.integers(1, 12),
+    PRICES,
+)
+def test_it_edits_when_the_rule_says_so(observations: list[int], window: int, c: float) -> None:
+    history, allowed = told(observations), roomy(c)
+    made = views(f"thrifty:window={window},summaries=off", history, allowed)
+    edited = [call for call, view in enumerate(made) if view.edited]
+    by_the_book = deals(allowed.size(history[:2]), turn_sizes(history, allowed), window, c)
+    assert edited == [deal.call for deal in by_the_book if deal.bought]
+
+
+@given(sound_histories(most_turns=40), st.integers(1, 12))
+def test_at_a_price_of_one_it_is_the_paper_s_masking(history: list[Message], window: int) -> None:
+    ours = views(f"thrifty:window={window},price=1,summaries=off", history, roomy())
+    paper = views(f"observation-masking:window={window},when=always", history, roomy())
+    assert [view.messages for view in ours] == [view.messages for view in paper]
+
+
+@given(sound_histories(most_turns=40), st.integers(1, 12), st.sampled_from(["on", "off"]))
+def test_where_cached_tokens_are_free_it_never_edits_while_all_fits(
+    history: list[Message], window: int, summaries: str
+) -> None:
+    spec = f"thrifty:window={window},price=0,summaries={summaries}"
+    assert not any(view.edited for view in views(spec, history, roomy()))
+
+
+@given(sound_histories(most_turns=40), PRICES, st.integers(0, 12), st.sampled_from(["on", "off"]))
+def test_the_card_s_price_is_its_own(history: list[Message], c: float, window: int, summaries: str) -> None:
+    spec = f"thrifty:window={window},summaries={summaries}"
+    by_card = views(spec, history, roomy(c))
+    by_parameter = views(f"{spec},price={c}", history, roomy(0.5))
+    assert [view.messages for view in by_card] == [view.messages for view in by_parameter]
+
+
+@given(st.lists(st.integers(0, 900), min_size=1, max_size=60), st.integers(1, 12), PRICES)
+def test_the_rent_paid_before_an_edit_stays_below_its_price(observations: list[int], window: int, c: float) -> None:
+    history, allowed = told(observations), roomy(c)
+    paid = 0.0
+    for deal in deals(allowed.size(history[:2]), turn_sizes(history, allowed), window, c):
+        paid += deal.rent
+        assert deal.bought or paid < deal.price
+        paid = 0.0 if deal.bought else paid
+
+
+@given(st.lists(st.integers(0, 900), min_size=1, max_size=25), st.integers(1, 6), PRICES)
+def test_a_run_costs_at_most_twice_what_the_best_schedule_would(observations: list[int], window: int, c: float) -> None:
+    history, allowed = told(observations), roomy(c)
+    made = list(views(f"thrifty:window={window},summaries=off", history, allowed))
+    spent = sum(allowed.prices.prompt(view.tokens, view.cached) for view in made)
+    best = cheapest(sizes(history, allowed), window, c)
+    assert best - 1e-6 <= spent <= 2 * best
+
+
+# --- summaries --------------------------------------------------------------------------------------------------------
+
+
+def test_a_summary_is_asked_for_behind_the_view_as_it_stands() -> None:
+    model = Summariser()
+    before: View | None = None
+    asked = 0
+    for view in views("thrifty", react(60), roomy(0.25), model):
+        for prompt in model.prompts[asked:]:
+            assert before
+            shared = common_prefix(prompt, before.messages)
+            assert shared >= len(prompt) - 2  # the newest turn that is folded may be new; the instruction is
+            asked += 1
+        before = view
+    assert asked
+
+
+def test_a_summary_is_bought_when_it_pays_and_not_before() -> None:
+    short_run, long_run = Summariser(), Summariser()
+    list(views("thrifty", react(8), roomy(0.1), short_run))
+    list(views("thrifty", react(120), roomy(0.1), long_run))
+    assert not short_run.prompts
+    assert long_run.prompts
+
+
+def test_a_refused_summary_leaves_the_masks() -> None:
+    model = Summariser(SUMMARISERS["empty"])
+    last = list(views("thrifty", react(60), roomy(0.4), model))[-1]
+    assert model.prompts
+    assert "masked" in last.fates
+    assert "summarised" not in last.fates
+
+
+# --- between two edits, and over the budget ---------------------------------------------------------------------------
+
+
+@given(sound_histories(most_turns=40), PRICES, st.sampled_from([500, 2_000, 8_000, UNLIMITED]))
+def test_between_two_edits_the_view_only_grows_at_its_end(history: list[Message], c: float, limit: int) -> None:
+    strategy = build("thrifty")
+    assert isinstance(strategy, Thrifty)
+    before: list[Message] = []
+    edits: object = None
+    for messages in calls_of(history):
+        view = strategy.prepare(messages, roomy(c, limit))
+        made = (sorted(strategy.state.get("masked", {})), strategy.state.get("summary"))
+        if made == edits:
+            assert view[: len(before)] == before
+        before, edits = view, made
+
+
+@pytest.mark.parametrize("c", [0.1, 1.0])
+def test_over_the_budget_it_makes_room_for_a_while_and_drops_nothing(c: float) -> None:
+    made = list(views("thrifty", react(120), roomy(c, 8_000)))
+    assert all(view.tokens <= 8_000 for view in made)
+    assert not any("dropped" in view.fates for view in made)
+    after_summaries = [view.tokens for view in made if view.acted.get("summarised")]
+    assert after_summaries
+    assert max(after_summaries) < 0.75 * 8_000
