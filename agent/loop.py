@@ -175,6 +175,8 @@ class _Reply:
 
 def _prepare(agent: Agent, tools: Sequence[Schema], closing_turn: bool) -> views.View:
     budget = agent.budget(tools)
+    if agent.side:
+        agent.side.offered = tools if agent.side.backend is agent.backend else ()
     last = agent.ledger.prepared
     before, warm = (last.view, last.model == agent.model) if last else (None, False)
     if not closing_turn:

@@ -44,7 +44,11 @@ Delta = Text | Thinking | ToolCall | Usage
 
 
 class Backend(Protocol):
-    """A model server."""
+    """A model server.
+
+    One attribute is optional: `renders_tools = True` says that a prompt begins with the schemas of the tools, so that
+    one with other tools has no prefix in common with it.
+    """
 
     name: str
     model: str

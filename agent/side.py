@@ -14,20 +14,28 @@ from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage
 
 
 class SideModel:
-    """Asks a backend outside the conversation. What is asked here never enters the history."""
+    """Asks a backend outside the conversation. What is asked here never enters the history.
+
+    `offered` are the tools of the agent's own call, which the loop sets while the agent's backend is asked here too.
+    """
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
+        self.offered: Sequence[Schema] = ()
         self._calls: list[SideCalled] = []
 
-    def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> str:
-        """The whole reply's text, of at most `max_tokens` tokens.
+    def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
+        """The whole reply's text, of at most `max_tokens` tokens; a call of a tool in it is no text.
+
+        With `behind` the messages begin as the agent's own prompt does. A server that renders the tools at the head of
+        a prompt is then sent the same ones, or its prefix cache would miss from the first token.
 
         Raises:
             ModelError: the server cannot be used; the failed call is reported all the same.
         """
         backend = self.reporting(self.backend, purpose)
-        with closing(backend.stream(messages, (), max_tokens=max_tokens)) as stream:
+        tools = self.offered if behind and getattr(self.backend, "renders_tools", False) else ()
+        with closing(backend.stream(messages, tools, max_tokens=max_tokens)) as stream:
             return "".join(delta.text for delta in stream if isinstance(delta, Text))
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:

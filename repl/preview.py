@@ -36,7 +36,7 @@ class _Unasked(SideModel):
 
     asked = False
 
-    def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> str:
+    def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
         self.asked = True
         raise ModelError("a preview asks no model")
 

@@ -139,7 +139,7 @@ class _Request:
         prompt = [*piece, *(message for message in self.ending if message not in piece)]
         try:
             sent = fit(prompt, self.room, {message.id for message in prompt})
-            return self.model.ask(sent, "summary", self.reply).strip()
+            return self.model.ask(sent, "summary", self.reply, behind=True).strip()
         except (ModelError, BudgetError):
             return ""
 

@@ -41,6 +41,7 @@ class Ollama:
     """
 
     name = "ollama"
+    renders_tools = True
 
     def __init__(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from agent.events import (
@@ -16,7 +18,7 @@ from agent.events import (
 from agent.loop import CANCELLED, run
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Text, Thinking, Usage
+from agent.protocols import Delta, Schema, Text, Thinking, Usage
 from agent.side import SideModel
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
@@ -300,8 +302,26 @@ def test_forty_steps_with_every_strategy(spec: str) -> None:
     assert [usage.prompt_tokens for usage in usages] == [view.tokens for view in views]
     assert [usage.cached_tokens for usage in usages] == [view.cached for view in views]
     asked = [event for event in events if isinstance(event, SideCalled)]
-    assert bool(asked) == (hasattr(session.strategy, "model") and spec != "hybrid")  # forty are too few for its summary
+    too_few = spec in ("hybrid", "thrifty")  # forty steps, for a summary of theirs
+    assert bool(asked) == (hasattr(session.strategy, "model") and not too_few)
     assert len(session.ledger.calls) == 41 + len(asked)
+
+
+@pytest.mark.parametrize("renders", [True, False])
+def test_what_a_summariser_reads_is_cached_where_the_same_tools_go_along(renders: bool) -> None:
+    count = iter(range(99))
+
+    def step(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Delta]:
+        n = next(count)
+        return [Text("A summary.")] if messages[-1].id == "summarise" else [call(n, arguments=f'{{"slug": "{n}"}}')]
+
+    session = agent(*[step] * 40, max_turns=30, limit=4_000, strategy_name="summary-buffer")
+    session.backend.renders_tools = renders  # type: ignore[attr-defined]
+    session.side = SideModel(session.backend)
+    session.strategy = parse("summary-buffer", session.side)
+    session.tools = {"read_article": Acts("read_article", lambda arguments: words(600, str(next(count))))}
+    asked = [event for event in run(session, "?") if isinstance(event, SideCalled)]
+    assert bool(asked[0].usage.cached_tokens) == renders
 
 
 # --- swapping ---------------------------------------------------------------------------------------------------------
