@@ -28,53 +28,82 @@ def fit(view: Sequence[Message], budget: Budget, stays: Collection[str] | None =
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
-    messages = list(view)
-    if not budget.over(messages):
-        return messages
-    if stays is None:
-        stays = {message.id for message in pinned(view)}
-    cutter = _Cutter(budget)
-    messages = cutter.cut(messages, down_to=max(SMALLEST, budget.limit // 8))
-    messages = _drop_oldest(messages, budget, stays)
-    messages = cutter.cut(messages, down_to=SMALLEST)
-    if budget.over(messages):
-        raise BudgetError(budget.size(messages), budget.limit)
-    return messages
+    draft = _Draft(view, budget)
+    if draft.over <= 0:
+        return draft.messages
+    draft.halve(down_to=max(SMALLEST, budget.limit // 8))
+    draft.drop_oldest({message.id for message in pinned(view)} if stays is None else stays)
+    draft.halve(down_to=SMALLEST)
+    if draft.over > 0:
+        raise BudgetError(budget.limit + draft.over, budget.limit)
+    return draft.messages
 
 
-class _Cutter:
-    """Halves observations, always from the whole one, so that a result cut twice has one marker."""
+class _Draft:
+    """A view on its way to the budget, with the tokens of each message beside it.
 
-    def __init__(self, budget: Budget) -> None:
+    Observations are halved always from the whole one, so that a result cut twice has one marker.
+    """
+
+    def __init__(self, view: Sequence[Message], budget: Budget) -> None:
         self.budget = budget
+        self.messages = list(view)
+        self.sizes = list(map(budget.count, view))
         self.whole: dict[str, Message] = {}
         self.share: dict[str, float] = {}
 
-    def cut(self, messages: Sequence[Message], down_to: int) -> list[Message]:
+    @property
+    def over(self) -> int:
+        """Tokens above the budget."""
+        return self.budget.overhead + sum(self.sizes) - self.budget.limit
+
+    def halve(self, down_to: int) -> None:
         """Halve the largest observation until the view fits or all are at most `down_to` tokens."""
-        count = self.budget.count
-        view = list(messages)
-        over = self.budget.size(view) - self.budget.limit
+        over = self.over
         if over <= 0:
-            return view
-        sizes = [(-count(message), at) for at, message in enumerate(view) if message.role == "tool"]
-        large = [(size, at) for size, at in sizes if -size > down_to]
+            return
+        large = [
+            (-size, at) for at, size in enumerate(self.sizes) if size > down_to and self.messages[at].role == "tool"
+        ]
         heapify(large)
         while over > 0 and large:
-            size, at = heappop(large)
-            shorter = self._half(view[at])
-            saved = -size - count(shorter)
+            _, at = heappop(large)
+            shorter = self._half(self.messages[at])
+            size = self.budget.count(shorter)
+            saved = self.sizes[at] - size
             if saved > 0:
-                view[at] = shorter
+                self.messages[at], self.sizes[at] = shorter, size
                 over -= saved
-                if count(shorter) > down_to:
-                    heappush(large, (-count(shorter), at))
-        return view
+                if size > down_to:
+                    heappush(large, (-size, at))
 
     def _half(self, message: Message) -> Message:
         whole = self.whole.setdefault(message.id, message)
         self.share[message.id] = self.share.get(message.id, 1.0) / 2
         return shortened(whole, self.share[message.id], self.budget)
+
+    def drop_oldest(self, stays: Collection[str]) -> None:
+        """Drop the oldest blocks, a quarter of the budget at a time, but for the last turn and what stays."""
+        over = self.over
+        if over <= 0:
+            return
+        quarter = max(1, self.budget.limit // 4)
+        goal = -(-over // quarter) * quarter
+        groups = blocks(self.messages)
+        staying = {index for index, message in enumerate(self.messages) if message.id in stays}
+        asked = max(staying, default=-1)
+        turns = (group for group in reversed(groups) if self.messages[group.start].role == "assistant")
+        last_turn = next((turn for turn in turns if turn.start > asked), None)
+        gone: set[int] = set()
+        dropped = 0
+        for group in groups:
+            if dropped >= goal:
+                break
+            if group != last_turn and staying.isdisjoint(group):
+                gone.update(group)
+                dropped += sum(self.sizes[group.start : group.stop])
+        self.messages = [message for index, message in enumerate(self.messages) if index not in gone]
+        self.sizes = [size for index, size in enumerate(self.sizes) if index not in gone]
 
 
 def shortened(message: Message, share: float, budget: Budget) -> Message:
@@ -87,24 +116,3 @@ def shortened(message: Message, share: float, budget: Budget) -> Message:
         f"{head}\n[… {cut} tokens cut …]\n{tail}",
         f"the view was over {budget.limit:,} tokens: the largest result is cut to {share:.2%}",
     )
-
-
-def _drop_oldest(messages: list[Message], budget: Budget, stays: Collection[str]) -> list[Message]:
-    over = budget.size(messages) - budget.limit
-    if over <= 0:
-        return messages
-    quarter = max(1, budget.limit // 4)
-    goal = -(-over // quarter) * quarter
-    groups = blocks(messages)
-    asked = max((index for index, message in enumerate(messages) if message.id in stays), default=-1)
-    since = (group for group in reversed(groups) if messages[group.start].role == "assistant" and group.start > asked)
-    last_turn = next(since, None)
-    gone: set[int] = set()
-    dropped = 0
-    for group in groups:
-        if dropped >= goal:
-            break
-        if group != last_turn and not any(messages[index].id in stays for index in group):
-            gone.update(group)
-            dropped += sum(budget.count(messages[index]) for index in group)
-    return [message for index, message in enumerate(messages) if index not in gone]

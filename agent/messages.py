@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -41,7 +40,7 @@ class Message:
     ref: str = field(default="", compare=False)
 
     def __hash__(self) -> int:
-        return hash((self.id, self.content))
+        return hash((self.id, (self.content or "")[:64]))  # the whole of a long one takes long
 
     def rewritten(self, content: str, why: str, *, covers: tuple[str, ...] = (), ref: str = "") -> Message:
         """A copy for a view: the same message with another content, and the reason."""
@@ -52,6 +51,10 @@ class Message:
     def sent(self) -> tuple[object, ...]:
         """What of the message reaches a server: two that are equal in it are the same bytes there."""
         return self.role, self.content, self.calls, self.call_id, self.name
+
+    def same(self, other: Message) -> bool:
+        """Whether both are the same bytes to a server."""
+        return self is other or (self.content == other.content and self.sent == other.sent)
 
 
 def blocks(messages: Sequence[Message]) -> list[range]:
@@ -105,5 +108,7 @@ def pending(messages: Sequence[Message]) -> list[Message]:
 
 def common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
     """How many messages at the start of two prompts are the same bytes to a server."""
-    pairs = zip(left, right, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0].sent == pair[1].sent, pairs))
+    for shared, (one, other) in enumerate(zip(left, right, strict=False)):
+        if one is not other and not one.same(other):
+            return shared
+    return min(len(left), len(right))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 
 from agent.messages import Message, ToolCall
 
@@ -19,13 +19,14 @@ class Repaired:
     notes: list[str]
 
 
-def repair(messages: Sequence[Message]) -> Repaired:
+def repair(messages: Sequence[Message], known: Sequence[Message] = ()) -> Repaired:
     """Make it hold: unique ids, one system message and it is first, every call has exactly one result.
 
     Results directly follow the call's message, matched by call id, or by position where there is none. Orphan, late
-    and second results are left out; a missing one is filled in, except for calls pending at the tail.
+    and second results are left out; a missing one is filled in, except for calls pending at the tail. `known` is a
+    sound list: messages that begin with it are looked at from there on only.
     """
-    if is_sound(messages):
+    if is_sound(messages, known):
         return Repaired(list(messages), [])
     notes: list[str] = []
     plain = [_plain(message, notes) for message in messages]
@@ -33,24 +34,34 @@ def repair(messages: Sequence[Message]) -> Repaired:
     return Repaired(_unique(_paired(own, notes), notes), notes)
 
 
-def is_sound(messages: Sequence[Message]) -> bool:
-    """Whether a server would accept the list as it is; calls pending at the tail are sound."""
-    pending: list[str] = []
-    for index, message in enumerate(messages):
-        if message.content is None or (message.calls and message.role != "assistant"):
+def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool:
+    """Whether a server would accept the list as it is; calls pending at the tail are sound, and so is what is known."""
+    pending: set[str] = set()
+    start = _last_turn(known) if list(messages[: len(known)]) == list(known) else 0
+    for index, message in enumerate(islice(messages, start, None), start):
+        role, calls = message.role, message.calls
+        if message.content is None or (calls and role != "assistant"):
             return False
-        if message.role == "tool":
+        if role == "tool":
             if message.call_id not in pending:
                 return False
             pending.remove(message.call_id)
-        elif pending or (message.role == "system" and index):
+        elif pending or (role == "system" and index):
             return False
-        elif message.calls:
-            pending = [call.id for call in message.calls]
-            if not all(pending) or len(set(pending)) < len(pending):
+        elif calls:
+            pending = {call.id for call in calls}
+            if not all(pending) or len(pending) < len(calls):
                 return False
     ids = {message.id for message in messages}
     return len(ids) == len(messages) and "" not in ids
+
+
+def _last_turn(messages: Sequence[Message]) -> int:
+    """Where the turn at the end begins, which may still wait for results."""
+    start = len(messages) - 1
+    while start > 0 and messages[start].role == "tool":
+        start -= 1
+    return max(0, start)
 
 
 def _plain(message: Message, notes: list[str]) -> Message:

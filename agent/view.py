@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+from operator import lt
 from typing import Literal
 
 from agent.budget import Budget
@@ -26,7 +27,7 @@ class View:
     `overhead` belongs to no message (tool schemas, template). `cached` is the part that the prompt before began with,
     byte for byte; `prefill` the rest. `edited` says that the strategy changed the prefix: something of the view
     before is not where it was. `acted` counts the messages whose fate is new in this view. `warm` says that the server
-    could use the prompt before at all: the same model with the same tools.
+    could use the prompt before at all: the same model with the same tools. `history` is the one beside it, repaired.
     """
 
     messages: tuple[Message, ...]
@@ -42,6 +43,7 @@ class View:
     acted: Mapping[Fate, int]
     notes: tuple[str, ...] = ()
     warm: bool = False
+    history: Sequence[Message] = field(default=(), compare=False, repr=False)
 
     @property
     def settled(self) -> int:
@@ -60,21 +62,23 @@ def prepare(
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
     """
-    sound = repair(history)
+    sound = repair(history, before.history if before else ())
     proposed = list(strategy.prepare(list(sound.messages), budget))
-    settled = settle(proposed, sound.messages)
+    settled = settle(proposed, sound.messages, before.messages if before else ())
     messages = settled.messages
     if getattr(strategy, "fitted", True):
         messages = fit(messages, budget, {message.id for message in pinned(sound.messages)})
     return measure(sound.messages, messages, budget, before, warm, (*sound.notes, *settled.notes))
 
 
-def settle(view: Sequence[Message], history: Sequence[Message]) -> Settled:
+def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[Message] = ()) -> Settled:
     """Hold a strategy's answer to the laws: the history's order, what is pinned, whole turns.
 
     A strategy that keeps the laws gets its own list back. One that breaks them (a participant's first try, say) is
-    mended, and each mend is a note. A summary may stand for the task.
+    mended, and each mend is a note. A summary may stand for the task. `known` is a view that keeps the laws.
     """
+    if list(view) == list(history):
+        return Settled(list(view), [])
     notes: list[str] = []
     position = {message.id: index for index, message in enumerate(history)}
     messages = _ordered(view, position, notes)
@@ -86,7 +90,7 @@ def settle(view: Sequence[Message], history: Sequence[Message]) -> Settled:
     if history and history[0].role == "system" and messages[0].id != history[0].id:
         notes.append("put the system message first")
         messages.sort(key=lambda message: message.id != history[0].id)
-    sound = repair(messages)
+    sound = repair(messages, known)
     return Settled(sound.messages, [*notes, *sound.notes])
 
 
@@ -101,7 +105,7 @@ class Settled:
 def _ordered(view: Sequence[Message], position: Mapping[str, int], notes: list[str]) -> list[Message]:
     placed = [position.get(message.id, -1) for message in view]
     known = [index for index in placed if index >= 0]
-    if all(a < b for a, b in pairwise(known)):
+    if all(map(lt, known, known[1:])):
         return list(view)
     notes.append("put messages back into the order of the history, each once")
     latest, keyed = -1, []
@@ -116,7 +120,7 @@ def _ordered(view: Sequence[Message], position: Mapping[str, int], notes: list[s
 
 def _with(messages: list[Message], needed: Message, position: Mapping[str, int], notes: list[str]) -> list[Message]:
     """The messages with this one of the history among them, unchanged and at its place."""
-    if any(message.id == needed.id and message.sent == needed.sent for message in messages):
+    if any(message.id == needed.id and message.same(needed) for message in messages):
         return messages
     notes.append(f"put back the {PINNED.get(needed.role, 'pending call')}")
     rest = [message for message in messages if message.id != needed.id]
@@ -140,9 +144,9 @@ def measure(
     tokens = budget.size(messages)
     shared = common_prefix(messages, before.messages) if before else 0
     warm = warm and before is not None and before.overhead == budget.overhead
-    cached = budget.size(messages[:shared]) if warm and shared else 0
-    earlier = before.fates if before else ()
-    changed = (fate for index, fate in enumerate(fates) if fate != "kept" and earlier[index : index + 1] != (fate,))
+    prefill = sum(map(budget.count, messages[shared:])) if warm and shared else tokens
+    earlier = chain(before.fates if before else (), repeat(None))
+    changed = (fate for fate, was in zip(fates, earlier, strict=False) if fate not in ("kept", was))
     return View(
         messages=tuple(messages),
         fates=fates,
@@ -151,12 +155,13 @@ def measure(
         history_tokens=budget.size(history),
         limit=budget.limit,
         overhead=budget.overhead,
-        cached=cached,
-        prefill=tokens - cached,
+        cached=tokens - prefill,
+        prefill=prefill,
         edited=before is not None and shared < before.settled,
         acted=Tally(changed),
         notes=tuple(notes),
         warm=warm,
+        history=history,
     )
 
 
@@ -168,7 +173,7 @@ def _fates(history: Sequence[Message], messages: Sequence[Message]) -> tuple[Fat
         copy = shown.get(message.id)
         if copy is None:
             return "summarised" if message.id in covered else "dropped"
-        if copy is message or copy.sent == message.sent:
+        if copy is message or copy.same(message):
             return "kept"
         if copy.ref:
             return "offloaded"

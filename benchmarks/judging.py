@@ -1,0 +1,131 @@
+"""Judge what a model call is sent: is it valid and within the budget, and how much of it must be computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.messages import Message, ToolCall, common_prefix, question, task
+from tests.histories import Story, TinyCounter, is_sound, pending, react, words
+
+BUDGET = 8_000
+COUNT = TinyCounter().count
+SUMMARY = "found " * 250
+"""What every fake model answers that is asked for a summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One call: tokens of the prompt, those of them behind the first difference from the prompt before, and faults.
+
+    `unread` says that a result which came since the last call is not shown, not even in part: it never will be.
+    """
+
+    tokens: int
+    prefill: int
+    faults: tuple[str, ...]
+    unread: bool
+
+    @property
+    def over(self) -> bool:
+        """Whether the prompt is larger than the budget."""
+        return self.tokens > BUDGET
+
+
+def judge(view: Sequence[Message], history: Sequence[Message], before: Sequence[Message] = ()) -> Verdict:
+    """What a server and a user would say of a view of this history that is sent after the one `before`."""
+    reused = common_prefix(view, before)
+    faults = (*invalid(view), *missing(view, history))
+    return Verdict(sum(map(COUNT, view)), sum(map(COUNT, view[reused:])), faults, unread(view, history))
+
+
+def invalid(view: Sequence[Message]) -> list[str]:
+    """What a chat server would refuse: a result without its call, a call without its result, no message at all."""
+    numbered = [replace(message, id=f"v{place}") for place, message in enumerate(view)]
+    unanswered = [f"call {id_!r} at the end has no result" for id_ in pending(view)]
+    return [*is_sound(numbered), *unanswered, *([] if view else ["no message"])]
+
+
+def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
+    """What of the user's words is not there: the question verbatim; the first task verbatim, or else a summary."""
+    said = {message.content for message in view if message.role == "user"}
+    asked, first = question(history), task(history)
+    lost = ["the question is lost"] if asked and asked.content not in said else []
+    if first and first is not asked and first.content not in said:
+        lost += [] if any(SUMMARY.strip() in message.content for message in view) else ["the task is lost"]
+    return lost
+
+
+def unread(view: Sequence[Message], history: Sequence[Message]) -> bool:
+    """Whether a result that answers the newest turn is missing from the end of the view, or has lost both its ends."""
+    caller, fresh = _newest_turn(history)
+    _, shown = _newest_turn(view)
+    text = {message.call_id: message.content for message in shown}
+    asked = {call.id for call in caller.calls} if caller else set()
+    return any(
+        result.call_id in asked and not _shows(text.get(result.call_id, ""), result.content)
+        for result in fresh
+        if result.content
+    )
+
+
+def _newest_turn(messages: Sequence[Message]) -> tuple[Message | None, Sequence[Message]]:
+    """The results at the end, and the message before them."""
+    start = len(messages)
+    while start and messages[start - 1].role == "tool":
+        start -= 1
+    return (messages[start - 1] if start else None), messages[start:]
+
+
+def _shows(copy: str, original: str, at_least: int = 8) -> bool:
+    return copy[:at_least] == original[:at_least] or copy[-at_least:] == original[-at_least:]
+
+
+# --- the conversations ------------------------------------------------------------------------------------------------
+
+
+def lists() -> dict[str, list[Message]]:
+    """The conversations that everybody is given, by name."""
+    return {
+        "react40": react(40),
+        "parallel": react(40, at_once=3),
+        "15k result": _large(),
+        "mixed": _mixed(),
+        "broken": _broken(),
+    }
+
+
+def _large() -> list[Message]:
+    """One question, eleven steps; the sixth result is 15,000 tokens."""
+    story = Story().ask("Which of the articles says what a prefix cache costs?")
+    for step in range(11):
+        story.turn(15_000 if step == 5 else 600, says=40)
+    return story.messages
+
+
+def _mixed() -> list[Message]:
+    """Three questions, parallel calls, empty texts and results, Japanese and emoji, and each turn's ids begin anew."""
+    story = Story(filler="日本語の文 🙂👍🏽 ").ask(words(60, "the task"))
+    for ask in ("and what of the second?", "", "and the third?"):
+        story.turn(0, 600, 30, says=0).turn(3_000, says=40).turn(*[400] * 4).turn(600, says=0).turn(0, says=12)
+        story.answer(words(100, "answer"))
+        if ask:
+            story.ask(ask)
+    return _with_ids_from_one(story.messages[:-1])
+
+
+def _with_ids_from_one(messages: Sequence[Message]) -> list[Message]:
+    """The same, as servers write it that number the calls of each turn from one."""
+    number: dict[str, str] = {}
+    renamed = []
+    for message in messages:
+        number.update((call.id, f"call_{place}") for place, call in enumerate(message.calls, 1))
+        calls = tuple(ToolCall(number[call.id], call.name, call.arguments) for call in message.calls)
+        renamed.append(replace(message, calls=calls, call_id=number.get(message.call_id, "")))
+    return renamed
+
+
+def _broken() -> list[Message]:
+    """Twenty steps, of which the third has lost its result and the seventh its call, as after a crash."""
+    whole = react(20)
+    return [message for place, message in enumerate(whole) if place not in (2 + 2 * 2 + 1, 2 + 2 * 6)]

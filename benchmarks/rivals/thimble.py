@@ -1,0 +1,39 @@
+"""Ours: every strategy of the table, on the whole road: repair, strategy, laws, fit, measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from agent.budget import Budget
+from agent.messages import Message
+from agent.side import SideModel
+from agent.view import View, prepare
+from benchmarks.judging import BUDGET, SUMMARY
+from benchmarks.rivals.session import Entry, Session
+from models.scripted import Scripted
+from strategies import STRATEGIES, parse
+from tests.histories import TinyCounter
+
+TUNED = ["observation-masking:window=1,when=always"]
+"""What is nearest to the peers' own settings for a small budget: all but the newest turn's results masked, always."""
+
+
+def entries() -> list[Entry]:
+    """Every strategy with its defaults, and the tuned ones."""
+    asking = {name for name, kind in STRATEGIES.items() if "model" in kind.__annotations__}
+    return [Entry(spec, partial(start, spec), spec in asking) for spec in (*STRATEGIES, *TUNED)]
+
+
+def start(spec: str) -> Session:
+    """A conversation under a SPEC; where that asks a model, it answers with the one summary."""
+    side = SideModel(Scripted([SUMMARY] * 999, TinyCounter()))
+    strategy, budget = parse(spec, side), Budget(BUDGET, TinyCounter())
+    before: View | None = None
+
+    async def manage(history: list[Message]) -> Sequence[Message]:
+        nonlocal before
+        before = prepare(history, strategy, budget, before)
+        return before.messages
+
+    return Session(manage, list, lambda message: [message])
