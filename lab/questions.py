@@ -18,6 +18,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache, partial
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from statistics import mean
 
@@ -32,7 +33,7 @@ from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from lab.score import score
 from models import BACKENDS, make
-from strategies import parse
+from strategies import STRATEGIES, parse
 from tools import on_demand, toolbox
 from tools.notes import Notes
 
@@ -47,7 +48,6 @@ READING = (
 )
 """The code by which the built-in reader finds and reads; not the tools that it is never offered."""
 LIBRARY = ("corpus/articles/*.md", "corpus/files/**/*.*", "corpus/questions.yaml")
-STRATEGIES = ("sliding-window", "summary-buffer", "observation-masking", "hybrid")
 BUDGET, ROOM_ENOUGH = 8_000, 64_000
 KINDS = {
     "single": "one fact",
@@ -150,14 +150,13 @@ def fingerprint(*patterns: str) -> str:
     return found.hexdigest()[:12]
 
 
-def ask_all(questions: Sequence[Question], settings: Sequence[Setting]) -> dict[Setting, list[Mark]]:
-    """Every question under every setting; the built-in reader on every core, a server one question at a time."""
+def ask_all(jobs: Sequence[tuple[Question, Setting]]) -> dict[Setting, list[Mark]]:
+    """Every question under its setting; the built-in reader on every core, a server one question at a time."""
     from rich.console import Console
     from rich.progress import track
 
-    jobs = [(question, setting) for setting in settings for question in questions]
-    alone = any(setting.backend != "reader" for setting in settings)
-    marks: dict[Setting, list[Mark]] = {setting: [] for setting in settings}
+    alone = any(setting.backend != "reader" for _, setting in jobs)
+    marks: dict[Setting, list[Mark]] = {setting: [] for _, setting in jobs}
     with ProcessPoolExecutor(1 if alone else os.cpu_count()) as pool:
         done = pool.map(ask, *zip(*jobs, strict=True), chunksize=1 if alone else 8)
         shown = track(done, "asking", total=len(jobs), console=Console(stderr=True))
@@ -180,30 +179,41 @@ def rows(marks: Iterable[Mark]) -> dict[str, list[Mark]]:
 
 
 def table(marks: dict[Setting, list[Mark]], wanted: Wanted) -> Iterator[str]:
-    """Kind by setting, as lines of Markdown: share of right answers with its interval, what was lost, tokens."""
+    """Setting by kind, as lines of Markdown: share of right answers with its interval, what was lost, tokens.
+
+    What is compared, lost, won and counted in tokens, is what every setting was asked.
+    """
     chosen = {setting: [mark for mark in found if wanted(mark)] for setting, found in marks.items()}
-    columns = {setting: rows(found) for setting, found in chosen.items()}
-    yield "| | asked | " + " | ".join(f"{setting.strategy} @{setting.budget:,}" for setting in marks) + " |"
-    yield "|---" * (len(marks) + 2) + "|"
-    for name in (*KINDS.values(), LEANING):
-        asked = len(next(iter(columns.values()))[name])
-        if asked:
-            yield f"| {name} | {asked} | " + " | ".join(_share(column[name]) for column in columns.values()) + " |"
-    first, *others = chosen.values()
-    for name, was_right in (("right at first, lost here", True), ("wrong at first, won here", False)):
-        counts = (str(sum(_changed(first, found, was_right))) for found in others)
-        yield f"| {name} | | | " + " | ".join(counts) + " |"
-    for name, amount in (("prompt tokens", "tokens"), ("of them prefill", "prefill"), ("turns", "turns")):
-        cells = (_mean([getattr(mark, amount) for mark in found]) for found in chosen.values())
-        yield f"| {name} an answer | | " + " | ".join(cells) + " |"
+    by_kind = {setting: rows(found) for setting, found in chosen.items()}
+    first = next(iter(by_kind.values()))
+    kinds = [name for name in first if first[name]]
+    asked = " | ".join(f"{name} ({len(first[name])})" for name in kinds)
+    yield f"| | {asked} | lost | won | prompt | prefill | turns |"
+    yield "|---" + "|--:" * (len(kinds) + 5) + "|"
+    shared = set.intersection(*({_place(mark) for mark in found} for found in chosen.values()))
+    common = {setting: [mark for mark in found if _place(mark) in shared] for setting, found in chosen.items()}
+    start = next(iter(common.values()))
+    for setting, found in common.items():
+        cells = [_share(by_kind[setting][name]) for name in kinds]
+        cells += [
+            str(sum(_changed(start, found, was_right))) if found is not start else "" for was_right in (True, False)
+        ]
+        cells += [_mean([getattr(mark, amount) for mark in found]) for amount in ("tokens", "prefill", "turns")]
+        yield f"| {setting.strategy} @{setting.budget:,} | {' | '.join(cells)} |"
+
+
+def _place(mark: Mark) -> tuple[str, int]:
+    return mark.question, mark.exchange
 
 
 def _changed(first: Sequence[Mark], found: Sequence[Mark], was_right: bool) -> Iterator[bool]:
-    """For each answer whether it was right, or wrong, in the first column, and is no longer so."""
+    """For each answer whether it was right, or wrong, in the first row, and is no longer so."""
     return (one.right is was_right and other.right is not was_right for one, other in zip(first, found, strict=True))
 
 
 def _share(marks: Sequence[Mark]) -> str:
+    if not marks:
+        return ""
     right = sum(mark.right for mark in marks)
     low, high = wilson(right, len(marks))
     return f"{right / len(marks):.0%} ({low:.0%} to {high:.0%})".replace("%", " %").replace(" % to", " to")
@@ -224,8 +234,10 @@ def page(asked: QuestionSet, marks: dict[Setting, list[Mark]]) -> Iterator[str]:
     yield "Made by\n\n```sh\npython -m lab.questions\n```\n"
     yield "The share of right answers, with its 95 % Wilson interval. [Questions](questions.md) says what is asked and"
     yield "how it is scored. The exchanges of one dialogue hang together: the intervals of their rows are too narrow."
-    yield "Every column is asked the same questions, so the answers that are lost against the first column, which has"
-    yield "room enough, say more than the intervals.\n"
+    yield "Every row is asked the same dialogues, so the answers that are *lost* against the first row, which has room"
+    yield "enough, and *won*, say more than the intervals. *Prompt*, *prefill* (both in tokens) and *turns* are those"
+    yield "of one exchange of a dialogue, with what strategies ask themselves. A single question mostly fits into 8,000"
+    yield "tokens, so only the first row is asked them.\n"
     yield f"Library and questions `{library}`; reader and search `{reader}`, which {changed} since the held-out"
     yield "questions were written.\n"
     for title, wanted in (
@@ -247,12 +259,15 @@ def wrong(marks: dict[Setting, list[Mark]]) -> Iterator[str]:
                 yield f"- {where}: {mark.why}. {' '.join(mark.answer.split())}"
 
 
-def _settings(options: argparse.Namespace) -> list[Setting]:
+def _jobs(questions: Sequence[Question], options: argparse.Namespace) -> list[tuple[Question, Setting]]:
+    """Who is asked what: the strategies named everything; or else none everything, and the rest the dialogues."""
     of = partial(Setting, backend=options.backend, model=options.model, base_url=options.base_url)
     budget = options.budget or BUDGET
     if options.strategy:
-        return [of(spec, budget) for spec in options.strategy]
-    return [of("none", ROOM_ENOUGH), *(of(spec, budget) for spec in STRATEGIES)]
+        return list(product(questions, [of(spec, budget) for spec in options.strategy]))
+    dialogues = [one for one in questions if one.kind == "dialogue"] or questions
+    rest = [of(spec, budget) for spec in STRATEGIES if spec != "none"]
+    return [*product(questions, [of("none", ROOM_ENOUGH)]), *((one, each) for each in rest for one in dialogues)]
 
 
 def _options() -> argparse.Namespace:
@@ -274,7 +289,7 @@ def main() -> int:
     try:
         asked = load_questions()
         questions = [one for one in asked.questions if options.kind in (None, one.kind)]
-        marks = ask_all(questions, _settings(options))
+        marks = ask_all(_jobs(questions, options))
     except ThimbleError as error:
         print(f"lab.questions: {error.what}\nfix: {error.fix}", file=sys.stderr)
         return 2

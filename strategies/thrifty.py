@@ -46,7 +46,7 @@ class Stand:
 
 @dataclass
 class Thrifty:
-    """Edit once the rent for what an edit would have saved reaches its price. Costs at most twice what foresight would.
+    """Take old tokens out once the rent paid for them reaches the price of the edit. Foresight saves half at most.
 
     At a call the view as it stands has the size s0 and the price p0; with everything older than the newest `window`
     turns masked it would have s1 and p1. The rent of the call is c·(s0 − s1), where c is the price of a cached token
