@@ -109,7 +109,8 @@ class Thrifty:
         """Mask down to the target, oldest first, all but the last turn; where that leaves too little, summarise."""
         masking = ObservationMasking(window=1, target=self.target)
         masking.state = {"masked": dict(self._masked)}
-        if self.summaries and budget.size(masking.prepare(view, budget)) > ROOMY * budget.limit:
+        view = masking.prepare(view, budget)
+        if self.summaries and budget.size(view) > ROOMY * budget.limit:
             start = newest(messages, 1, self.target * budget.limit / 2, budget)
             self._memory.fold(with_masks(messages, masking.state["masked"]), start, budget)
         self.state["masked"] = masking.state["masked"]

@@ -199,3 +199,10 @@ def test_over_the_budget_it_makes_room_for_a_while_and_drops_nothing(c: float) -
     after_summaries = [view.tokens for view in made if view.acted.get("summarised")]
     assert after_summaries
     assert max(after_summaries) < 0.75 * 8_000
+
+
+def test_over_the_budget_masks_alone_make_room_without_summaries() -> None:
+    made = list(views("thrifty:summaries=off,price=0", react(40), roomy(limit=8_000)))
+    assert any(view.acted.get("masked", 0) > 3 for view in made)
+    assert not any("dropped" in view.fates or "shortened" in view.fates for view in made)
+    assert sum(view.edited for view in made) <= 6
