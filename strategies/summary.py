@@ -69,7 +69,7 @@ class Memory:
         """
         if self._waits(messages):
             return False
-        state, stays, request = dict(self.state), self._stays(messages, budget), self._request(messages, budget)
+        state, stays, request = dict(self.state), self.stays(messages, budget), self._request(messages, budget)
         while piece := request.piece(_with_summary(messages[:upto], state), stays):
             old = [message for message in piece if message.id not in stays]
             gone = {message.id for message in old}.union(state.get("covers", ()))
@@ -88,7 +88,7 @@ class Memory:
         at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
         return at < len(messages) and sum(turn.start > at for turn in turns(messages)) < PATIENCE
 
-    def _stays(self, messages: Sequence[Message], budget: Budget) -> set[str]:
+    def stays(self, messages: Sequence[Message], budget: Budget) -> set[str]:
         """Ids of what is pinned and of the user's newest messages: they are short, and nobody says it better."""
         room = self.own_words * budget.limit
         stays = {message.id for message in pinned(messages)}

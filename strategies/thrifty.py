@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.budget import Budget, Prices
-from agent.messages import Message, pending, pinned, turns
+from agent.messages import Message, pending, turns
 from agent.side import SideModel
 from strategies.making_room import observations
 from strategies.observation_masking import ObservationMasking, savings, with_masks
@@ -93,7 +93,7 @@ class Thrifty:
         rent["masks"] += prices.cached * masks.saved
         mask = bool(old) and rent["masks"] >= stand.price(masks)
 
-        if summary := self._summary(stand, start, masks):
+        if summary := self._summary(stand, start, masks, self._memory.stays(messages, budget)):
             rent["summary"] += prices.cached * (summary.saved - masks.saved)
             price = stand.price(summary) - (stand.price(masks) if mask else 0)
             if rent["summary"] >= price and self._fold(messages, self._start(messages), budget):
@@ -116,10 +116,9 @@ class Thrifty:
         self.state["masked"] = masking.state["masked"]
         return self._view(messages)
 
-    def _summary(self, stand: Stand, start: int, masks: Edit) -> Edit | None:
+    def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
         """All before `start` in a summary, asked for behind the view as it stands; None where it saves nothing more."""
         view, budget = stand.view, stand.budget
-        stays = {message.id for message in pinned(view)}
         old = [at for at, message in enumerate(view[:start]) if message.id not in stays]
         if not self.summaries or all(view[at].covers for at in old):
             return None
