@@ -34,8 +34,8 @@ class Compress:
     window: int = parameter(2, "newest turns whose observations stay")
     ratio: float = parameter(0.5, "share of an observation's words that stays", 0.1, 0.9)
     target: float = parameter(0.5, "share of the budget to come down to when over it", 0.1, 1)
-    by: Literal["self-information", "llmlingua"] = parameter(
-        "self-information", "who chooses: an adaptive model of our own, or LLMLingua (an extra)"
+    by: Literal["information", "llmlingua"] = parameter(
+        "information", "who chooses: self-information under a model of our own, or LLMLingua (an extra)"
     )
     state: dict[str, Any] = field(default_factory=dict)
 

@@ -10,7 +10,7 @@ from lab.facts import facts, left_in_view, left_when_compressed, pages, session,
 from models.tokens import EstimateCounter
 from tests.histories import is_sound
 
-PAGE = (Path(__file__).parents[2] / "docs" / "strategies.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "observations.md").read_text()
 
 
 def test_a_session_reads_whole_articles_and_then_asks() -> None:

@@ -132,11 +132,11 @@ def test_facts_stay() -> None:
 
 def test_a_copy_depends_on_its_message_alone() -> None:
     (message,) = [message for message in reading(1) if message.role == "tool"]
-    copy = compressed(message, 0.5, "self-information")
+    copy = compressed(message, 0.5, "information")
     assert copy.content.startswith("# Result 1\n")
     assert copy.content.endswith(MARK)
     assert copy.why == "compressed to 50% of its words by self-information"
-    assert compressed(replace(message), 0.5, "self-information") == copy
+    assert compressed(replace(message), 0.5, "information") == copy
 
 
 # --- when -------------------------------------------------------------------------------------------------------------
