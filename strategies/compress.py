@@ -102,4 +102,4 @@ def compressed(message: Message, ratio: float, by: str) -> Message:
     """A copy with about `ratio` of the message's words; it depends on nothing else, so that the prefix holds."""
     chooser = llmlingua if by == "llmlingua" else self_information
     text = chooser.compressed(message.content, ratio)
-    return message.rewritten(f"{text}\n{MARK}", f"compressed to {ratio:.0%} of its words by {by}")
+    return message.rewritten(f"{text}\n{MARK}", f"compressed to {ratio:.0%} of its words, chosen by {by}")

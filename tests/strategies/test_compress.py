@@ -135,7 +135,7 @@ def test_a_copy_depends_on_its_message_alone() -> None:
     copy = compressed(message, 0.5, "information")
     assert copy.content.startswith("# Result 1\n")
     assert copy.content.endswith(MARK)
-    assert copy.why == "compressed to 50% of its words by self-information"
+    assert copy.why == "compressed to 50% of its words, chosen by information"
     assert compressed(replace(message), 0.5, "information") == copy
 
 
