@@ -91,17 +91,19 @@ class Thrifty:
         old = dict(savings(observations(view, turns(view[:start])), budget))
         masks = Edit(next((at for at, m in enumerate(view) if m in old), 0), sum(old.values()))
         rent["masks"] += prices.cached * masks.saved
-        mask = bool(old) and rent["masks"] >= stand.price(masks)
+        price = stand.price(masks)
+        mask = bool(old) and rent["masks"] >= price
 
         if summary := self._summary(stand, start, masks, self._memory.stays(messages, budget)):
             rent["summary"] += prices.cached * (summary.saved - masks.saved)
-            price = stand.price(summary) - (stand.price(masks) if mask else 0)
-            if rent["summary"] >= price and self._fold(messages, self._start(messages), budget):
+            more = stand.price(summary) - (price if mask else 0)
+            if rent["summary"] >= more and self._fold(messages, self._start(messages), budget):
                 self.state["rent"] = dict(NOTHING_PAID)
                 return True
         self.state["rent"] = rent | ({"masks": 0.0} if mask else {})
         if mask:
-            why = f"older than the {self.window} newest turns, and the rent for it had reached the price of the edit"
+            paid = f"the rent of {rent['masks']:,.0f} had reached the price of the edit, {price:,.0f}"
+            why = f"older than the {self.window} newest turns, and {paid}"
             self._masked.update((message.id, why) for message in old)
         return mask
 
