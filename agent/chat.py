@@ -56,7 +56,7 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
     before, written = _message(entry, 0), dict(entry)
     if before.role != message.role:
         written["role"] = message.role
-    if before.content != message.content or (entry.get("content") is None and not message.calls):
+    if before.content != message.content or not _is_taken(entry.get("content"), message):
         written["content"] = message.content
     if message.calls:
         written["tool_calls"] = list(map(_called, message.calls, entry["tool_calls"]))
@@ -65,6 +65,15 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
     if before.call_id != message.call_id:
         written["tool_call_id"] = message.call_id
     return written
+
+
+def _is_taken(content: object, message: Message) -> bool:
+    """Whether a server takes this content of the message: text, parts of a type each, or none beside calls."""
+    if isinstance(content, Sequence) and not isinstance(content, str):
+        return bool(content) and all(
+            isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content
+        )
+    return content is not None or bool(message.calls)
 
 
 def _fields(message: Message) -> dict[str, Any]:
@@ -78,7 +87,7 @@ def _fields(message: Message) -> dict[str, Any]:
 
 def _called(call: ToolCall, entry: Entry) -> dict[str, Any]:
     function = {**entry.get("function", {}), "name": call.name, "arguments": call.arguments}
-    return {**entry, "id": call.id, "type": entry.get("type") or "function", "function": function}
+    return {**entry, "id": call.id, "type": "function", "function": function}
 
 
 def _message(entry: object, number: int) -> Message:

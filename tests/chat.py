@@ -29,6 +29,8 @@ def objections(entries: Sequence[Mapping[str, Any]]) -> list[str]:
                 wrong.append(f"{at}: a result of no call")
         if not isinstance(entry.get("content"), str | list) and not entry.get("tool_calls"):
             wrong.append(f"{at}: no content")
+        if isinstance(parts := entry.get("content"), list) and not (parts and all("type" in part for part in parts)):
+            wrong.append(f"{at}: a content of no parts, or a part without a type")
         if "tool_calls" in entry:
             wrong += [f"{at}: {problem}" for problem in _calls_objections(entry)]
             open_calls = [call.get("id") for call in entry["tool_calls"] or ()]
@@ -58,6 +60,7 @@ PARTS = st.lists(
         st.builds(lambda text: {"type": "text", "text": text}, TEXT),
         st.just({"type": "image_url", "image_url": {"url": "data:,"}}),
         st.just({"type": "refusal", "refusal": "no"}),
+        st.sampled_from(["bare", {"text": "no type"}]),
     ),
     max_size=3,
 )
@@ -69,7 +72,7 @@ CALL = st.fixed_dictionaries(
     },
     optional={
         "id": st.sampled_from(["", "a", "b", "c", None, 3]),
-        "type": st.just("function"),
+        "type": st.sampled_from(["function", None, 3]),
         "index": st.integers(0, 2),
     },
 )
