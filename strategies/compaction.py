@@ -32,13 +32,18 @@ class Compaction:
         """The history with all but its newest part in a summary; see the class."""
         memory = Memory(self.model, self.words, self.state, own_words=0)
         view = memory.view(messages)
-        size = budget.size(view)
-        if size > self.at * budget.limit:
-            asked = question(messages)
-            upto = messages.index(asked) if asked else 0
-            exchange = view[view.index(asked) if asked else 0 :]
-            newest = turns(messages)[-self.tail :]
-            if newest and sum(map(budget.count, exchange)) > size / 2:
-                upto = max(upto, newest[0].start)
-            memory.fold(messages, upto, budget)
-        return memory.view(messages)
+        while budget.size(view) > self.at * budget.limit:
+            if not memory.fold(messages, self._upto(view, messages, budget), budget):
+                break
+            view = memory.view(messages)
+        return view
+
+    def _upto(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> int:
+        """Up to which message all goes: the current question, or the newest turns where its exchange is most of it."""
+        asked = question(messages)
+        upto = messages.index(asked) if asked else 0
+        exchange = view[view.index(asked) if asked else 0 :]
+        newest = turns(messages)[-self.tail :]
+        if newest and sum(map(budget.count, exchange)) > budget.size(view) / 2:
+            return max(upto, newest[0].start)
+        return upto

@@ -38,15 +38,14 @@ class Hybrid:
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history masked, with its oldest part summarised; see the class."""
         memory = Memory(self.model, self.words, self.state)
-        view = self._masked(memory.view(messages), budget)
         since = memory.since(messages)
         if len(since) >= self.every + self.tail:
-            upto = since[-self.tail].start
-        elif budget.over(view):
-            kept = {message.id for message in view[newest(view, 1, SHARE * budget.limit, budget) :]}
-            upto = next((index for index, message in enumerate(messages) if message.id in kept), 0)
-        else:
+            memory.fold(messages, since[-self.tail].start, budget)
+        view = self._masked(memory.view(messages), budget)
+        if not budget.over(view):
             return view
+        kept = {message.id for message in view[newest(view, 1, SHARE * budget.limit, budget) :]}
+        upto = next((index for index, message in enumerate(messages) if message.id in kept), 0)
         return self._masked(memory.view(messages), budget) if memory.fold(messages, upto, budget) else view
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:

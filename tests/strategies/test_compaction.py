@@ -52,3 +52,11 @@ def test_of_an_exchange_that_is_most_of_the_view_the_old_turns_go_too() -> None:
 def test_one_long_exchange_is_compacted_within_itself(tail: int) -> None:
     view = build(f"compaction:tail={tail}").prepare(react(12), budget())
     assert view == [*react(12)[:2], view[2], *react(12)[-2 * tail :]]
+
+
+def test_an_exchange_that_is_too_long_even_by_itself_is_compacted_in_the_same_call() -> None:
+    history, allowed = two_exchanges(12, 9), budget(7_000)
+    strategy = build("compaction")
+    view = strategy.prepare(history, allowed)
+    assert allowed.size(view) <= 0.8 * 7_000
+    assert strategy.prepare(history, allowed) == view

@@ -93,3 +93,10 @@ def test_the_budget_is_kept_turn_by_turn() -> None:
     for messages in calls_of(react(100)):
         assert not budget().over(strategy.prepare(messages, budget()))
     assert 0 < len(backend.prompts) < 12
+
+
+def test_a_summary_by_turns_that_is_not_enough_is_followed_by_one_for_the_budget_in_the_same_call() -> None:
+    strategy = build("hybrid:every=3,tail=5", Summariser(lambda messages: "s"))
+    view = strategy.prepare(react(8), budget(2_000))
+    assert not budget(2_000).over(view)
+    assert strategy.prepare(react(8), budget(2_000)) == view
