@@ -33,9 +33,12 @@ def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
     except KeyboardInterrupt as stopped:
         print(f"{prog}: {stopped or 'stopped'}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # whoever read has gone; what is left in the buffer must not complain at the end
+    except OSError as error:  # what is left in the buffer must not complain at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        if isinstance(error, BrokenPipeError):  # whoever read has gone
+            return 1
+        print(f"{prog}: cannot write: {error.strerror or error}", "fix: check where it goes", sep="\n", file=sys.stderr)
+        return 2
     return code
 
 

@@ -47,6 +47,8 @@ def main(arguments: Sequence[str], prog: str) -> int:
     prices = card(options.price)
     specs = list(dict.fromkeys(options.strategy or STRATEGIES))
     runs = read(options.files)
+    if options.views and options.views.resolve() in (file.resolve() for file in options.files):
+        raise UsageError(f"--views {options.views} is a file to be replayed", "give another path")
     jobs = _jobs(len(runs), specs, prices, options)
     made = rows(_replayed(runs, jobs, options.views), [run.turns for run in runs], prices)
     raw = next(row for row in made if row["strategy"] == RAW)

@@ -88,8 +88,9 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
             view = prepare(history, strategy, budget, before) if can_be_sent(history, budget) else None
         except BudgetError:
             view = None
-        except Exception as error:
-            what = f"{setting.strategy} failed on {run.name}, turn {turn}: {type(error).__name__}: {error}"
+        except (Exception, SystemExit) as error:
+            said = " ".join(str(error).split())
+            what = f"{setting.strategy} failed on {run.name}, turn {turn}: {type(error).__name__}: {said}"
             raise UsageError(what, "mend the strategy, or leave it out") from error
         if view is None:
             yield Call(turn, None, asked=server.drain())

@@ -329,16 +329,22 @@ def test_a_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (["--budget", "many"], "--budget many is not possible"),
         (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),
         (["--views", "no/such/folder"], "no/such/folder cannot be written"),
+        (["--views", "./runs.jsonl"], "is a file to be replayed"),
+        (["--strategy", "./leaves.py"], "./leaves.py failed on "),
         (["--json", "--markdown"], "not allowed with"),
         (["--frobnicate"], "--frobnicate"),
     ],
 )
 def test_mistakes_are_usage_errors(flags: list[str], what: str, runs: Path) -> None:
     Path("fails.py").write_text("def prepare(messages, budget):\n    return 1 / 0\n")
+    Path("leaves.py").write_text("def prepare(messages, budget):\n    raise SystemExit('so\\nlong')\n")
+    before = runs.read_bytes()
     with pytest.raises(UsageError) as error:
         main([str(runs), "--strategy", "none", *flags], "replay")
     assert what in error.value.what
+    assert "\n" not in error.value.what
     assert error.value.fix
+    assert runs.read_bytes() == before
 
 
 def thimble(*arguments: str, **rest: Any) -> subprocess.Popen[str]:
@@ -359,6 +365,18 @@ def test_the_command_line(runs: Path) -> None:
         assert (wrong.returncode, len(told)) == (2, 2)
         assert what in told[0]
         assert told[1].startswith("fix: ")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("flags", [("--json",), ("--views", "/dev/full")])
+def test_a_full_disk_is_one_line_and_how_to_mend_it(flags: tuple[str, ...], runs: Path) -> None:
+    with Path("/dev/full" if flags == ("--json",) else "out").open("w") as out:
+        full = thimble("lab", "replay", str(runs), "--strategy", "none", *flags, stdout=out)
+        told = full.communicate(timeout=60)[1]
+    assert (full.returncode, told.splitlines()) == (
+        2,
+        ["thimble lab: cannot write: No space left on device", "fix: check where it goes"],
+    )
 
 
 def test_stopped(runs: Path) -> None:
