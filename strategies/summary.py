@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from agent.budget import Budget
@@ -165,11 +166,12 @@ def _with_summary(messages: Sequence[Message], state: Mapping[str, Any]) -> list
     if len(rest) == len(messages):
         return rest
     first = next(index for index, message in enumerate(messages) if message.id in covers)
-    return [*rest[:first], _summary(state), *rest[first:]]
+    return [*rest[:first], _summary(state, {message.id for message in rest}), *rest[first:]]
 
 
-def _summary(state: Mapping[str, Any]) -> Message:
-    """The message that stands for what the summary covers."""
+def _summary(state: Mapping[str, Any], taken: Collection[str] = ()) -> Message:
+    """The message that stands for what the summary covers; its id is none that another strategy's summary has."""
     covers = tuple(state["covers"])
     text, why = f"{SUMMARY_TAG}\n{state['summary']}", f"stands for {len(covers)} messages"
-    return Message(f"summary-to-{covers[-1]}", "user", text, why=why, covers=covers)
+    ids = (f"summary{'-again' * number}-to-{covers[-1]}" for number in count())
+    return Message(next(id_ for id_ in ids if id_ not in taken), "user", text, why=why, covers=covers)

@@ -12,7 +12,7 @@ from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
 from models.reader.backend import reply
-from tests.histories import Story, budget, calls_of, is_faithful, react, react40
+from tests.histories import Story, budget, calls_of, is_faithful, is_sound, react, react40
 from tests.strategies.stage import SUMMARISERS, SUMMARISING, Summariser, build, parts
 
 every_summarising = pytest.mark.parametrize("name", SUMMARISING)
@@ -211,3 +211,12 @@ def test_messages_that_left_the_history_leave_the_summary_unused() -> None:
     other = Story().ask("another").answer("!").messages
     renamed = [Message(f"other-{message.id}", message.role, message.content) for message in other]
     assert strategy.prepare(renamed, budget()) == renamed
+
+
+def test_summaries_of_two_strategies_in_a_row_have_an_id_each() -> None:
+    """Both may end at the same message, where the first follows the second and leaves the user's words in between."""
+    story, strategy = Story().ask("the task"), build("llm-summary:every=2,tail=2+compaction")
+    for number in range(9):
+        story.turn(300).ask(f"question {number}")
+    for messages in calls_of(story.messages):
+        assert is_sound(strategy.prepare(messages, budget(1_000))) == []
