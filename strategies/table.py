@@ -203,6 +203,8 @@ def _loading(where: str) -> Iterator[None]:
     except UsageError:
         raise
     except (Exception, SystemExit) as error:
-        line = "" if isinstance(error, SyntaxError) else f" (line {extract_tb(error.__traceback__)[-1].lineno})"
+        ours = (__file__, importlib.__file__)
+        frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours and at.filename[0] != "<"]
+        line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
         what = f"{where} cannot be loaded: {type(error).__name__}: {error}{line}"
         raise UsageError(what, "mend it, and name it again") from error

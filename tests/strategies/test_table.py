@@ -71,6 +71,12 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
         ("sliding-window:window=3,window=4", "sliding-window: window is given twice", "each key once"),
         ("sliding-window window=3", "there is no strategy 'sliding-window window=3'", "sliding-window:key=value"),
         ("Hybrid", "there is no strategy 'Hybrid'", "did you mean hybrid?"),
+        ("no.such:Name", "no.such:Name cannot be loaded: ModuleNotFoundError: No module named 'no'", "mend it"),
+        (
+            "json:Nothing",
+            "json:Nothing cannot be loaded: AttributeError: module 'json' has no attribute 'Nothing'",
+            "mend it",
+        ),
         ("observation-masking:when=alway", "when=alway is not possible", "did you mean always? when takes over or"),
         ("sliding-window:target=nan", "target=nan is not possible", "target takes 0.1 to 1: "),
         ("sliding-window:target=inf", "target=inf is not possible", "did you mean 1? target takes 0.1 to 1: "),
