@@ -99,6 +99,8 @@ class Ledger:
     tool_seconds: float = 0.0
     preparing: Preparing | None = None
     prepared: Prepared | None = None
+    prepared_in: int = 0
+    """The exchange of the newest view."""
 
     @property
     def view(self) -> View | None:
@@ -118,7 +120,7 @@ class Ledger:
             case Preparing():
                 self.preparing = event
             case Prepared():
-                self.prepared = event
+                self.prepared, self.prepared_in = event, self.exchanges
             case SideCalled():
                 self.calls.append(self._side(event))
             case Replied():

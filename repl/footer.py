@@ -91,9 +91,9 @@ def level(tokens: int | None, limit: int) -> Level:
 
 
 def _unanswered(ledger: Ledger) -> View | None:
-    """The newest view, if the call that it was sent with was stopped or failed."""
+    """The newest view, if it is of the newest exchange and the call that it was sent with was stopped or failed."""
     answered: Call | None = next((call for call in reversed(ledger.calls) if call.purpose == "answer"), None)
-    view = ledger.view
+    view = ledger.view if ledger.prepared_in == ledger.exchanges else None
     return view if view and (answered is None or view.history_tokens != answered.raw_prompt) else None
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.events import Said
+from agent.events import Preparing, Said
 from agent.ledger import Amount
 from repl.footer import context, footer, level
 from tests.repl.sessions import answer_call, ask, scripted, tool_call
@@ -75,6 +75,15 @@ def test_a_stopped_call_is_shown_as_it_was_counted() -> None:
     assert view is not None
     assert context(session).prompt == Amount(view.tokens)
     assert footer(session, 120).startswith(f"turns 0 · ctx {view.tokens:,}/8,000")
+
+
+def test_an_exchange_that_is_stopped_before_its_first_prompt_shows_none_of_another() -> None:
+    session = scripted("a first answer")
+    for event_type in (Said, Preparing):
+        with closing(session.ask("and this?")) as events:
+            next(event for event in events if isinstance(event, event_type))
+    assert context(session).prompt == Amount(None)
+    assert footer(session, 120).startswith("turns 0 · ctx ?/8,000 ? · cached ? · out ? · observation-masking · ?")
 
 
 def test_before_anything_was_asked_nothing_is_known() -> None:
