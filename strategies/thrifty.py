@@ -114,9 +114,10 @@ class Thrifty:
         view = masking.prepare(view, budget)
         if self.summaries and budget.size(view) > ROOMY * budget.limit:
             start = newest(messages, 1, self.target * budget.limit / 2, budget)
-            self._memory.fold(with_masks(messages, masking.state["masked"]), start, budget)
+            if self._memory.fold(with_masks(messages, masking.state["masked"]), start, budget):
+                view = masking.prepare(self._memory.view(messages), budget)
         self.state["masked"] = masking.state["masked"]
-        return self._view(messages)
+        return view
 
     def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
         """All before `start` in a summary, asked for behind the view as it stands; None where it saves nothing more."""

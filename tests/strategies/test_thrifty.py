@@ -206,3 +206,17 @@ def test_over_the_budget_masks_alone_make_room_without_summaries() -> None:
     assert any(view.acted.get("masked", 0) > 3 for view in made)
     assert not any("dropped" in view.fates or "shortened" in view.fates for view in made)
     assert sum(view.edited for view in made) <= 6
+
+
+def test_masks_that_are_enough_once_part_of_a_summary_is_made_come_in_the_same_call() -> None:
+    story = Story().ask("?")
+    for _ in range(7):
+        story.turn(20, says=150)
+    history = story.turn(150).turn(150).messages
+    model = Summariser()
+    model.answer = lambda messages: "s" if len(model.prompts) < 2 else ""
+    strategy = build("thrifty:words=20", model)
+    view = strategy.prepare(history, roomy(limit=1_000))
+    assert len(model.prompts) == 2
+    assert not roomy(limit=1_000).over(view)
+    assert strategy.prepare(history, roomy(limit=1_000)) == view
