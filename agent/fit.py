@@ -1,8 +1,9 @@
 """Fit: make good the budget after the strategy, by steps so coarse that the prefix seldom changes.
 
 First the largest observations are halved (head and tail stay), while one is larger than an eighth of the budget.
-Then the oldest blocks go, a quarter of the budget at a time. What never goes: the system message, the task, the
-current question, the last turn since it. If the observations of that turn cannot be halved enough either: BudgetError.
+Then the oldest blocks go, summaries last, a quarter of the budget at a time. What never goes: the system message, the
+task, the current question, the last turn since it. If the observations of that turn cannot be halved enough either:
+BudgetError.
 """
 
 from __future__ import annotations
@@ -83,7 +84,10 @@ class _Draft:
         return shortened(whole, self.share[message.id], self.budget)
 
     def drop_oldest(self, stays: Collection[str]) -> None:
-        """Drop the oldest blocks, a quarter of the budget at a time, but for the last turn and what stays."""
+        """Drop the oldest blocks, a quarter of the budget at a time, but for the last turn and what stays.
+
+        Summaries go last: they are small, and stand for more than any other block.
+        """
         over = self.over
         if over <= 0:
             return
@@ -96,7 +100,7 @@ class _Draft:
         last_turn = next((turn for turn in turns if turn.start > asked), None)
         gone: set[int] = set()
         dropped = 0
-        for group in groups:
+        for group in sorted(groups, key=lambda group: bool(self.messages[group.start].covers)):
             if dropped >= goal:
                 break
             if group != last_turn and staying.isdisjoint(group):

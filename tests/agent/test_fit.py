@@ -235,3 +235,11 @@ def test_results_that_cutting_would_not_shorten_stay_whole() -> None:
 def test_the_newest_turn_stays_when_a_question_follows_it() -> None:
     history = Story().ask("the task").turn(10, says=300).answer("word " * 100).ask("next?").messages
     assert [message.id for message in fit(history, budget(300))] == ["m1", "m2", "m5", "m6"]
+
+
+def test_a_summary_goes_after_what_is_not_summarised() -> None:
+    head, rest = react(20, 100)[:2], react(20, 100)[2:]
+    summary = Message("s", "user", "what was found", why="stands for 20 messages", covers=("x", "y"))
+    fitted = fit([*head, summary, *rest], budget(1_000))
+    assert fitted[:3] == [*head, summary]
+    assert len(fitted) < 20
