@@ -57,13 +57,18 @@ def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
 
 
 def unread(view: Sequence[Message], history: Sequence[Message]) -> bool:
-    """Whether a result that answers the newest turn is missing from the end of the view, or has lost both its ends."""
+    """Whether a result that answers the newest turn is missing from the end of the view, or has lost both its ends.
+
+    What a strategy puts behind the end for one call is no end; a reference says how to have the result.
+    """
     caller, fresh = _newest_turn(history)
-    _, shown = _newest_turn(view)
-    text = {message.call_id: message.content for message in shown}
+    said = {message.content for message in history}
+    end = next((at for at in range(len(view), 0, -1) if view[at - 1].role != "user" or view[at - 1].content in said), 0)
+    _, shown = _newest_turn(view[:end])
+    copies = {message.call_id: message for message in shown}
     asked = {call.id for call in caller.calls} if caller else set()
     return any(
-        result.call_id in asked and not _shows(text.get(result.call_id, ""), result.content)
+        result.call_id in asked and not _shows(copies.get(result.call_id), result.content)
         for result in fresh
         if result.content
     )
@@ -77,8 +82,10 @@ def _newest_turn(messages: Sequence[Message]) -> tuple[Message | None, Sequence[
     return (messages[start - 1] if start else None), messages[start:]
 
 
-def _shows(copy: str, original: str, at_least: int = 8) -> bool:
-    return copy[:at_least] == original[:at_least] or copy[-at_least:] == original[-at_least:]
+def _shows(copy: Message | None, original: str, at_least: int = 8) -> bool:
+    if copy is None or copy.ref:
+        return copy is not None
+    return copy.content[:at_least] == original[:at_least] or copy.content[-at_least:] == original[-at_least:]
 
 
 # --- the conversations ------------------------------------------------------------------------------------------------

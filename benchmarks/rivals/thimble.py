@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import get_type_hints
 
 from agent.budget import Budget
 from agent.messages import Message
@@ -21,7 +22,7 @@ TUNED = ["observation-masking:window=1,when=always"]
 
 def entries() -> list[Entry]:
     """Every strategy with its defaults, and the tuned ones."""
-    asking = {name for name, kind in STRATEGIES.items() if "model" in kind.__annotations__}
+    asking = {name for name, kind in STRATEGIES.items() if "model" in get_type_hints(kind)}
     return [Entry(spec, partial(start, spec), spec in asking) for spec in (*STRATEGIES, *TUNED)]
 
 
