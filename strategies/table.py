@@ -142,9 +142,11 @@ def _one(spec: str, side: SideModel) -> Strategy:
 
 def unknown(name: str) -> UsageError:
     """That there is no such strategy, and which is nearest."""
-    words = {word: known for known in STRATEGIES for word in (*known.split("-"), known)}
-    near = get_close_matches(name.lower(), words, 1, cutoff=0.5)
-    hint = f"did you mean {words[near[0]]}? " if near else ""
+    typed, words = name.lower(), {word: known for known in STRATEGIES for word in (*known.split("-"), known)}
+    begun = [known for known in STRATEGIES if typed and f"-{typed}" in f"-{known}"]
+    begun.sort(key=lambda known: not known.startswith(typed))
+    near = begun or [words[word] for word in get_close_matches(typed, words, 1, cutoff=0.5)]
+    hint = f"did you mean {near[0]}? " if near else ""
     return UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
 
 
@@ -181,7 +183,10 @@ def _strategy_of(spec: str, side: SideModel, load: Callable[[], ModuleType], mem
         found = getattr(module, member) if member else module
         strategy: Strategy = _made(found, side, {}) if isinstance(found, type) else found
     if not callable(getattr(strategy, "prepare", None)):
-        raise UsageError(f"{spec} defines no prepare()", "write: def prepare(messages, budget): return messages")
+        held = {} if member else vars(found)
+        classes = [name for name, one in held.items() if isinstance(one, type) and hasattr(one, "prepare")]
+        write = "write: def prepare(messages, budget): return messages"
+        raise UsageError(f"{spec} defines no prepare()", f"write {spec}:{classes[-1]}" if classes else write)
     return strategy
 
 

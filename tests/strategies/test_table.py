@@ -50,6 +50,8 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
         ("zzz", "there is no strategy 'zzz'", "known: none, truncate, sliding-window"),
         ("none+", "there is no strategy ''", "known: "),
         ("masking:window=3", "there is no strategy 'masking'", "did you mean observation-masking?"),
+        ("obs", "there is no strategy 'obs'", "did you mean observation-masking?"),
+        ("summary", "there is no strategy 'summary'", "did you mean summary-buffer?"),
         ("none:window=3", "none has no parameter 'window'", "it takes none"),
         ("sliding-window:windw=3", "sliding-window has no parameter 'windw'", "did you mean window?"),
         ("sliding-window:zzz=3", "sliding-window has no parameter 'zzz'", "known: target, window"),
@@ -77,6 +79,7 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
             "json:Nothing cannot be loaded: AttributeError: module 'json' has no attribute 'Nothing'",
             "mend it",
         ),
+        ("json:__doc__", "json:__doc__ defines no prepare()", "write: def prepare"),
         ("observation-masking:when=alway", "when=alway is not possible", "did you mean always? when takes over or"),
         ("sliding-window:target=nan", "target=nan is not possible", "target takes 0.1 to 1: "),
         ("sliding-window:target=inf", "target=inf is not possible", "did you mean 1? target takes 0.1 to 1: "),
@@ -182,6 +185,16 @@ def test_a_file_that_is_no_strategy_is_a_usage_error(tmp_path: Path, text: str) 
     path.write_text(text)
     with pytest.raises(UsageError, match=r"mine\.py"):
         build(str(path))
+
+
+def test_a_file_whose_class_is_not_named_says_how_to_name_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from agent.budget import Budget\n\nclass Fuse:\n    def prepare(self, messages, budget):\n        ...\n"
+    )
+    with pytest.raises(UsageError) as caught:
+        build(str(path))
+    assert caught.value.fix == f"write {path}:Fuse"
 
 
 def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
