@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from agent.ledger import Call
 
 MOST = {"cached": 1.0, "output": 1000.0}
+"""What a card may name, and the highest price of each."""
 LEAST_CALLS = 4
 """Calls with timings below which there is no estimate."""
 TOO_ALIKE = 0.001

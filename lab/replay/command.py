@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from agent.budget import UNLIMITED, Prices
 from agent.errors import UsageError
+from agent.prices import MOST
 from agent.side import SideModel
 from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
@@ -101,7 +102,7 @@ def summary(text: str) -> int:
 
 def card(given: Sequence[str]) -> list[Prices]:
     """A price card for each cached price that `--price` names: `cached=1.0,0.1,output=4`."""
-    found: dict[str, list[float]] = {"cached": [], "output": []}
+    found: dict[str, list[float]] = {name: [] for name in MOST}
     name = ""
     for word in ",".join(given).split(",") if given else ():
         key, equals, text = word.rpartition("=")
@@ -116,14 +117,13 @@ def card(given: Sequence[str]) -> list[Prices]:
 
 
 def _price(name: str, text: str) -> float:
-    most = 1.0 if name == "cached" else 1000.0
     try:
         price = float(text)
     except ValueError:
         price = math.nan
-    if not 0 <= price <= most:
+    if not 0 <= price <= MOST[name]:
         what = f"--price: {name}={text} is not possible"
-        raise UsageError(what, f"{name} takes 0 to {most:g}; a prompt token that is computed anew costs 1")
+        raise UsageError(what, f"{name} takes 0 to {MOST[name]:g}; a prompt token that is computed anew costs 1")
     return price
 
 

@@ -72,10 +72,12 @@ def _cell(entry: Row, raw: Row, dearer: str = "{}", width: int = 0) -> str:
 def _headline(raw: Row) -> str:
     """What was replayed, in two sentences."""
     budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,}"
-    left_out = f"{_many(raw['refused'], 'more call')} whose least view is over it left out, " if raw["refused"] else ""
+    left_out = (
+        f" ({_many(raw['refused'], 'more call')} left out, whose least view is over it)" if raw["refused"] else ""
+    )
     cached = 1 - raw["prefill_tokens"] / raw["prompt_tokens"] if raw["prompt_tokens"] else 0
     return (
-        f"{_many(raw['runs'], 'run')}, {_many(raw['calls'], 'call')}, {left_out}{budget}. Sending everything: "
+        f"{_many(raw['runs'], 'run')}, {_many(raw['calls'], 'call')}, {budget}{left_out}. Sending everything: "
         f"{raw['prompt_tokens']:,} prompt tokens, {cached:.1%} of them cached; "
         f"{raw.get('observation_share', 0):.0%} of the history is observations."
     )

@@ -358,13 +358,17 @@ def test_the_command_line(runs: Path) -> None:
     texts = [way.communicate(timeout=60) for way in ways]
     assert texts[0] == texts[1]
     assert json.loads(texts[0][0])[0]["calls"] == 73
-    listing, unknown, missing = (thimble("repl", "lab", *rest) for rest in ((), ("repay",), ("replay",)))
-    assert "thimble lab replay" in listing.communicate(timeout=60)[0]
-    for wrong, what in ((unknown, "there is no experiment 'repay'"), (missing, "FILE")):
+    assert "thimble lab replay" in thimble("repl", "lab").communicate(timeout=60)[0]
+    for name, what, fix in (
+        ("repay", "there is no experiment 'repay'", "fix: did you mean replay? "),
+        ("facts", "there is no experiment 'facts'", "fix: write python -m lab.facts; "),
+        ("replay", "FILE", "fix: write thimble lab replay FILE"),
+    ):
+        wrong = thimble("repl", "lab", name)
         told = wrong.communicate(timeout=60)[1].splitlines()
         assert (wrong.returncode, len(told)) == (2, 2)
         assert what in told[0]
-        assert told[1].startswith("fix: ")
+        assert told[1].startswith(fix)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
