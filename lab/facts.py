@@ -21,7 +21,7 @@ from random import Random
 from statistics import mean
 
 from agent.budget import Budget
-from agent.errors import ToolError
+from agent.errors import ThimbleError, ToolError, UsageError
 from agent.messages import Message, ToolCall
 from agent.prompts import SYSTEM
 from agent.protocols import Counter
@@ -108,21 +108,40 @@ def left_when_compressed(ratio: float, counter: Counter) -> str:
     return f"| {ratio} | {words[0] / words[1]:.0%} | {tokens[0] / tokens[1]:.0%} | {sum(left)} of {len(left)} |"
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print both tables."""
+def check(spec: str, counter: Counter) -> None:
+    """Raise UsageError for a SPEC that is none, or of a strategy that asks a model: nobody answers here."""
+    strategy = parse(spec, SideModel(Scripted([], counter)))
+    if any(hasattr(part, "model") for part in getattr(strategy, "parts", [strategy])):
+        raise UsageError(f"{spec} asks a model, and none is called here", "give a strategy that asks none")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print both tables and return the exit code: 0 done, 2 wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m lab.facts", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--strategy", action="append", metavar="SPEC", help="a strategy that calls no model")
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="N", help="tokens of prompt")
     chosen, counter = parser.parse_args(arguments), counter_for(MODEL)
+    try:
+        for spec in chosen.strategy or STRATEGIES:
+            check(spec, counter)
+        show(chosen.strategy or STRATEGIES, chosen.budget, counter)
+    except ThimbleError as error:
+        print(f"lab.facts: {error.what}\nfix: {error.fix}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def show(specs: Sequence[str], limit: int, counter: Counter) -> None:
+    """Both tables."""
     print(f"Of {sum(1 for _ in facts())} facts so many are left in the view, and its tokens, after\n")
     print(f"| strategy | {' | '.join(f'{others} more articles' for others in OTHERS)} |")
     print(f"|---|{'--:|' * len(OTHERS)}")
-    for spec in chosen.strategy or STRATEGIES:
-        print(f"| {spec} | {' | '.join(left_in_view(spec, others, chosen.budget, counter) for others in OTHERS)} |")
+    for spec in specs:
+        print(f"| {spec} | {' | '.join(left_in_view(spec, others, limit, counter) for others in OTHERS)} |")
     print("\n| ratio | words left | tokens left | facts left |\n|--:|--:|--:|--:|")
     for ratio in RATIOS:
         print(left_when_compressed(ratio, counter))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

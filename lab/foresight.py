@@ -9,6 +9,7 @@ newest turns, or leave the view as it stands. Masks only, budget none.
 
 from __future__ import annotations
 
+import argparse
 import random
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from pathlib import Path
 from statistics import median
 
 from agent.budget import UNLIMITED, Budget, Prices
+from agent.errors import UsageError
 from agent.messages import Message, ToolCall, turns
 from agent.repair import repair
 from agent.side import SideModel
@@ -103,14 +105,25 @@ def made_up(seed: int) -> list[Message]:
     return history
 
 
-def main(files: Sequence[str]) -> None:
-    """Print the table."""
+def main(arguments: Sequence[str]) -> int:
+    """Print the table and return the exit code: 0 done, 2 wrong usage."""
+    parser = argparse.ArgumentParser(prog="python -m lab.foresight", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded runs; default: made-up ones")
+    files = parser.parse_args(arguments).files
+    try:
+        runs = [repair(run.messages).messages for run in read(files)] or [made_up(seed) for seed in range(MADE_UP)]
+        show([run for run in runs if len(turns(run)) > WINDOW])
+    except UsageError as error:
+        print(f"lab.foresight: {error.what}\nfix: {error.fix}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def show(runs: Sequence[Sequence[Message]]) -> None:
+    """The table of runs that are longer than the window."""
+    if not runs:
+        raise UsageError(f"no run has more than {WINDOW} turns", "give longer ones")
     counter = EstimateCounter()
-    if files:
-        runs = [repair(run.messages).messages for run in read([Path(file) for file in files])]
-    else:
-        runs = [made_up(seed) for seed in range(MADE_UP)]
-    runs = [run for run in runs if len(turns(run)) > WINDOW]
     print(
         f"{len(runs)} runs, window {WINDOW}, masks only: cost of thrifty over that of the best schedule in hindsight\n"
     )
@@ -124,4 +137,4 @@ def main(files: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

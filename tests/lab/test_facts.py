@@ -3,14 +3,37 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
+
+import pytest
 
 from agent.messages import task
 from lab.facts import facts, left_in_view, left_when_compressed, pages, session, stands
+from lab.facts import main as facts_main
+from lab.foresight import main as foresight_main
 from models.tokens import EstimateCounter
 from tests.histories import is_sound
 
 PAGE = (Path(__file__).parents[2] / "docs" / "observations.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "mistake", "what"),
+    [
+        (facts_main, ["--strategy", "hybird"], "there is no strategy 'hybird'"),
+        (facts_main, ["--strategy", "none+hybrid"], "none+hybrid asks a model"),
+        (foresight_main, ["no-such-file.json"], "no-such-file.json cannot be read"),
+    ],
+)
+def test_mistakes_are_told_in_two_lines(
+    experiment: Callable[[Sequence[str]], int], mistake: list[str], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert experiment(mistake) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert what in told.err
+    assert told.err.splitlines()[1].startswith("fix: ")
 
 
 def test_a_session_reads_whole_articles_and_then_asks() -> None:
