@@ -13,7 +13,8 @@ from strategies.making_room import enough, observations
 from strategies.parameter import parameter
 
 LEAST, MOST = 100, 400
-"""Letters of the beginning that a reference shows: a tenth of the result, none where that is too short to say much."""
+"""Letters of the beginning that a reference shows: a tenth of the result, fewer in a small budget, none where that is
+too short to say much."""
 
 
 @dataclass
@@ -39,8 +40,10 @@ class Offload:
         tokens = {m.id: budget.count(m) for m in observations(messages, groups) if not m.why and m.id not in offloaded}
         most, why = self.share * budget.limit, f"larger than {self.share:.0%} of the budget when it came"
         bulky = [m for m in messages if tokens.get(m.id, 0) > most and m.name != "recall"]
+        shown = min(MOST, budget.limit // 8)
         offloaded.update(
-            (message.id, [tokens.pop(message.id), why]) for message, _ in _savings(bulky, tokens, why, budget)
+            (message.id, [tokens.pop(message.id), shown, why])
+            for message, _ in _savings(bulky, tokens, shown, why, budget)
         )
         view = self._view(messages)
         size = budget.size(view)
@@ -49,10 +52,10 @@ class Offload:
             why = f"the view was {size:,} of {budget.limit:,} tokens; the {self.window} newest turns stay"
             old = observations(messages, groups[: min(split, len(groups) - 1)])
             recent = observations(messages, groups[split:-1])
-            down_to_target = self.target * budget.limit, _savings(old, tokens, why, budget)
-            only_to_fit = budget.limit, _savings(recent, tokens, why, budget)
+            down_to_target = self.target * budget.limit, _savings(old, tokens, shown, why, budget)
+            only_to_fit = budget.limit, _savings(recent, tokens, shown, why, budget)
             chosen = enough(size, budget, down_to_target, only_to_fit)
-            offloaded.update((message.id, [tokens[message.id], why]) for message in chosen)
+            offloaded.update((message.id, [tokens[message.id], shown, why]) for message in chosen)
             view = self._view(messages)
         return view
 
@@ -65,20 +68,20 @@ class Offload:
 
 
 def _savings(
-    candidates: Sequence[Message], tokens: Mapping[str, int], why: str, budget: Budget
+    candidates: Sequence[Message], tokens: Mapping[str, int], shown: int, why: str, budget: Budget
 ) -> Iterator[tuple[Message, int]]:
     """Those among `tokens`, which says how large they are, that a reference makes smaller, with what that saves."""
     for message in candidates:
         size = tokens.get(message.id, 0)
-        saved = size - budget.count(reference(message, size, why)) if size else 0
+        saved = size - budget.count(reference(message, size, shown, why)) if size else 0
         if saved > 0:
             yield message, saved
 
 
 @lru_cache(maxsize=8192)
-def reference(message: Message, tokens: int, why: str) -> Message:
-    """A copy that says how large the result is, how it begins, and how to have it back."""
-    letters = len(message.content) // 10
-    begins = f"; it begins:\n{message.content[: min(letters, MOST)]}…" if letters >= LEAST else ""
+def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
+    """A copy that says how large the result is, how it begins in at most `shown` letters, and how to have it back."""
+    letters = min(len(message.content) // 10, shown)
+    begins = f"; it begins:\n{message.content[:letters]}…" if letters >= LEAST else ""
     head = f'[offloaded: {tokens:,} tokens of {message.name}; recall(id="{message.id}") shows it'
     return message.rewritten(f"{head}{begins}]", why, ref=message.id)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.errors import BudgetError
+from agent.fit import fit
 from agent.messages import Message, turns
 from agent.view import prepare
 from strategies.offload import Offload
 from strategies.table import parse
-from tests.histories import LIMITS, Story, budget, calls_of, react, react40, sound_histories
+from tests.histories import LIMITS, Story, budget, calls_of, outcome, react, react40, sound_histories, words
 from tests.strategies.stage import build
 
 SHARES = st.sampled_from([0.01, 0.05, 0.25, 1.0])
@@ -121,3 +124,11 @@ def test_a_mask_that_came_before_stays_a_mask() -> None:
     for messages in calls_of(react(4)):
         view = strategy.prepare(messages, budget())
     assert [m.content[:8] for m in view if m.role == "tool"] == ["[masked:"] * 3 + ["[offload"]
+
+
+@pytest.mark.parametrize("tokens", range(20, 130))
+def test_in_a_tiny_budget_a_reference_leaves_room_for_what_must_stay(tokens: int) -> None:
+    allowed = budget(200, overhead=20)
+    history = Story().ask(words(40, "task")).ask(words(tokens, "question")).turn(450, says=0).messages
+    if not isinstance(outcome(lambda: fit(history, allowed)), BudgetError):
+        assert prepare(history, build("offload"), allowed).tokens <= 200
