@@ -83,7 +83,8 @@ class Agent:
         """What a token costs now."""
         if self.prices is not None:
             return self.prices
-        return estimated(call for call in self.ledger.calls if call.model == self.model)
+        model = self.model
+        return estimated(call for call in self.ledger.calls if call.model == model)
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:

@@ -99,11 +99,16 @@ def pinned(history: Sequence[Message]) -> list[Message]:
 
 def pending(messages: Sequence[Message]) -> list[Message]:
     """The turn at the end, while it still waits for a result; nothing may be put behind it."""
+    turn = list(messages[last_turn(messages) :])
+    return turn if turn and len(turn[0].calls) >= len(turn) else []
+
+
+def last_turn(messages: Sequence[Message]) -> int:
+    """Where the turn at the end begins, which may still wait for results."""
     start = len(messages) - 1
     while start > 0 and messages[start].role == "tool":
         start -= 1
-    turn = list(messages[start:]) if messages else []
-    return turn if turn and len(turn[0].calls) >= len(turn) else []
+    return max(0, start)
 
 
 def common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import count, islice
 
-from agent.messages import Message, ToolCall
+from agent.messages import Message, ToolCall, last_turn
 
 NO_RESULT = "[no result was recorded]"
 
@@ -37,7 +37,7 @@ def repair(messages: Sequence[Message], known: Sequence[Message] = ()) -> Repair
 def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool:
     """Whether a server would accept the list as it is; calls pending at the tail are sound, and so is what is known."""
     pending: set[str] = set()
-    start = _last_turn(known) if list(messages[: len(known)]) == list(known) else 0
+    start = last_turn(known) if list(messages[: len(known)]) == list(known) else 0
     for index, message in enumerate(islice(messages, start, None), start):
         role, calls = message.role, message.calls
         if message.content is None or (calls and role != "assistant"):
@@ -54,14 +54,6 @@ def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool
                 return False
     ids = {message.id for message in messages}
     return len(ids) == len(messages) and "" not in ids
-
-
-def _last_turn(messages: Sequence[Message]) -> int:
-    """Where the turn at the end begins, which may still wait for results."""
-    start = len(messages) - 1
-    while start > 0 and messages[start].role == "tool":
-        start -= 1
-    return max(0, start)
 
 
 def _plain(message: Message, notes: list[str]) -> Message:

@@ -23,7 +23,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
-from typing import get_type_hints
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
@@ -35,6 +34,7 @@ from agent.view import View, prepare
 from models.scripted import Scripted
 from models.tokens import ChatCounter
 from strategies import STRATEGIES, parse
+from strategies.table import asks_a_model
 from tests.histories import TinyCounter, calls_of, react
 
 LIMIT_TOKENS = 8_000
@@ -44,7 +44,7 @@ READING = ("retrieval", "compress")
 PREFILL_LIMIT = 1.35
 """How much more prefill than without management masking may cost on react40."""
 
-SPECS = [name for name, kind in STRATEGIES.items() if "model" not in get_type_hints(kind)]
+SPECS = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
 PAPERS = [
     "sliding-window:window=10",
     "observation-masking:window=10,when=always",

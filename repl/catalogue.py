@@ -54,13 +54,13 @@ def show_one(name: str, console: Console) -> None:
         UsageError: there is no strategy of this name.
     """
     from strategies.parameter import parameters
-    from strategies.table import FAMILIES, STRATEGIES, unknown
+    from strategies.table import FAMILIES, STRATEGIES, asks_a_model, unknown
 
     if name not in STRATEGIES:
         raise unknown(name)
     kind = STRATEGIES[name]
     family = next(family for family, strategies in FAMILIES.items() if name in strategies)
-    asks = " · asks a model" if "model" in inspect.get_annotations(kind) else ""
+    asks = " · asks a model" if asks_a_model(kind) else ""
     console.print(Text.assemble((name, "name"), (f" · {family.lower()}{asks}", "quiet")))
     for paragraph in paragraphs(kind):
         console.print(Text(clean(paragraph)))

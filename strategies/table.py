@@ -169,10 +169,14 @@ def _build(name: str, settings: str, side: SideModel) -> Strategy:
     return _made(kind, side, values)
 
 
+def asks_a_model(kind: Any) -> bool:
+    """Whether strategies of this class are given a model that they may ask: those with a field `model`."""
+    return is_dataclass(kind) and any(field.name == "model" for field in fields(kind))
+
+
 def _made(kind: Any, side: SideModel, values: Mapping[str, Any]) -> Strategy:
     """An instance; one that declares a field `model` is given the model that it may ask."""
-    asks = is_dataclass(kind) and any(field.name == "model" for field in fields(kind))
-    strategy: Strategy = kind(**values, **({"model": side} if asks else {}))
+    strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))
     return strategy
 
 

@@ -30,18 +30,18 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """The view as it stands at a call, and how many tokens of it the server has from the call before."""
+    """The view as it stands at a call, its tokens, and how many of them the server has from the call before."""
 
     view: Sequence[Message]
+    size: int
     cached: int
     prices: Prices
     budget: Budget
 
     def price(self, edit: Edit) -> float:
         """What this call costs more with the edit than without it: p1 − p0, and the edit's own call."""
-        size = self.budget.size(self.view)
         kept = min(self.cached, self.budget.size(self.view[: edit.first]))
-        return self.prices.prompt(size - edit.saved, kept) - self.prices.prompt(size, self.cached) + edit.call
+        return self.prices.prompt(self.size - edit.saved, kept) - self.prices.prompt(self.size, self.cached) + edit.call
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Thrifty:
     def _trade(self, messages: Sequence[Message], view: Sequence[Message], budget: Budget) -> bool:
         """Pay this call's rent for the masks and the summary that are not there, and buy what is due."""
         prices = budget.prices if self.price is None else replace(budget.prices, cached=self.price)
-        stand = Stand(view, self._cached(view, budget), prices, budget)
+        stand = Stand(view, budget.size(view), self._cached(view, budget), prices, budget)
         start = self._start(view)
         rent = dict(self.state.get("rent", NOTHING_PAID))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import get_type_hints
 
 from agent.budget import Budget
 from agent.messages import Message
@@ -14,6 +13,7 @@ from benchmarks.judging import BUDGET, SUMMARY
 from benchmarks.rivals.session import Entry, Session
 from models.scripted import Scripted
 from strategies import STRATEGIES, parse
+from strategies.table import asks_a_model
 from tests.histories import TinyCounter
 
 TUNED = ["observation-masking:window=1,when=always"]
@@ -22,7 +22,7 @@ TUNED = ["observation-masking:window=1,when=always"]
 
 def entries() -> list[Entry]:
     """Every strategy with its defaults, and the tuned ones."""
-    asking = {name for name, kind in STRATEGIES.items() if "model" in get_type_hints(kind)}
+    asking = {name for name, kind in STRATEGIES.items() if asks_a_model(kind)}
     return [Entry(spec, partial(start, spec), spec in asking) for spec in (*STRATEGIES, *TUNED)]
 
 
