@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.messages import Message, ToolCall
-from agent.protocols import Usage
+from agent.protocols import Usage, Waiting
 from agent.view import View
 
-Ending = Literal["answered", "turn-limit", "empty"]
+Ending = Literal["answered", "turn-limit", "thought", "empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class SideCalled:
     seconds: float
     error: str = ""
     model: str = ""
+    waited_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +63,24 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The reply is complete and in the history."""
+    """The reply is complete and in the history. Of its seconds `waited_seconds` went by before the server computed."""
 
     turn: int
     message: Message
     usage: Usage
     seconds: float
     first_token_seconds: float | None
+    waited_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCut:
+    """The server read so much less than it was sent that it must have cut the prompt. Tokens."""
+
+    turn: int
+    sent: int
+    read: int
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +104,25 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The exchange is over. `ending` says whether the model came to its answer by itself."""
+    """The exchange is over. `ending` says whether the model came to its answer by itself.
+
+    "thought" is an empty answer, all of whose tokens went into thinking.
+    """
 
     text: str
     ending: Ending
 
 
-Event = Asked | Preparing | SideCalled | Prepared | Said | Replied | ToolCalled | ToolReturned | Answered
+Event = (
+    Asked
+    | Preparing
+    | SideCalled
+    | Prepared
+    | Waiting
+    | Said
+    | Replied
+    | PromptCut
+    | ToolCalled
+    | ToolReturned
+    | Answered
+)

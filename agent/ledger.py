@@ -32,7 +32,8 @@ class Call:
 
     `raw_prompt` and `raw_prefill` are tokens that the whole history would have cost in this call. `shared` are the
     tokens that its prompt began with as the prompt before, by our own count; None where that is not known. `model` is
-    backend/name, `usage` what the server reported, its timings among it.
+    backend/name, `usage` what the server reported, its timings among it. `seconds` are those in which it worked,
+    `waited` those in which it was busy, or loaded the model.
     """
 
     exchange: int
@@ -48,6 +49,7 @@ class Call:
     model: str = ""
     usage: Usage = field(default_factory=Usage)
     shared: int | None = None
+    waited: float = 0.0
 
     @property
     def prefill(self) -> Amount:
@@ -70,6 +72,7 @@ class Totals:
     seconds: float
     raw_prompt: int
     raw_prefill: int
+    waited: float
 
 
 def totals(calls: Iterable[Call]) -> Totals:
@@ -85,6 +88,7 @@ def totals(calls: Iterable[Call]) -> Totals:
         seconds=sum(row.seconds for row in rows),
         raw_prompt=sum(row.raw_prompt for row in rows),
         raw_prefill=sum(row.raw_prefill for row in rows),
+        waited=sum(row.waited for row in rows),
     )
 
 
@@ -139,9 +143,10 @@ class Ledger:
             prompt=_reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact)),
             cached=Amount(event.usage.cached_tokens),
             output=Amount(event.usage.output_tokens),
-            seconds=event.seconds,
+            seconds=event.seconds - event.waited_seconds,
             model=event.model,
             usage=event.usage,
+            waited=event.waited_seconds,
         )
 
     def _turn(self, event: Replied) -> Call:
@@ -157,12 +162,13 @@ class Ledger:
             prompt=_reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact)),
             cached=Amount(usage.cached_tokens),
             output=Amount(usage.output_tokens),
-            seconds=event.seconds,
+            seconds=event.seconds - event.waited_seconds,
             raw_prompt=view.history_tokens,
             raw_prefill=max(0, view.history_tokens - known) if view.warm else view.history_tokens,
             model=self.prepared.model,
             usage=usage,
             shared=view.cached,
+            waited=event.waited_seconds,
         )
 
 

@@ -14,12 +14,24 @@ from typing import Literal
 from agent import view as views
 from agent.budget import Budget, Prices
 from agent.errors import BudgetError, ToolError
-from agent.events import Answered, Asked, Ending, Event, Prepared, Preparing, Replied, Said, ToolCalled, ToolReturned
+from agent.events import (
+    Answered,
+    Asked,
+    Ending,
+    Event,
+    Prepared,
+    Preparing,
+    PromptCut,
+    Replied,
+    Said,
+    ToolCalled,
+    ToolReturned,
+)
 from agent.ledger import Ledger
 from agent.messages import Message, Role, ToolCall
 from agent.prices import estimated
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Backend, Delta, Schema, Strategy, Text, Tool, Usage
+from agent.protocols import Backend, Delta, Schema, Strategy, Text, Tool, Usage, Waiting
 from agent.repair import named
 from agent.side import SideModel
 
@@ -112,8 +124,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             closing_turn = turn >= agent.max_turns
             reply = yield from _ask(agent, turn, closing_turn)
             if not reply.calls:
-                ending: Ending = "turn-limit" if closing_turn else "answered"
-                yield Answered(reply.content, ending if reply.content.strip() else "empty")
+                yield Answered(reply.content, _ending(reply, closing_turn))
                 return
             for call in reply.calls:
                 yield from _act(agent, call, first)
@@ -138,15 +149,23 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
     reply, started = _Reply(), perf_counter()
     with closing(agent.backend.stream(view.messages, tools, max_tokens=agent.max_output)) as stream:
         for delta in stream:
-            said = reply.take(delta, perf_counter() - started)
-            if said:
-                yield said
-    if reply.usage.prompt_tokens is not None:
-        agent.backend.counter.calibrate(view.tokens, reply.usage.prompt_tokens)
+            shown = reply.take(delta, perf_counter() - started)
+            if shown:
+                yield shown
     calls = () if closing_turn else named(reply.calls, f"m{len(agent.history) + 1}")
     message = agent.add("assistant", "".join(reply.text), thinking="".join(reply.thinking), calls=calls)
-    yield Replied(turn, message, reply.usage, perf_counter() - started, reply.first_token_seconds)
+    seconds, first = perf_counter() - started, reply.first_token_seconds
+    yield Replied(turn, message, reply.usage, seconds, first, min(seconds, reply.waited_seconds))
+    read, counter = reply.usage.prompt_tokens, agent.backend.counter
+    if read is not None and not counter.calibrate(view.tokens, read):
+        yield PromptCut(turn, view.tokens, read, counter.exact)
     return message
+
+
+def _ending(reply: Message, closing_turn: bool) -> Ending:
+    if reply.content.strip():
+        return "turn-limit" if closing_turn else "answered"
+    return "thought" if reply.thinking.strip() else "empty"
 
 
 @dataclass
@@ -158,12 +177,21 @@ class _Reply:
     calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     first_token_seconds: float | None = None
+    passed_seconds: float = 0.0
 
-    def take(self, delta: Delta, seconds: float) -> Said | None:
+    @property
+    def waited_seconds(self) -> float:
+        """Seconds in which the server did not compute: it was busy, or loaded the model."""
+        return self.passed_seconds + (self.usage.load_seconds or 0)
+
+    def take(self, delta: Delta, seconds: float) -> Said | Waiting | None:
         """Add a delta that came so many seconds after the question; what there is to show of it."""
         if isinstance(delta, Usage):
             self.usage = delta
             return None
+        if isinstance(delta, Waiting):
+            self.passed_seconds += delta.seconds
+            return delta
         if self.first_token_seconds is None:
             self.first_token_seconds = seconds
         if isinstance(delta, ToolCall):
@@ -204,6 +232,8 @@ def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, Non
 def _observe(agent: Agent, call: ToolCall, first: int) -> str:
     tools = agent.offered()
     tool = tools.get(call.name)
+    if not call.name:
+        raise ToolError("that is no call of a tool: it needs the tool's name, and its arguments as a JSON object")
     if tool is None:
         near = get_close_matches(call.name, tools, 1)
         known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"

@@ -40,14 +40,23 @@ class Usage:
     finish: Literal["stop", "length", ""] = ""
 
 
-Delta = Text | Thinking | ToolCall | Usage
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a server does before it computes, as in "loading the model"; `seconds` are let pass for it on purpose."""
+
+    what: str
+    seconds: float = 0.0
+
+
+Delta = Text | Thinking | ToolCall | Waiting | Usage
 
 
 class Backend(Protocol):
     """A model server.
 
-    One attribute is optional: `renders_tools = True` says that a prompt begins with the schemas of the tools, so that
-    one with other tools has no prefix in common with it.
+    Two attributes are optional. `renders_tools = True` says that a prompt begins with the schemas of the tools, so that
+    one with other tools has no prefix in common with it. `protocol` is how the model is told of tools where that is not
+    the server's own way, such as "text ReAct".
     """
 
     name: str
@@ -60,7 +69,7 @@ class Backend(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
+        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; before it, any `Waiting`.
 
         Closing the generator closes the connection. Raises ModelError.
         """
@@ -79,8 +88,11 @@ class Counter(Protocol):
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of a prompt that belong to no message: tool schemas and the template around them."""
 
-    def calibrate(self, counted: int, reported: int) -> None:
-        """Learn from a server that it read `reported` tokens where `counted` were expected."""
+    def calibrate(self, counted: int, reported: int) -> bool:
+        """Learn from a server that it read `reported` tokens where `counted` were expected.
+
+        False, and nothing learnt, where so few cannot be explained but by a prompt that was cut.
+        """
 
 
 class Strategy(Protocol):

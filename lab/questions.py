@@ -32,7 +32,7 @@ from corpus.library import Library, load
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from lab.score import score
-from models import BACKENDS, make
+from models import READER, SERVERS, make
 from strategies import STRATEGIES, parse
 from tools import on_demand, toolbox
 from tools.notes import Notes
@@ -274,7 +274,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m lab.questions", description=__doc__.split("\n")[0])
     parser.add_argument("--strategy", action="append", metavar="SPEC", help="ask under this strategy; repeatable")
     parser.add_argument("--budget", type=int, metavar="N", help=f"prompt tokens a call may use ({BUDGET:,})")
-    parser.add_argument("--backend", choices=list(BACKENDS), default="reader")
+    parser.add_argument("--backend", choices=[*SERVERS, READER], default=READER)
     parser.add_argument("--model", default="", metavar="NAME")
     parser.add_argument("--base-url", default="", metavar="URL")
     parser.add_argument("--kind", choices=list(KINDS), help="ask only this kind of question")

@@ -1,6 +1,6 @@
 """Model backends, a file or folder each, and the token counters.
 
-A backend is made by its row in `BACKENDS`, which imports it when it is wanted and not before.
+A server is made by its row in `SERVERS`, which imports it when it is wanted and not before. The reader has none.
 """
 
 from __future__ import annotations
@@ -9,42 +9,64 @@ from collections.abc import Callable, Mapping
 
 from agent.errors import UsageError
 from agent.protocols import Backend
+from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner, Server
+
+READER = "reader"
 
 
-def make(name: str, model: str = "", base_url: str = "", *, pace: float = 0) -> Backend:
-    """The backend of this name.
-
-    Args:
-        name: A row of BACKENDS.
-        model: Name of a model; "" for the backend's own choice, for which a server is asked what it has.
-        base_url: Address of a model server, in any form that OLLAMA_HOST may have; "" for the usual one.
-        pace: Tokens a second at which the reader streams; 0 at once.
-
-    Raises:
-        UsageError: There is no such backend, or the address is none.
-        ModelError: The server has no model to choose.
-    """
-    if name not in BACKENDS:
-        raise UsageError(f"there is no backend {name!r}", f"choose one of {', '.join(BACKENDS)}")
-    return BACKENDS[name](model, base_url, pace)
-
-
-def _ollama(model: str, base_url: str, pace: float) -> Backend:
-    from models.ollama import Ollama, capabilities, choose_model, host_url, installed
-
-    url = host_url(base_url)
-    chosen = model or choose_model(installed(url), can_call_tools=lambda name: "tools" in capabilities(name, url))
-    return Ollama(chosen, url)
-
-
-def _reader(model: str, base_url: str, pace: float) -> Backend:
+def reader(pace: float = 0) -> Backend:
+    """The built-in reader, which streams at so many tokens a second; 0 is at once."""
     from models.reader import Reader
     from models.tokens import counter_for
 
     return Reader(counter_for("qwen2.5:7b"), pace=pace)
 
 
-BACKENDS: Mapping[str, Callable[[str, str, float], Backend]] = {
+def server_at(name: str, base_url: str = "", manner: Manner | None = None) -> Server:
+    """The server of this name.
+
+    Args:
+        name: A row of SERVERS.
+        base_url: Its address, in any form that OLLAMA_HOST may have; "" for the usual one.
+        manner: How it is spoken to.
+
+    Raises:
+        UsageError: There is no such backend, or the address is none.
+    """
+    if name not in SERVERS:
+        raise UsageError(f"there is no backend {name!r}", f"choose one of {', '.join([*SERVERS, READER])}")
+    return SERVERS[name](base_url, manner or Manner())
+
+
+def find(base_url: str = "", manner: Manner | None = None, seconds: float = 0.3) -> Server | None:
+    """The first server that answers at an address; without one, at the usual address of each kind.
+
+    Raises:
+        UsageError: The address is none.
+    """
+    candidates = (server_at(name, base_url, manner) for name in SERVERS)
+    return next((each for each in candidates if each.answers(seconds)), None)
+
+
+def room(budget_tokens: int) -> int:
+    """Tokens that a call with such a prompt may need, its reply and the thinking before it included."""
+    return budget_tokens + REPLY_TOKENS + THINKING_TOKENS
+
+
+def make(name: str, model: str = "", base_url: str = "", *, pace: float = 0, budget: int = 8000) -> Backend:
+    """A backend in one step: the reader, or a model on the server of this name. Raises UsageError and ModelError."""
+    if name == READER:
+        return reader(pace)
+    found = server_at(name, base_url)
+    return found.backend(model or found.choose(), room(budget))
+
+
+def _ollama(base_url: str, manner: Manner) -> Server:
+    from models.ollama.server import OllamaServer
+
+    return OllamaServer(base_url, manner)
+
+
+SERVERS: Mapping[str, Callable[[str, Manner], Server]] = {
     "ollama": _ollama,
-    "reader": _reader,
 }

@@ -29,7 +29,10 @@ TOOLS_PREAMBLE_TOKENS = 77
 """What the Qwen2.5 chat template puts around the tool schemas, in tokens of its vocabulary."""
 
 PLAUSIBLE = (0.5, 2.0)
-"""Reported over counted tokens, as a tokenizer can explain it. Beyond, the server has cut the prompt."""
+"""Reported over counted tokens, as another tokenizer can explain it."""
+
+LEAST_ONCE_KNOWN = 0.75
+"""The least of it where we count with the model's own vocabulary, or a server has told before."""
 
 _Key = tuple[str, str, tuple[ToolCall, ...]]
 
@@ -45,6 +48,7 @@ class ChatCounter:
 
     def __init__(self) -> None:
         self._ratio = 1.0
+        self._calibrated = False
         self._young: dict[_Key, int] = {}
         self._old: dict[_Key, int] = {}
 
@@ -67,17 +71,21 @@ class ChatCounter:
             total += TOOLS_PREAMBLE_TOKENS + sum(self.tokens("\n" + _json(tool)) for tool in tools)
         return self._scaled(total)
 
-    def calibrate(self, counted: int, reported: int) -> None:
+    def calibrate(self, counted: int, reported: int) -> bool:
         """Scale later counts so that `counted` would have been `reported`.
 
-        Both are tokens of one whole prompt. What no tokenizer can explain is ignored: that is a server that cuts.
-        Counts are rounded to the nearest token, since rounding up would add one to each of many small messages.
+        Both are tokens of one whole prompt. What no tokenizer can explain is ignored; False where it is too little:
+        that is a server that cuts. Counts are rounded to the nearest token, since rounding up would add one to each of
+        many small messages.
         """
         if counted <= 0:
-            return
+            return True
+        if reported < counted * (LEAST_ONCE_KNOWN if self.exact or self._calibrated else PLAUSIBLE[0]):
+            return False
         ratio = self._ratio * reported / counted
         if PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]:
-            self._ratio = ratio
+            self._ratio, self._calibrated = ratio, True
+        return True
 
     def _scaled(self, tokens: int) -> int:
         return round(tokens * self._ratio)

@@ -121,7 +121,7 @@ def _tokens(text: str) -> int:
 
 
 def _model(session: Session, name: str, console: Console) -> None:
-    from models.ollama import DEFAULT_MODEL
+    from models.ollama.errors import DEFAULT_MODEL
 
     if name:
         session.use_model(name)

@@ -18,6 +18,7 @@ from repl.sanitise import line
 if TYPE_CHECKING:
     from repl.session import Session
 
+LEAST_WAIT_SECONDS = 0.5
 Level = Literal["calm", "near", "over"]
 
 
@@ -44,9 +45,9 @@ def footer(session: Session, width: int, exchange: int | None = None) -> str:
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
     the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
-    cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models; the
-    session's prompt tokens. Where the line is too long, the strategy gives up its name if it has something to say,
-    then fields drop from the right.
+    cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models,
+    and those waited for a busy one or for one to load; the session's prompt tokens. Where the line is too long, the
+    strategy gives up its name if it has something to say, then fields drop from the right.
     """
     ledger = session.agent.ledger
     number = ledger.exchanges if exchange is None else exchange
@@ -54,13 +55,15 @@ def footer(session: Session, width: int, exchange: int | None = None) -> str:
     answers = [call for call in calls if call.purpose == "answer"]
     spent, total = totals(calls), totals(ledger.calls).prompt
     saved = _saved(session) if number == ledger.exchanges and (answers or _unanswered(ledger)) else ""
+    protocol = getattr(session.agent.backend, "protocol", "")
+    waited = f" +{spent.waited:.1f}s wait" if spent.waited >= LEAST_WAIT_SECONDS else ""
     fields = [
-        f"turns {spent.turns}",
+        f"turns {spent.turns}{f' ({protocol})' if protocol else ''}",
         f"ctx {context(session, number)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
         f"{line(answers[-1].strategy if answers else session.spec)} {saved}".rstrip(),
-        f"{spent.seconds:.1f}s" if calls else "?",
+        f"{spent.seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
     if saved and cell_len(" · ".join(fields)) > width:

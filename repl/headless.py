@@ -11,7 +11,8 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
 from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
-from agent.events import Answered, Asked, Event, Prepared, Replied, SideCalled, ToolReturned
+from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
+from agent.protocols import Waiting
 from repl import jsonl
 from repl.sanitise import clean, line
 from repl.streams import aside, tell, write
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
 """Exit codes."""
+ENDINGS = {
+    "thought": (
+        NOT_ANSWERED,
+        "the model thought until its reply was full",
+        "ask again with --think low or --think off",
+    ),
+    "empty": (NOT_ANSWERED, "the model gave no answer", "ask again, in other words or with another --model"),
+}
 BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say where"
 
 
@@ -134,6 +143,10 @@ class _Printer:
                 acted = (trace.acted_line(event, before), *trace.note_lines(event, before), trace.over_line(event))
                 for text in filter(None, acted):
                     tell(text)
+            case Waiting(what):
+                tell(f"  … {what}")
+            case PromptCut():
+                tell(trace.prompt_cut_line(event))
             case SideCalled():
                 tell(trace.side_line(event))
             case Replied():
@@ -156,7 +169,7 @@ class _Printer:
 
 
 def _ask(session: Session, question: str, printer: _Printer | None) -> int:
-    code = NOT_ANSWERED
+    code, what, fix = ENDINGS["empty"]
     with closing(session.ask(question)) as events:
         before = session.agent.ledger.view
         for event in _apart(events):
@@ -166,11 +179,11 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
                 write(jsonl.to_line(jsonl.event(event)))
             if isinstance(event, Prepared):
                 before = event.view
-            if isinstance(event, Answered) and event.ending != "empty":
-                code = DONE
+            if isinstance(event, Answered):
+                code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
     if code:
-        tell("thimble: the model gave no answer")
-        tell("fix: ask again, in other words or with another --model")
+        tell(f"thimble: {what}")
+        tell(f"fix: {fix}")
     return code
 
 

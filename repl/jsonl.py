@@ -11,6 +11,7 @@ from agent.events import (
     Event,
     Prepared,
     Preparing,
+    PromptCut,
     Replied,
     Said,
     SideCalled,
@@ -19,7 +20,7 @@ from agent.events import (
 )
 from agent.ledger import Amount, totals
 from agent.messages import ToolCall
-from agent.protocols import Usage
+from agent.protocols import Usage, Waiting
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -43,6 +44,10 @@ def event(of: Event) -> Fields:
             return _side_called(of)
         case Prepared():
             return _prepared(of)
+        case Waiting(what, seconds):
+            return {"type": "waiting", "what": what, "seconds": seconds}
+        case PromptCut(turn, sent, read, exact):
+            return {"type": "prompt_cut", "turn": turn, "sent_tokens": sent, "read_tokens": read, "exact": exact}
         case Said(kind, text):
             return {"type": kind, "text": text}
         case Replied():
@@ -77,6 +82,7 @@ def session(of: Session) -> Fields:
         "raw_prompt_tokens": sums.raw_prompt,
         "raw_prefill_tokens": sums.raw_prefill,
         "model_seconds": sums.seconds,
+        "waited_seconds": sums.waited,
         "tool_seconds": ledger.tool_seconds,
     }
 
@@ -110,6 +116,7 @@ def _side_called(of: SideCalled) -> Fields:
         "exact": of.exact,
         "usage": _usage(of.usage),
         "seconds": of.seconds,
+        "waited_seconds": of.waited_seconds,
         "error": of.error or None,
     }
 
@@ -145,6 +152,7 @@ def _replied(of: Replied) -> Fields:
         "usage": _usage(of.usage),
         "seconds": of.seconds,
         "first_token_seconds": of.first_token_seconds,
+        "waited_seconds": of.waited_seconds,
     }
 
 

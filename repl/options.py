@@ -54,8 +54,8 @@ PREPARE_FLAGS = {
     "strategy": "how the context is managed: name, name:key=value,... or several with +",
     "budget": "prompt tokens that one model call may use, or none; default: 8000",
     "model": "count tokens as this model does; a strategy that asks a model asks it",
-    "backend": "whom such a strategy asks: auto, ollama or reader; default: auto",
-    "base_url": "where that server is; default: OLLAMA_HOST",
+    "backend": "whom such a strategy asks: auto, ollama, vllm, openai or reader; default: auto",
+    "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
 }
 
 
@@ -101,16 +101,27 @@ def _parser() -> _Parser:
         help="ask this and exit; repeatable; - reads standard input",
     )
     add("--json", action="store_true", help="standard output is JSON Lines, one event a line")
-    add("--backend", metavar="NAME", help="auto, ollama or reader (built in, needs no model); default: auto")
+    add(
+        "--backend",
+        metavar="NAME",
+        help="auto, ollama, vllm, openai (any compatible server) or reader (built in); default: auto",
+    )
     add("--model", metavar="NAME", help="a model of that server; default: the one that suits best")
-    add("--base-url", metavar="URL", help="where the server is; default: OLLAMA_HOST")
+    add("--base-url", metavar="URL", help="where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL")
     add("--strategy", metavar="SPEC", help="how the context is managed: name, name:key=value,... or several with +")
     add("--budget", metavar="N", help="prompt tokens that one model call may use; default: 8000")
-    add("--summariser", metavar="NAME", help="the model that strategies ask: one of that server, or reader")
+    add(
+        "--summariser",
+        metavar="NAME",
+        help="the model that strategies ask: NAME of that server, NAME@URL of another, or reader",
+    )
     add("--price", metavar="CARD", help="what a token costs, as in cached=0.1,output=4; default: auto, from timings")
     add("--corpus", metavar="DIR", help="the folder of articles; default: the built-in ones")
     add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
     add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
+    add("--think", metavar="HOW", help="on, off, low, medium or high, for models that can think; default: on")
+    add("--no-stream", dest="stream", action="store_const", const="false", help="take each reply whole")
+    add("--timeout", metavar="SECONDS", help="longest wait for the next piece of a reply; default: 300")
     add("--version", action="version", version=f"thimble {__version__}", help="print the version and exit")
     return parser
 

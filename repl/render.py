@@ -12,7 +12,19 @@ from rich.padding import Padding
 from rich.segment import Segment
 from rich.text import Text
 
-from agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolCalled, ToolReturned
+from agent.events import (
+    Answered,
+    Event,
+    Prepared,
+    Preparing,
+    PromptCut,
+    Replied,
+    Said,
+    SideCalled,
+    ToolCalled,
+    ToolReturned,
+)
+from agent.protocols import Waiting
 from agent.view import View
 from repl import figures, trace
 from repl.blocks import Blocks
@@ -41,6 +53,7 @@ STYLES: dict[Kind, str] = {
 }
 ENDINGS = {
     "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
+    "thought": "  ✗ the model thought until its reply was full, and did not answer: ask again, or think less (--think)",
     "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
 }
 TAIL_LINES = 6
@@ -78,10 +91,14 @@ class Lines:
                 self._line("error" if event.error else "act", trace.side_line(event))
             case Prepared():
                 self._prepared(event)
+            case Waiting():
+                self._waiting_for(event)
             case Said():
                 self._said(event)
             case Replied():
                 self._replied(event)
+            case PromptCut():
+                self._line("over", trace.prompt_cut_line(event))
             case ToolCalled():
                 self._wait(trace.call_line(event.call, self.console.width - 20))
             case ToolReturned():
@@ -116,6 +133,10 @@ class Lines:
         if text:
             self._end_thought()
             self._say(text)
+
+    def _waiting_for(self, event: Waiting) -> None:
+        """What the server does first is drawn while it does it; where nothing is drawn, a line says it."""
+        self._line("note", f"  … {line(event.what)}")
 
     def _end_thought(self) -> None:
         thought, self._thought = line("".join(self._thought)), []
@@ -193,6 +214,9 @@ class Screen(Lines):
 
     def _width(self) -> int:
         return self.console.width
+
+    def _waiting_for(self, event: Waiting) -> None:
+        self._wait(line(event.what))
 
     def _wait(self, what: str) -> None:
         self._waiting, self._since = what, perf_counter()

@@ -14,10 +14,11 @@ from agent.ledger import Ledger
 from agent.loop import Agent, run
 from agent.messages import Message
 from agent.prices import read_prices
-from agent.protocols import Backend, Counter
+from agent.protocols import Backend
 from agent.side import SideModel
-from models import make
-from models.ollama import DEFAULT_MODEL, Ollama, answers, capabilities, choose_model, host_url, installed
+from models import READER, find, reader, room, server_at
+from models.ollama.errors import DEFAULT_MODEL
+from models.server import Manner, Served, Server
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings
 from strategies import parse
 from tools import on_demand, toolbox
@@ -27,10 +28,7 @@ if TYPE_CHECKING:
     from corpus.library import Library
 
 PROBE_SECONDS = 0.3
-CONTEXT_STEP_TOKENS = 16_384
-REPLY_TOKENS = 2_048
 SKIPPED_TOLD = 5
-READER = "reader"
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
 Made = TypeVar("Made")
@@ -39,7 +37,7 @@ Made = TypeVar("Made")
 def open_session(settings: Settings) -> Session:
     """A session with these settings, at once: a server is looked for in the background, the rest is made when used."""
     session = Session(settings)
-    threading.Thread(target=session.server_answers, daemon=True).start()
+    threading.Thread(target=session.look_ahead, daemon=True).start()
     return session
 
 
@@ -59,7 +57,8 @@ class Session:
         self.notices: list[str] = []
         self.notes = Notes()
         self._checked: Backend | None = None
-        self.server_answers = _Later(self._look_for_server)
+        self.manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
+        self.look_for_server = _Later(self._find_server)
         self._agent = _Later(self._make_agent)
         self._library = _Later(self._read_library)
 
@@ -78,6 +77,11 @@ class Session:
         """The articles. Raises UsageError when there are none."""
         return self._library()
 
+    def look_ahead(self) -> None:
+        """Look for a server. An address that is none is told when it is used."""
+        with suppress(ThimbleError):
+            self.look_for_server()
+
     def warm(self) -> None:
         """Make now what the first question would wait for. Errors are left for that question to tell."""
         try:
@@ -85,16 +89,16 @@ class Session:
         except ThimbleError:
             return
         agent.budget(agent.schemas()).size([Message("", "system", agent.system)])
-        if isinstance(agent.backend, Ollama):
+        if isinstance(agent.backend, Served):
             import httpx  # noqa: F401
 
     def ask(self, question: str) -> Generator[Event, None, None]:
-        """Answer one question, event by event, as `agent.loop.run` does. A server's wrong context size is a notice."""
+        """Answer one question, event by event, as `agent.loop.run` does. How it is badly served is a notice."""
         agent = self.agent
         yield from run(agent, question)
-        if isinstance(agent.backend, Ollama) and agent.backend is not self._checked:
-            self._checked = agent.backend  # the model is loaded only now
-            warning = agent.backend.check_context()
+        if isinstance(agent.backend, Served) and agent.backend is not self._checked:
+            self._checked = agent.backend  # known only now
+            warning = agent.backend.check()
             self.notices += [warning] if warning else []
 
     def use_strategy(self, spec: str) -> None:
@@ -115,24 +119,34 @@ class Session:
         self._use(_roomy(agent.backend, tokens))
 
     def use_model(self, name: str) -> None:
-        """Go on with "reader" or with a model that Ollama has; tokens are counted as it counts them.
+        """Go on with "reader" or with a model of the server; tokens are counted as it counts them.
 
         Raises:
             UsageError: the server's address is none.
             ModelError: the server cannot be used, or does not have the model.
         """
         if name.strip() == READER:
-            self._use(make(READER, pace=self.settings.pace))
+            self._use(reader(self.settings.pace))
             return
-        url = host_url(self.settings.base_url)
-        model = choose_model(installed(url), name.strip())
-        self._use(_ollama(model, url, self.agent.limit))
+        server = self.server
+        self._use(server.backend(server.choose(name.strip()), room(self.agent.limit)))
+
+    @property
+    def server(self) -> Server:
+        """The server that has the models: the one in use, else one that answers by now, else the usual one."""
+        wanted = self.settings
+        kind = "ollama" if wanted.backend in (AUTO, READER) else wanted.backend
+        return (
+            self.look_for_server()
+            or find(wanted.base_url, self.manner)
+            or server_at(kind, wanted.base_url, self.manner)
+        )
 
     def models(self) -> list[str]:
-        """The models to choose from: the reader, and those of Ollama if it answers."""
+        """The models to choose from: the reader, and those of the server if it answers."""
         try:
-            url = host_url(self.settings.base_url)
-            return [READER, *(installed(url) if answers(url, PROBE_SECONDS) else ())]
+            server = self.server
+            return [READER, *(server.models() if server.answers(PROBE_SECONDS) else ())]
         except ThimbleError:
             return [READER]
 
@@ -175,49 +189,50 @@ class Session:
         self.notices += told[:SKIPPED_TOLD] + rest
         return library
 
-    def _look_for_server(self) -> bool:
-        """Whether to go on with a server: one answers, or the user insists on one."""
+    def _find_server(self) -> Server | None:
+        """The server to go on with: the one that the user insists on, else one that answers. Raises UsageError."""
         wanted = self.settings
         if wanted.backend == READER or wanted.model == READER:
-            return False
-        if wanted.backend == "ollama" or wanted.model:
-            return True
-        with suppress(UsageError):
-            return answers(host_url(wanted.base_url), PROBE_SECONDS)
-        return True  # an address that is none is told when it is used
+            return None
+        if wanted.backend != AUTO:
+            return server_at(wanted.backend, wanted.base_url, self.manner)
+        found = find(wanted.base_url, self.manner, PROBE_SECONDS)
+        return found or (server_at("ollama", wanted.base_url, self.manner) if wanted.model else None)
 
     def first_backend(self) -> Backend:
-        """The backend to start with. Raises ModelError when the one that was asked for cannot be used."""
-        wanted = self.settings
-        automatic = wanted.backend == "auto" and not wanted.model
-        if not self.server_answers() and not automatic:
-            return make(READER, pace=wanted.pace)
-        url = host_url(wanted.base_url)
-        if not self.server_answers():
-            return self._reader_because(f"No Ollama at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
+        """The backend to start with. Raises UsageError, and ModelError when the one asked for cannot be used."""
+        wanted, found = self.settings, self.look_for_server()
+        if found is None:
+            return self._no_server() if READER not in (wanted.backend, wanted.model) else reader(wanted.pace)
         try:
-            model = choose_model(installed(url), wanted.model, lambda name: "tools" in capabilities(name, url))
+            return found.backend(found.choose(wanted.model), room(wanted.budget))
         except ModelError as error:
-            if automatic:
+            if wanted.backend == AUTO and not wanted.model:
                 return self._reader_because(error.what, error.fix)
             raise
-        return _ollama(model, url, wanted.budget)
 
     def summariser(self) -> Backend | None:
         """The model that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
-        name = self.settings.summariser
+        name, at, url = self.settings.summariser.rpartition("@")
+        name, url = (name, url) if at else (url, "")
         if name in ("", READER):
-            return make(READER) if name else None
-        url = host_url(self.settings.base_url)
+            return reader() if name else None
+        server = find(url, self.manner) if url else self.server
+        if server is None:
+            raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
         try:
-            return _ollama(choose_model(installed(url), name), url, self.settings.budget)
+            return server.backend(server.choose(name), room(self.settings.budget))
         except ModelError as error:
             what = f"the summariser cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
 
+    def _no_server(self) -> Backend:
+        url = server_at("ollama", self.settings.base_url).url
+        return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
+
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
-        return make(READER, pace=self.settings.pace)
+        return reader(self.settings.pace)
 
 
 class _Later(Generic[Made]):
@@ -235,22 +250,9 @@ class _Later(Generic[Made]):
             return self._made[0]
 
 
-def _ollama(model: str, url: str, budget_tokens: int, counter: Counter | None = None) -> Ollama:
-    """The model, loaded with a context that holds the budget and the reply."""
-    return Ollama(model, url, num_ctx=_context_tokens(budget_tokens), counter=counter)
-
-
 def _roomy(backend: Backend, budget_tokens: int) -> Backend:
-    """The same model with a context that holds the budget; itself where it does already."""
-    if isinstance(backend, Ollama) and backend.num_ctx < _context_tokens(budget_tokens):
-        return _ollama(backend.model, backend.base_url, budget_tokens, backend.counter)
-    return backend
-
-
-def _context_tokens(budget_tokens: int) -> int:
-    """In steps, because another context makes the server load the model anew."""
-    steps = -(-(budget_tokens + REPLY_TOKENS) // CONTEXT_STEP_TOKENS)
-    return steps * CONTEXT_STEP_TOKENS
+    """The same model with room for prompts of this budget, where a server stands behind it."""
+    return backend.with_room(room(budget_tokens)) if isinstance(backend, Served) else backend
 
 
 def _side(agent: Agent) -> SideModel:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.prices import read_prices
 from corpus.reading import read_text
 
+if TYPE_CHECKING:
+    from models.server import Think
+
 CORPUS = Path(__file__).parent.parent / "corpus"
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
-BACKENDS = ("auto", "ollama", "reader")
+BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
+ADDRESS_OF = {"vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
+"""Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
+THINK = ("on", "off", "low", "medium", "high")
 AUTO = "auto"
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
@@ -26,10 +33,11 @@ FILE_LIMIT_BYTES = 1_000_000
 class Settings:
     """What a session starts with.
 
-    `backend` is auto, ollama or reader; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
+    `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
     SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
     own; `price` is "auto" or a price card (`agent.prices.read_prices`); `pace` is how many tokens a second the reader
-    streams (0: at once); `color` is off where NO_COLOR is set. `origins` names where each of them came from.
+    streams (0: at once); `color` is off where NO_COLOR is set; `think`, `stream`, `timeout` (seconds) and `keep_alive`
+    are how servers are spoken to (`models.server.Manner`). `origins` names where each of them came from.
     """
 
     backend: str = "auto"
@@ -45,6 +53,10 @@ class Settings:
     color: bool = True
     pace: float = 0.0
     max_turns: int = 12
+    think: Think = "on"
+    stream: bool = True
+    timeout: float = 300.0
+    keep_alive: str = "10m"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
@@ -59,11 +71,10 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a setting is read. `read` raises ValueError for a value that is not `legal`; `also` are environment names."""
+    """How a setting is read. `read` raises ValueError for a value that is not `legal`."""
 
     read: Callable[[Given], Any]
     legal: str
-    also: tuple[str, ...] = ()
 
 
 def _text(given: Given) -> str:
@@ -72,12 +83,13 @@ def _text(given: Given) -> str:
     return given.value.strip()
 
 
-def _backend(given: Given) -> str:
-    if given.value == "vllm":
-        raise UsageError("the vllm backend is not there yet", "use --backend ollama or --backend reader")
-    if given.value not in BACKENDS:
-        raise ValueError
-    return str(given.value)
+def _one_of(*words: str) -> Callable[[Given], str]:
+    def read(given: Given) -> str:
+        if given.value not in words:
+            raise ValueError
+        return str(given.value)
+
+    return read
 
 
 def _price(given: Given) -> str:
@@ -102,13 +114,23 @@ def _whole(least: int, most: int) -> Callable[[Given], int]:
     return read
 
 
-def _pace(given: Given) -> float:
-    if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
+def _number(least: float, most: float) -> Callable[[Given], float]:
+    def read(given: Given) -> float:
+        if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
+            raise ValueError
+        number = float(given.value)
+        if not least <= number <= most:
+            raise ValueError
+        return number
+
+    return read
+
+
+def _keep_alive(given: Given) -> str:
+    text = str(given.value).strip()
+    if not re.fullmatch(r"-?\d{1,9}(ms|s|m|h)?", text):
         raise ValueError
-    pace = float(given.value)
-    if not 0 <= pace <= 10_000:
-        raise ValueError
-    return pace
+    return text
 
 
 def _switch(given: Given) -> bool:
@@ -126,9 +148,9 @@ def _folder(given: Given) -> Path:
 
 
 SETTINGS: dict[str, Setting] = {
-    "backend": Setting(_backend, "one of " + ", ".join(BACKENDS)),
+    "backend": Setting(_one_of(*BACKENDS), "one of " + ", ".join(BACKENDS)),
     "model": Setting(_text, "the name of a model"),
-    "base_url": Setting(_text, "the address of a model server", also=("OLLAMA_HOST",)),
+    "base_url": Setting(_text, "the address of a model server"),
     "strategy": Setting(_text, "a strategy SPEC such as observation-masking or sliding-window+none"),
     "budget": Setting(
         _whole(LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
@@ -139,8 +161,12 @@ SETTINGS: dict[str, Setting] = {
     "files": Setting(_folder, "a folder that exists"),
     "plain": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),
-    "pace": Setting(_pace, "a number of tokens per second, 0 to 10,000; 0 is at once"),
+    "pace": Setting(_number(0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
     "max_turns": Setting(_whole(1, 100), "a whole number, 1 to 100"),
+    "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
+    "stream": Setting(_switch, "true or false"),
+    "timeout": Setting(_number(1, 86_400), "a number of seconds, 1 to 86,400"),
+    "keep_alive": Setting(_keep_alive, "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all"),
 }
 
 
@@ -159,15 +185,20 @@ def resolve(
         UsageError: an unknown key, an illegal value or a file that cannot be read; it names the source.
     """
     environ = os.environ if environ is None else environ
+    surroundings = _from_environment(environ, folder)
     sources = (
         _from_flags(flags, folder),
-        _from_environment(environ, folder),
+        surroundings,
         _from_file(folder / "thimble.toml", "./thimble.toml"),
         _from_file(_user_file(), str(_user_file())),
     )
     values: dict[str, Any] = {"pace": INTERACTIVE_PACE if interactive else 0.0}
     origins = dict.fromkeys(SETTINGS, "default")
     for name, setting in SETTINGS.items():
+        if name == "base_url":
+            variable = ADDRESS_OF.get(values.get("backend", AUTO), "OLLAMA_HOST")
+            if environ.get(variable):
+                surroundings.setdefault(name, Given(environ[variable], f"environment {variable}", folder))
         given = next((source[name] for source in sources if name in source), None)
         if given is not None:
             values[name], origins[name] = _read(name, setting, given), given.origin
@@ -190,10 +221,9 @@ def _from_flags(flags: Mapping[str, object], folder: Path) -> dict[str, Given]:
 
 def _from_environment(environ: Mapping[str, str], folder: Path) -> dict[str, Given]:
     found = {}
-    for name, setting in SETTINGS.items():
-        names = (f"THIMBLE_{name.upper()}", *setting.also)
-        variable = next((one for one in names if environ.get(one)), "")
-        if variable:
+    for name in SETTINGS:
+        variable = f"THIMBLE_{name.upper()}"
+        if environ.get(variable):
             found[name] = Given(environ[variable], f"environment {variable}", folder)
     if environ.get("NO_COLOR"):
         found["color"] = Given("false", "environment NO_COLOR", folder)

@@ -7,7 +7,7 @@ import re
 
 from rich.cells import cell_len, chop_cells
 
-from agent.events import Prepared, Replied, SideCalled, ToolReturned
+from agent.events import Prepared, PromptCut, Replied, SideCalled, ToolReturned
 from agent.loop import CLOSING_MESSAGE
 from agent.messages import Message, ToolCall
 from agent.view import Fate, View
@@ -114,6 +114,12 @@ def over_line(event: Prepared) -> str | None:
     return f"  ▲ {over} tokens over the budget: a server would refuse this, or cut it unasked"
 
 
+def prompt_cut_line(event: PromptCut) -> str:
+    """That the server cannot have read all that it was sent."""
+    sent, read = figures.tokens(event.sent, event.exact), figures.tokens(event.read)
+    return f"  ▲ the server read {read} of the {sent} tokens it was sent: it cut the prompt"
+
+
 def side_line(event: SideCalled) -> str:
     """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy or a tool asked a model."""
     of = f" of {line(figures.called(event.model))}" if event.model else ""
@@ -122,8 +128,8 @@ def side_line(event: SideCalled) -> str:
     usage = event.usage
     reported = usage.prompt_tokens is not None
     prompt = figures.tokens(usage.prompt_tokens if reported else event.prompt_tokens, reported or event.exact)
-    written = figures.tokens(usage.output_tokens)
-    return f"  ∑ {line(event.purpose)} asked{of}: {prompt} in, {written} out, {figures.duration(event.seconds)}"
+    written, took = figures.tokens(usage.output_tokens), figures.duration(event.seconds - event.waited_seconds)
+    return f"  ∑ {line(event.purpose)} asked{of}: {prompt} in, {written} out, {took}"
 
 
 def cut_off_line(event: Replied) -> str | None:

@@ -36,9 +36,10 @@ class TinyCounter:
         """Tokens of the tools."""
         return 3 + 20 * len(tools)
 
-    def calibrate(self, counted: int, reported: int) -> None:
+    def calibrate(self, counted: int, reported: int) -> bool:
         """Only remembered, so that a test can look."""
         self.calibrated.append((counted, reported))
+        return 2 * reported >= counted
 
 
 def budget(limit: int = 8000, overhead: int = 0) -> Budget:

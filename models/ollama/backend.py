@@ -14,12 +14,17 @@ from typing import TYPE_CHECKING, Any
 from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema
-from models.ollama import server, wire
-from models.ollama.errors import refusal, said_plainly, stopped
-from models.ollama.host import DEFAULT_URL
+from models import http
+from models.ollama import asking, wire
+from models.ollama.errors import START, refusal
+from models.server import THINKING_TOKENS, Manner
 
 if TYPE_CHECKING:
     import httpx
+
+
+CONTEXT_STEP_TOKENS = 16_384
+"""In steps, because another context makes the server load the model anew."""
 
 
 class Ollama:
@@ -31,10 +36,8 @@ class Ollama:
     Args:
         model: Name as `ollama list` shows it.
         base_url: Address as `host_url` writes it.
-        num_ctx: Context window to load the model with, in tokens; it holds prompt and reply.
-        keep_alive: How long the model stays loaded after a reply, as Ollama writes it ("10m", "-1").
-        timeout_seconds: Longest wait for the next piece of a reply; for the first, that is load and prefill.
-        think: Whether a model that can think shall; others are not asked.
+        room: Tokens of prompt and reply that it must hold; the context window is the next larger step.
+        manner: How the server is spoken to.
         options: Other options of the server, such as temperature and seed.
         counter: Counts tokens; by default the best at hand for the model.
         transport: Carries the requests instead of the network.
@@ -46,23 +49,19 @@ class Ollama:
     def __init__(
         self,
         model: str,
-        base_url: str = DEFAULT_URL,
+        base_url: str,
         *,
-        num_ctx: int = 16_384,
-        keep_alive: str = "10m",
-        timeout_seconds: float = 300.0,
-        think: bool = True,
+        room: int = CONTEXT_STEP_TOKENS,
+        manner: Manner | None = None,
         options: Mapping[str, Any] | None = None,
         counter: Counter | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.model = model
         self.base_url = base_url
-        self.num_ctx = num_ctx
-        self._keep_alive = keep_alive
-        self._timeout_seconds = timeout_seconds
-        self._think = think
-        self._options = {**(options or {}), "num_ctx": num_ctx}
+        self.room = -(-room // CONTEXT_STEP_TOKENS) * CONTEXT_STEP_TOKENS
+        self._manner = manner or Manner()
+        self._options = {**(options or {}), "num_ctx": self.room}
         self._counter = counter
         self._transport = transport
         self._capabilities: frozenset[str] | None = None
@@ -83,43 +82,49 @@ class Ollama:
 
         Closing it closes the connection, and with that the server stops computing. Raises ModelError.
         """
-        import httpx
-
         body = json.dumps(self._request(messages, tools, max_tokens)).encode()
         taken = {call.id for message in messages for call in message.calls}
-        timeout = httpx.Timeout(self._timeout_seconds, connect=10.0)
+        seconds = self._manner.timeout_seconds
         with (
-            said_plainly(self.base_url, self._timeout_seconds),
-            httpx.Client(timeout=timeout, **server.client_options(self.base_url, self._transport)) as client,
-            client.stream("POST", f"{self.base_url}/api/chat", content=body) as response,
+            http.said_plainly(self.base_url, seconds, START),
+            http.client(self.base_url, seconds, self._transport) as client,
+            client.stream("POST", "/api/chat", content=body) as response,
         ):
             if response.status_code != 200:
                 response.read()
                 raise self._refused(response.status_code, response.text)
-            for chunk in map(wire.parsed, wire.lines(response.iter_bytes())):
+            for chunk in map(wire.parsed, http.lines(response.iter_bytes())):
                 if chunk.get("error") is not None:
                     raise self._refused(200, json.dumps(chunk))
                 yield from wire.deltas(chunk, taken)
                 if chunk.get("done"):
                     yield wire.usage(chunk)
                     return
-        raise stopped()
+        raise http.stopped()
 
-    def loaded_context(self) -> int | None:
-        """Context window, in tokens, that the model is loaded with; None where the server does not tell."""
-        return server.loaded_context(self.model, self.base_url, self._transport)
+    def with_room(self, tokens: int) -> Ollama:
+        """The same model with a context that holds so many tokens; itself where it does already."""
+        if tokens <= self.room:
+            return self
+        options, counter = self._options, self.counter
+        return Ollama(
+            self.model,
+            self.base_url,
+            room=tokens,
+            manner=self._manner,
+            options=options,
+            counter=counter,
+            transport=self._transport,
+        )
 
-    def check_context(self) -> str | None:
-        """One line of warning where the model is loaded with another context than was asked for.
-
-        None where all is well, or nobody knows. Ask after the first reply: only then is the model loaded.
-        """
+    def check(self) -> str:
+        """One line of warning where the model is loaded with another context than was asked for."""
         loaded = None
         with suppress(ModelError):
-            loaded = self.loaded_context()
-        if loaded is None or loaded == self.num_ctx:
-            return None
-        return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.num_ctx:,} asked for"
+            loaded = asking.loaded_context(self.model, self.base_url, self._transport)
+        if loaded is None or loaded == self.room:
+            return ""
+        return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.room:,} asked for"
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
@@ -127,24 +132,34 @@ class Ollama:
             "model": self.model,
             "messages": [wire.sent(message) for message in messages],
             "stream": True,
-            "options": self._options if max_tokens is None else {**self._options, "num_predict": max_tokens},
-            "keep_alive": self._keep_alive,
+            "options": dict(self._options),
+            "keep_alive": self._manner.keep_alive,
             "truncate": False,
             "shift": False,
         }
         if tools:
             body["tools"] = list(tools)
-        if "thinking" in self._able():
-            body["think"] = self._think
-            if "gpt-oss" in self.model:  # it always thinks, and takes nothing but how hard
-                body["think"] = "medium" if self._think else "low"
+        thinks = self._thinks()
+        if thinks is not None:
+            body["think"] = thinks
+        if max_tokens is not None:
+            body["options"]["num_predict"] = max_tokens + (THINKING_TOKENS if thinks else 0)
         return body
+
+    def _thinks(self) -> bool | str | None:
+        """What the server is told of thinking: nothing for a model that cannot."""
+        if "thinking" not in self._able():
+            return None
+        how = self._manner.think
+        if "gpt-oss" in self.model:  # it always thinks, and takes nothing but how hard
+            return {"on": "medium", "off": "low"}.get(how, how)
+        return how != "off"
 
     def _able(self) -> frozenset[str]:
         """The model's capabilities, asked for until they are known; without an answer the chat will say why."""
         if self._capabilities is None:
             with suppress(ModelError):
-                self._capabilities = server.capabilities(self.model, self.base_url, self._transport)
+                self._capabilities = asking.capabilities(self.model, self.base_url, self._transport)
         return self._capabilities or frozenset()
 
     def _refused(self, status: int, body: str) -> ModelError:
@@ -152,5 +167,5 @@ class Ollama:
         error = refusal(status, body, self.model)
         if status == 404 and error.fix.startswith("ollama pull"):
             with suppress(ModelError):
-                return server.missing(self.model, server.installed(self.base_url, self._transport))
+                return asking.missing(self.model, asking.installed(self.base_url, self._transport))
         return error

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
-from models.ollama.errors import stopped, unreadable
+from models.http import stopped
+from models.ollama.errors import unreadable
 
 
 def sent(message: Message) -> dict[str, Any]:
@@ -22,24 +23,6 @@ def sent(message: Message) -> dict[str, Any]:
     if message.role == "tool":
         body |= {"tool_name": message.name, "tool_call_id": message.call_id}
     return body
-
-
-def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a stream, wherever its chunks end.
-
-    Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
-    such as U+0085.
-    """
-    rest: list[bytes] = []  # joined once: a long line may come in many small pieces
-    for chunk in chunks:
-        first, *more = chunk.split(b"\n")
-        rest.append(first)
-        if more:
-            whole = [b"".join(rest), *more]
-            rest = [whole.pop()]
-            yield from filter(bytes.strip, whole)
-    if last := b"".join(rest).strip():
-        yield last
 
 
 def parsed(line: bytes) -> dict[str, Any]:

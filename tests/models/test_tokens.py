@@ -65,13 +65,13 @@ def test_the_parts_of_a_prompt_add_up_to_the_prompt(parts: Sequence[Message]) ->
     assert counter.overhead([]) + sum(map(counter.count, parts)) == whole
 
 
-@given(st.lists(st.integers(300, 3000), min_size=1, max_size=9), st.floats(0.55, 1.9), st.floats(0.55, 1.9))
+@given(st.lists(st.integers(300, 3000), min_size=1, max_size=9), st.floats(0.7, 1.5), st.floats(0.8, 1.3))
 def test_a_calibrated_counter_agrees_with_the_server(sizes: list[int], first: float, second: float) -> None:
     counter = EstimateCounter()
     parts = [Message("m", "user", "word " * size) for size in sizes]
     raw = sum(map(counter.count, parts))
-    for factor in (first, second):
-        counter.calibrate(sum(map(counter.count, parts)), round(raw * factor))
+    for factor in (first, first * second):
+        assert counter.calibrate(sum(map(counter.count, parts)), round(raw * factor))
         assert sum(map(counter.count, parts)) == pytest.approx(raw * factor, rel=0.02, abs=len(parts))
 
 
@@ -87,9 +87,16 @@ def test_a_server_that_cuts_teaches_nothing(message: Message, counted: int, repo
     assume(not 0.5 <= reported / counted <= 2)
     counter = EstimateCounter()
     before = counter.count(message), counter.overhead([SCHEMA])
-    counter.calibrate(counted, reported)
-    counter.calibrate(0, reported)
+    assert counter.calibrate(counted, reported) == (reported > counted)
+    assert counter.calibrate(0, reported)
     assert (counter.count(message), counter.overhead([SCHEMA])) == before
+
+
+def test_what_is_cut_once_the_server_has_told_is_seen_sooner() -> None:
+    counter = EstimateCounter()
+    assert counter.calibrate(1000, 600)
+    assert not counter.calibrate(1000, 700)
+    assert counter.calibrate(1000, 800)
 
 
 def test_cutting_little_by_little_teaches_no_more_than_half() -> None:

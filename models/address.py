@@ -1,27 +1,27 @@
-"""Where an Ollama server is, and whether it is there. Standard library only: this runs at every start."""
+"""Where a model server is, and whether it is there. Standard library only: this runs at every start."""
 
 from __future__ import annotations
 
 import re
 import socket
+from collections.abc import Callable
 from ipaddress import ip_address
 from threading import Thread
+from typing import Any
 from urllib.parse import urlsplit
 
 from agent.errors import UsageError
 
-DEFAULT_URL = "http://127.0.0.1:11434"
-
-_PORTS = {"": 11434, "http": 80, "https": 443}
+_PORTS = {"http": 80, "https": 443}
 _NAME = r"(?:[A-Za-z0-9_-]{1,63}\.)*[A-Za-z0-9_-]{0,63}"
 _ADDRESS = re.compile(rf"(?P<host>\[[0-9A-Fa-f:.]*\]|{_NAME})(?::(?P<port>[0-9]{{1,5}}))?")
 
 
-def host_url(value: str | None) -> str:
+def host_url(value: str | None, port: int = 11434) -> str:
     """The address as `scheme://host:port[/path]`, from any form that OLLAMA_HOST may have.
 
     Those are: nothing, host, host:port, :port, a URL, each with a path or not, and IPv6 with or without brackets.
-    Without a scheme the port is 11434, with one it is 80 or 443. An address that a server listens on everywhere
+    Without a scheme the port is `port`, with one it is 80 or 443. An address that a server listens on everywhere
     (0.0.0.0, ::) becomes this machine's own.
 
     Raises:
@@ -35,11 +35,11 @@ def host_url(value: str | None) -> str:
     parts = _ADDRESS.fullmatch(f"[{bare}]" if ":" in bare else address)
     host = parts["host"] if parts else ""
     odd = not rest.isprintable() or re.search(r"[\s@?#\\]", rest) or (host[:1] == "[" and not _is_ip(host[1:-1]))
-    if scheme not in _PORTS or not parts or odd or int(parts["port"] or 1) > 65535:
-        fix = "write it as host, host:port, :port or a URL, such as http://127.0.0.1:11434"
-        raise UsageError(f"{value!r} is no address of an Ollama server", fix)
+    if scheme not in ("", *_PORTS) or not parts or odd or int(parts["port"] or 1) > 65535:
+        fix = f"write it as host, host:port, :port or a URL, such as http://127.0.0.1:{port}"
+        raise UsageError(f"{value!r} is no address of a model server", fix)
     host = _reachable(host.strip("[]"))
-    port = int(parts["port"] or _PORTS[scheme])
+    port = int(parts["port"] or _PORTS.get(scheme, port))
     path = path.strip("/")
     return f"{scheme or 'http'}://{host}:{port}" + (f"/{path}" if path else "")
 
@@ -50,18 +50,17 @@ def is_loopback(base_url: str) -> bool:
     return host == "localhost" or (_is_ip(host) and ip_address(host).is_loopback)
 
 
-def answers(base_url: str, seconds: float = 0.3) -> bool:
-    """Whether an Ollama server answers at this address, known after so many seconds at the latest."""
+def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float = 0.3) -> bool:
+    """Whether a server here answers `path` with a status and JSON that suit, known after so many seconds."""
     found: list[bool] = []
     # A thread, because nothing else puts an end to a name server that does not answer.
-    probe = Thread(target=lambda: found.append(_is_ollama(base_url, seconds)), daemon=True)
+    probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds)), daemon=True)
     probe.start()
     probe.join(seconds)
     return found == [True]
 
 
-def _is_ollama(base_url: str, seconds: float) -> bool:
-    """Whether `/api/version` is answered with a version."""
+def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float) -> bool:
     url = urlsplit(base_url)
     try:
         with socket.create_connection((url.hostname or "", url.port or 80), seconds):
@@ -73,13 +72,13 @@ def _is_ollama(base_url: str, seconds: float) -> bool:
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     connection = kind(url.hostname or "", url.port, timeout=seconds)
     try:
-        connection.request("GET", f"{url.path}/api/version")
-        version = json.loads(connection.getresponse().read(10_000))
-    except (OSError, HTTPException, ValueError):
+        connection.request("GET", f"{url.path}{path}")
+        response = connection.getresponse()
+        return suits(response.status, json.loads(response.read(1_000_000)))
+    except (OSError, HTTPException, ValueError, RecursionError):
         return False
     finally:
         connection.close()
-    return isinstance(version, dict) and "version" in version
 
 
 def _is_ip(host: str) -> bool:
