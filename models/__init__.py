@@ -14,8 +14,8 @@ from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner, Server
 READER = "reader"
 
 
-def reader(pace: float = 0) -> Backend:
-    """The built-in reader, which streams at so many tokens a second; 0 is at once."""
+def built_in(pace: float = 0) -> Backend:
+    """The reader, which streams at so many tokens a second; 0 is at once."""
     from models.reader import Reader
     from models.tokens import counter_for
 
@@ -56,7 +56,7 @@ def room(budget_tokens: int) -> int:
 def make(name: str, model: str = "", base_url: str = "", *, pace: float = 0, budget: int = 8000) -> Backend:
     """A backend in one step: the reader, or a model on the server of this name. Raises UsageError and ModelError."""
     if name == READER:
-        return reader(pace)
+        return built_in(pace)
     found = server_at(name, base_url)
     return found.backend(model or found.choose(), room(budget))
 

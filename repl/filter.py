@@ -50,11 +50,11 @@ def run(settings: Settings, budget: str | None) -> int:
         BudgetError: the budget cannot hold the conversation, whatever is taken away.
         ModelError: the server that was asked for cannot be used, and the strategy needs it.
     """
-    from models import reader
+    from models import built_in
     from models.tokens import counter_for
 
     limit = limit_of(budget, settings.budget)
-    side = SideModel(reader())
+    side = SideModel(built_in())
     with redirect_stdout(sys.stderr):  # what a strategy of the user's own prints
         strategy = parse(settings.strategy, side)
         document = read(_standard_input())
@@ -183,7 +183,7 @@ def _written(
 
 def _asked(settings: Settings) -> Backend:
     """The model that a strategy may ask: the one in the settings, or the built-in reader where no server has it."""
-    from models import reader
+    from models import built_in
     from repl.session import Session
 
     session = Session(settings)
@@ -192,7 +192,7 @@ def _asked(settings: Settings) -> Backend:
     except ModelError as error:
         if settings.backend != "auto":
             raise
-        backend = reader()
+        backend = built_in()
         session.notices.append(f"{error.what}: the built-in reader writes the summaries")
     for notice in session.notices:
         tell(notice)

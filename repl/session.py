@@ -16,7 +16,7 @@ from agent.messages import Message
 from agent.prices import read_prices
 from agent.protocols import Backend
 from agent.side import SideModel
-from models import READER, find, reader, room, server_at
+from models import READER, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings
@@ -126,7 +126,7 @@ class Session:
             ModelError: the server cannot be used, or does not have the model.
         """
         if name.strip() == READER:
-            self._use(reader(self.settings.pace))
+            self._use(built_in(self.settings.pace))
             return
         server = self.server
         self._use(server.backend(server.choose(name.strip()), room(self.agent.limit)))
@@ -203,7 +203,7 @@ class Session:
         """The backend to start with. Raises UsageError, and ModelError when the one asked for cannot be used."""
         wanted, found = self.settings, self.look_for_server()
         if found is None:
-            return self._no_server() if READER not in (wanted.backend, wanted.model) else reader(wanted.pace)
+            return self._no_server() if READER not in (wanted.backend, wanted.model) else built_in(wanted.pace)
         try:
             return found.backend(found.choose(wanted.model), room(wanted.budget))
         except ModelError as error:
@@ -216,7 +216,7 @@ class Session:
         name, at, url = self.settings.summariser.rpartition("@")
         name, url = (name, url) if at else (url, "")
         if name in ("", READER):
-            return reader() if name else None
+            return built_in() if name else None
         server = find(url, self.manner) if url else self.server
         if server is None:
             raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
@@ -232,7 +232,7 @@ class Session:
 
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
-        return reader(self.settings.pace)
+        return built_in(self.settings.pace)
 
 
 class _Later(Generic[Made]):

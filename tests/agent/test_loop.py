@@ -9,6 +9,7 @@ import pytest
 from agent.events import (
     Answered,
     Prepared,
+    PromptCut,
     Replied,
     Said,
     SideCalled,
@@ -18,8 +19,9 @@ from agent.events import (
 from agent.loop import CANCELLED, run
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Delta, Schema, Text, Thinking, Usage
+from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
 from agent.side import SideModel
+from models.tokens import EstimateCounter
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
 from strategies.table import STRATEGIES, parse
@@ -83,6 +85,31 @@ def test_thinking_is_said_and_kept_apart() -> None:
     assert events[-1] == Answered("yes", "answered")
 
 
+def test_thinking_without_an_answer_is_called_that() -> None:
+    assert list(run(agent([Thinking("and so on"), Usage(finish="length")]), "?"))[-1] == Answered("", "thought")
+
+
+def test_what_the_server_does_first_is_told_and_counted_apart() -> None:
+    waits = [Waiting("busy", 2.0), Waiting("loading"), Text("a"), Usage(load_seconds=3.5)]
+    session = agent(waits)
+    events = list(run(session, "?"))
+    assert kinds(events)[3:6] == ["Waiting", "Waiting", "Said"]
+    (replied,) = [event for event in events if isinstance(event, Replied)]
+    assert replied.waited_seconds == replied.seconds < 5.5  # the script did not really wait
+    assert session.ledger.calls[-1].seconds == 0
+    assert replied.first_token_seconds is not None
+
+
+def test_a_prompt_that_was_cut_is_told_once_the_reply_is_in() -> None:
+    long = "Nobody cuts this in silence. " * 200
+    session = agent([Text("What?"), Usage(prompt_tokens=70)])
+    session.backend.counter = EstimateCounter()
+    events = list(run(session, long))
+    (prepared,) = [event for event in events if isinstance(event, Prepared)]
+    assert kinds(events)[-3:] == ["Replied", "PromptCut", "Answered"]
+    assert events[-2] == PromptCut(1, prepared.view.tokens, 70, exact=False)
+
+
 def test_the_first_token_is_timed_from_the_question() -> None:
     (replied,) = [event for event in run(agent(says("a", "b")), "?") if isinstance(event, Replied)]
     assert replied.first_token_seconds is not None
@@ -136,7 +163,10 @@ def test_parallel_calls_run_in_order() -> None:
             call(1, "xyz"),
             "Error: there is no tool named 'xyz'; the tools are read_article, search_articles, buggy, endless",
         ),
-        (call(1, ""), "Error: there is no tool named ''; the tools are read_article, search_articles, buggy, endless"),
+        (
+            call(1, ""),
+            "Error: that is no call of a tool: it needs the tool's name, and its arguments as a JSON object",
+        ),
         (call(1, arguments="[1]"), "Error: the arguments must be a JSON object, not list"),
         (call(1, arguments='"a"'), "Error: the arguments must be a JSON object, not str"),
         (call(1, arguments="null"), "Error: the arguments must be a JSON object, not NoneType"),

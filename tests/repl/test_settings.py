@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from repl import __version__
-from repl.settings import SETTINGS, Settings, resolve
+from repl.settings import BACKENDS, SETTINGS, Settings, resolve
 
 PROJECT = Path(__file__).parent.parent.parent
 
@@ -28,6 +28,10 @@ TEXTS = {
     "color": ("no", "on", "false", "1"),
     "pace": ("1", "2.5", "3", "4"),
     "max_turns": ("3", "4", "5", "6"),
+    "think": ("off", "low", "medium", "high"),
+    "stream": ("false", "true", "no", "yes"),
+    "timeout": ("5", "2.5", "60", "300"),
+    "keep_alive": ("-1", "10m", "300", "2h"),
 }
 SOURCES = ("flag", "environment", "folder", "user")
 
@@ -138,6 +142,18 @@ def test_ollama_host_gives_way_to_our_own_variable(home: Path) -> None:
     assert (one.base_url, one.origins["base_url"]) == ("one:1", "environment OLLAMA_HOST")
 
 
+def test_an_address_in_the_environment_is_that_of_its_own_kind_of_server(home: Path) -> None:
+    environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
+    addresses = {}
+    for backend in BACKENDS:
+        found = resolve({"backend": backend}, interactive=False, environ=environ, folder=home)
+        addresses[backend] = (found.base_url, found.origins["base_url"].removeprefix("environment "))
+    ollama, compatible = ("one:1", "OLLAMA_HOST"), ("http://two/v1", "OPENAI_BASE_URL")
+    assert addresses == {
+        "auto": ollama, "ollama": ollama, "reader": ollama, "vllm": compatible, "openai": compatible,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(("value", "color"), [("1", False), ("anything", False), ("", True)])
 def test_no_color_counts_when_it_is_not_empty(home: Path, value: str, color: bool) -> None:
     assert resolve({}, interactive=False, environ={"NO_COLOR": value}, folder=home).color is color
@@ -167,7 +183,6 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
         (b"budget = 1979-05-27\n", "budget cannot be", "500 to 2,000,000"),
         (b"pace = inf\n", "pace cannot be inf", "0 to 10,000"),
         (b'backend = "olama"\n', "backend cannot be 'olama'", "did you mean ollama?"),
-        (b'backend = "vllm"\n', "vllm", "--backend ollama"),
         (b"model = 3\n", "model cannot be 3", "the name of a model"),
         (b'files = "nowhere"\n', "files cannot be 'nowhere'", "a folder that exists"),
         (b'files = ""\n', "files cannot be ''", "a folder that exists"),
