@@ -1,30 +1,32 @@
 """A session's model behind an Ollama server, over `/api/chat`.
 
-Not through Ollama's compatible `/v1`, which takes no context window, nor through its Python package, whose chat
-request cannot say that a prompt must not be cut.
+Not over Ollama's compatible `/v1`, which takes no context window.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from time import monotonic
+from typing import Any
 
 from agent.errors import ModelError
 from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema
-from models import http
-from models.ollama import asking, wire
-from models.ollama.errors import START, refusal
-from models.server import THINKING_TOKENS, Manner
-
-if TYPE_CHECKING:
-    import httpx
-
+from agent.protocols import Counter, Delta, Schema, Usage, Waiting
+from models import http, thinking
+from models.ollama import wire
+from models.ollama.facts import Facts, keep_seconds, think
+from models.ollama.server import OllamaServer
+from models.retry import retried
+from models.server import THINKING_TOKENS
 
 CONTEXT_STEP_TOKENS = 16_384
 """In steps, because another context makes the server load the model anew."""
+
+COUNTS_WITHOUT_CACHED = "0.30."
+"""Versions whose count of a prompt leaves out what was cached, without saying how much that was."""
 
 
 class Ollama:
@@ -35,12 +37,10 @@ class Ollama:
 
     Args:
         model: Name as `ollama list` shows it.
-        base_url: Address as `host_url` writes it.
+        server: Where it is and how it is spoken to.
         room: Tokens of prompt and reply that it must hold; the context window is the next larger step.
-        manner: How the server is spoken to.
         options: Other options of the server, such as temperature and seed.
         counter: Counts tokens; by default the best at hand for the model.
-        transport: Carries the requests instead of the network.
     """
 
     name = "ollama"
@@ -49,22 +49,18 @@ class Ollama:
     def __init__(
         self,
         model: str,
-        base_url: str,
+        server: OllamaServer,
         *,
         room: int = CONTEXT_STEP_TOKENS,
-        manner: Manner | None = None,
         options: Mapping[str, Any] | None = None,
         counter: Counter | None = None,
-        transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.model = model
-        self.base_url = base_url
+        self.server = server
         self.room = -(-room // CONTEXT_STEP_TOKENS) * CONTEXT_STEP_TOKENS
-        self._manner = manner or Manner()
-        self._options = {**(options or {}), "num_ctx": self.room}
+        self._options = dict(options or {})
         self._counter = counter
-        self._transport = transport
-        self._capabilities: frozenset[str] | None = None
+        self._loaded_until = 0.0
 
     @property
     def counter(self) -> Counter:
@@ -75,97 +71,106 @@ class Ollama:
             self._counter = counter_for(self.model)
         return self._counter
 
+    @property
+    def tools(self) -> bool | None:
+        """Whether the model can be offered tools; None where the server does not tell."""
+        return self._facts().can("tools")
+
+    @property
+    def context(self) -> int:
+        """The context window that is asked for, in tokens: the room, or all that the model has."""
+        return min(self.room, self._facts().context or self.room)
+
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
+        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; before it, any `Waiting`.
 
         Closing it closes the connection, and with that the server stops computing. Raises ModelError.
         """
-        body = json.dumps(self._request(messages, tools, max_tokens)).encode()
+        body = self._request(messages, tools, max_tokens)
         taken = {call.id for message in messages for call in message.calls}
-        seconds = self._manner.timeout_seconds
-        with (
-            http.said_plainly(self.base_url, seconds, START),
-            http.client(self.base_url, seconds, self._transport) as client,
-            client.stream("POST", "/api/chat", content=body) as response,
-        ):
-            if response.status_code != 200:
-                response.read()
-                raise self._refused(response.status_code, response.text)
-            for chunk in map(wire.parsed, http.lines(response.iter_bytes())):
-                if chunk.get("error") is not None:
-                    raise self._refused(200, json.dumps(chunk))
-                yield from wire.deltas(chunk, taken)
-                if chunk.get("done"):
-                    yield wire.usage(chunk)
-                    return
-        raise http.stopped()
+        if self._must_load():
+            yield Waiting(f"loading {self.model}")
+        yield from retried(lambda: self._reply(body, taken), sleep=self.server.sleep)
+        self._loaded_until = monotonic() + keep_seconds(self.server.manner.keep_alive)
 
     def with_room(self, tokens: int) -> Ollama:
         """The same model with a context that holds so many tokens; itself where it does already."""
         if tokens <= self.room:
             return self
-        options, counter = self._options, self.counter
-        return Ollama(
-            self.model,
-            self.base_url,
-            room=tokens,
-            manner=self._manner,
-            options=options,
-            counter=counter,
-            transport=self._transport,
-        )
+        return Ollama(self.model, self.server, room=tokens, options=self._options, counter=self.counter)
 
     def check(self) -> str:
-        """One line of warning where the model is loaded with another context than was asked for."""
+        """One line of warning where the model is loaded with another context than there must be room for."""
         loaded = None
         with suppress(ModelError):
-            loaded = asking.loaded_context(self.model, self.base_url, self._transport)
-        if loaded is None or loaded == self.room:
+            loaded = self.server.loaded(self.model)
+        if not loaded or loaded >= self.room:
             return ""
-        return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.room:,} asked for"
+        if loaded == self.context:
+            return f"{self.model} holds {loaded:,} tokens of prompt and reply, and no more: see that the budget fits in"
+        return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
+
+    def _reply(self, body: Mapping[str, Any], taken: set[str]) -> Generator[Delta, None, None]:
+        yield from thinking.apart(self._deltas(body, set(taken)))
+
+    def _deltas(self, body: Mapping[str, Any], taken: set[str]) -> Iterator[Delta]:
+        """The reply to one request, as it comes. Raises Busy before its first line, ModelError after it."""
+        for chunk in self.server.replies("/api/chat", body, self.server.manner.timeout_seconds, self.model):
+            if chunk.get("error") is not None:
+                raise self.server.refused(200, json.dumps(chunk), self.model)
+            yield from wire.deltas(chunk, taken)
+            if chunk.get("done"):
+                yield self._truly(wire.usage(chunk))
+                return
+        raise http.stopped()
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
+        manner = self.server.manner
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": [wire.sent(message) for message in messages],
-            "stream": True,
-            "options": dict(self._options),
-            "keep_alive": self._manner.keep_alive,
+            "messages": wire.prompt(messages),
+            "stream": manner.stream,
+            "options": {**self._options, "num_ctx": self.context},
+            "keep_alive": int(manner.keep_alive) if _is_whole(manner.keep_alive) else manner.keep_alive,
             "truncate": False,
             "shift": False,
         }
         if tools:
             body["tools"] = list(tools)
-        thinks = self._thinks()
+        thinks = think(manner.think, self.model, self._facts())
         if thinks is not None:
             body["think"] = thinks
         if max_tokens is not None:
             body["options"]["num_predict"] = max_tokens + (THINKING_TOKENS if thinks else 0)
         return body
 
-    def _thinks(self) -> bool | str | None:
-        """What the server is told of thinking: nothing for a model that cannot."""
-        if "thinking" not in self._able():
-            return None
-        how = self._manner.think
-        if "gpt-oss" in self.model:  # it always thinks, and takes nothing but how hard
-            return {"on": "medium", "off": "low"}.get(how, how)
-        return how != "off"
+    def _must_load(self) -> bool:
+        """Whether the server has to load the model first; asked only where it may have to."""
+        if monotonic() < self._loaded_until:
+            return False
+        with suppress(ModelError):
+            loaded = self.server.loaded(self.model)
+            return loaded is None or loaded not in (0, self.context)
+        return False
 
-    def _able(self) -> frozenset[str]:
-        """The model's capabilities, asked for until they are known; without an answer the chat will say why."""
-        if self._capabilities is None:
-            with suppress(ModelError):
-                self._capabilities = asking.capabilities(self.model, self.base_url, self._transport)
-        return self._capabilities or frozenset()
+    def _truly(self, usage: Usage) -> Usage:
+        """The account, without a count of the prompt that is not one."""
+        if usage.prompt_tokens is None or usage.cached_tokens is not None:
+            return usage
+        with suppress(ModelError):
+            if self.server.version().startswith(COUNTS_WITHOUT_CACHED):
+                return replace(usage, prompt_tokens=None)
+        return usage
 
-    def _refused(self, status: int, body: str) -> ModelError:
-        """The error for a refused request; where the model is missing, it names those that are there."""
-        error = refusal(status, body, self.model)
-        if status == 404 and error.fix.startswith("ollama pull"):
-            with suppress(ModelError):
-                return asking.missing(self.model, asking.installed(self.base_url, self._transport))
-        return error
+    def _facts(self) -> Facts:
+        """What is known of the model; without an answer the chat will say why."""
+        with suppress(ModelError):
+            return self.server.facts(self.model)
+        return Facts()
+
+
+def _is_whole(text: str) -> bool:
+    return text.lstrip("-").isdecimal()

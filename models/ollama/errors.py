@@ -6,6 +6,8 @@ import re
 
 from agent.errors import ModelError
 from models.http import WHERE, reason
+from models.retry import Busy
+from models.server import ToolsRefused
 
 DEFAULT_MODEL = "qwen2.5:7b"
 START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"
@@ -16,30 +18,68 @@ _OVERFLOW = (
 )
 _LOWER = "lower the budget (/budget N, --budget N)"
 _REASONS = (
-    (r"not support tools", "{model} cannot call tools", f"choose a model that can: --model {DEFAULT_MODEL}"),
     (r"not support thinking", "{model} cannot think aloud", "let it be: --think off"),
+    (r"not support (chat|generate)", "{model} cannot chat", f"choose a model that can: --model {DEFAULT_MODEL}"),
     (
         _OVERFLOW,
         "the prompt is longer than the model's context: {error}",
         f"{_LOWER}, or take a strategy that keeps to it",
     ),
-    (r"system memory|out of memory|cudamalloc", "{error}", "choose a smaller model, or stop what fills the memory"),
+    (
+        r"system memory|out of memory|cudamalloc",
+        "{error}",
+        "choose a smaller model or budget, or stop what fills the memory",
+    ),
+    (r"unauthorized|sign ?in", "the server may not use this model: {error}", "sign in: ollama signin"),
+)
+_PULLS = (
+    (
+        r"file does not exist|manifest unknown|\bnot found\b|invalid model name",
+        "there is no model {model!r} to pull",
+        "look up its name and tag at ollama.com/library",
+    ),
+    (
+        r"no space left|disk (is )?full|insufficient (disk )?space",
+        "the server's disk is full: {error}",
+        "free space there (ollama rm MODEL), then /pull {model} goes on",
+    ),
+    (
+        r"newer version",
+        "{model} needs a newer Ollama than this server",
+        "update Ollama, then /pull {model}",
+    ),
+    (
+        r"dial tcp|no such host|timed? ?out|connection|max retries|\beof\b|tls|x509",
+        "the server cannot load it from where models are kept: {error}",
+        "see to the server's network, then /pull {model} goes on",
+    ),
 )
 
 
-def refusal(status: int, body: str, model: str) -> ModelError:
+def refusal(status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
     """The error for what a server refused: its HTTP status, 200 in the middle of a stream, and its words."""
     error = reason(body)
     if status == 404 and re.search(r"\bmodel\b", error, re.IGNORECASE):
         return ModelError(f"the model {model!r} is not installed", f"ollama pull {model}")
-    if status == 503:
-        return ModelError(f"the server is busy: {error}", "ask again in a moment")
+    if status in (429, 503):
+        return Busy(f"the server is busy: {error}", "ask again in a moment", after_seconds=after_seconds)
+    if re.search(r"not support tools", error, re.IGNORECASE):
+        return ToolsRefused(f"{model} cannot call tools", f"choose a model that can: --model {DEFAULT_MODEL}")
     for pattern, what, fix in _REASONS:
         if re.search(pattern, error, re.IGNORECASE):
             return ModelError(what.format(model=model, error=error), fix)
     if status == 200:
         return ModelError(f"the server broke off its reply: {error}", "ask again; its log says more")
     return ModelError(f"the server answered with status {status}: {error}", "check the address and the server's log")
+
+
+def pull_refusal(body: str, model: str) -> ModelError:
+    """The error for a download that failed."""
+    error = reason(body)
+    for pattern, what, fix in _PULLS:
+        if re.search(pattern, error, re.IGNORECASE):
+            return ModelError(what.format(model=model, error=error), fix.format(model=model))
+    return ModelError(f"the pull of {model!r} failed: {error}", f"/pull {model} goes on where it stopped")
 
 
 def unreadable(line: bytes) -> ModelError:

@@ -1,57 +1,215 @@
-"""An Ollama server: where it is, what it has, and a backend for one of its models."""
+"""An Ollama server: the one place that knows where it is and how it is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
+from models import http
 from models.address import gets, host_url
-from models.ollama.asking import capabilities, choose_model, installed
+from models.ollama.choice import choose_model, missing
+from models.ollama.download import Download, Progress
+from models.ollama.errors import START, pull_refusal, refusal, unreadable
+from models.ollama.facts import Facts, facts, number, tagged
+from models.retry import after_seconds
 from models.server import Check, Manner, Served
 
 if TYPE_CHECKING:
     import httpx
 
+ASK_SECONDS = 10.0
+PULL_SECONDS = 600.0
+"""Longest silence of a download: while the server verifies a large layer it says nothing."""
+LONGEST_ANSWER_BYTES = 16_000_000
+
+Body = Mapping[str, Any]
+
 
 class OllamaServer:
-    """The server at an address, in any form that OLLAMA_HOST may have. Raises UsageError for what is none."""
+    """The server at an address, in any form that OLLAMA_HOST may have. Raises UsageError for what is none.
+
+    Args:
+        base_url: The address; "" for the usual one.
+        manner: How it is spoken to.
+        transport: Carries the requests instead of the network.
+        sleep: Lets seconds pass while the server is busy.
+    """
 
     name = "ollama"
 
-    def __init__(self, base_url: str = "", manner: Manner | None = None, transport: httpx.BaseTransport | None = None):
+    def __init__(
+        self,
+        base_url: str = "",
+        manner: Manner | None = None,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
         self.url = host_url(base_url)
-        self._manner = manner or Manner()
+        self.manner = manner or Manner()
+        self.sleep = sleep
         self._transport = transport
+        self._facts: dict[str, Facts] = {}
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/api/version` is answered with a version."""
         return gets(self.url, "/api/version", _is_version, seconds)
 
+    def version(self) -> str:
+        """Its version, such as "0.34.1". Raises ModelError."""
+        return str(self.ask("/api/version").get("version") or "")
+
     def models(self) -> list[str]:
-        """Names of the installed models, newest first."""
-        return installed(self.url, self._transport)
+        """Names of the installed models, as the server orders them (newest first). Raises ModelError."""
+        return _names(self._listed("/api/tags"))
 
     def choose(self, wanted: str = "") -> str:
-        """The installed model that is wanted, else the one that suits best."""
-        return choose_model(self.models(), wanted, lambda name: "tools" in capabilities(name, self.url))
+        """The installed model that is wanted, else the one that suits best. Raises ModelError."""
+        return choose_model(self.models(), wanted, self._can)
+
+    def facts(self, model: str) -> Facts:
+        """What the server tells of a model; asked once. Raises ModelError."""
+        if model not in self._facts:
+            self._facts[model] = facts(self.ask("/api/show", {"model": model}, model))
+        return self._facts[model]
+
+    def loaded(self, model: str) -> int | None:
+        """Context, in tokens, that a model is loaded with: None when it is not loaded, 0 when that is not told."""
+        for each in self._listed("/api/ps"):
+            if tagged(_name(each)) == tagged(model):
+                return number(each.get("context_length")) or 0
+        return None
 
     def backend(self, model: str, room: int) -> Served:
         """A backend for this model, loaded with a context that holds so many tokens."""
         from models.ollama.backend import Ollama
 
-        return Ollama(model, self.url, room=room, manner=self._manner, transport=self._transport)
+        return Ollama(model, self, room=room)
+
+    def pull(self, model: str) -> Iterator[Progress]:
+        """Download a model. Closing it stops; the server keeps what it has got, and goes on with it the next time.
+
+        Raises:
+            ModelError: It cannot, or the connection broke.
+        """
+        download = Download()
+        for step in self.replies("/api/pull", {"model": model}, PULL_SECONDS, model):
+            if step.get("error") is not None:
+                raise pull_refusal(json.dumps(step), model)
+            yield download.add(step)
+            if step.get("status") == "success":
+                self._facts.clear()
+                return
+        raise http.stopped()
 
     def checks(self, model: str) -> Iterator[Check]:
         """What the doctor finds."""
-        try:
-            chosen = self.choose(model)
-        except ModelError as error:
-            yield Check("server", "fail", error.what, error.fix)
-            return
-        yield Check("server", "ok", f"Ollama answers at {self.url}")
-        yield Check("model", "ok", chosen)
+        from models.ollama.checks import checks
+
+        return checks(self, model)
+
+    def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
+        """The answer to a question, as a JSON object; without a body it is a GET. Raises ModelError."""
+        with self._response(path, body, ASK_SECONDS, model) as response:
+            text = _whole(response)
+        return _object(text)
+
+    def replies(self, path: str, body: Body, seconds: float, model: str) -> Iterator[dict[str, Any]]:
+        """A reply that streams, line by line, each of them a JSON object. Closing it closes the connection.
+
+        Args:
+            path: Where it is asked.
+            body: What is asked.
+            seconds: Longest wait for the next piece.
+            model: Named in errors.
+
+        Raises:
+            Busy: The server takes no request now, or the connection was lost before the first line.
+            ModelError: It refused, or is none of Ollama's.
+        """
+        with self._response(path, body, seconds, model) as response:
+            yield from map(_line, http.lines(response.iter_bytes()))
+
+    def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
+        """The error for a refused request; where the model is missing, it names those that are there."""
+        error = refusal(status, body, model, after_seconds)
+        if status == 404 and error.fix.startswith("ollama pull"):
+            with suppress(ModelError):
+                return missing(model, self.models())
+        return error
+
+    @contextmanager
+    def _response(self, path: str, body: Body | None, seconds: float, model: str) -> Iterator[httpx.Response]:
+        content = None if body is None else json.dumps(body).encode()
+        with (
+            http.said_plainly(self.url, seconds, START),
+            http.client(self.url, seconds, self._transport) as client,
+            client.stream("GET" if body is None else "POST", path, content=content) as response,
+        ):
+            if response.is_redirect:
+                raise http.moved(self.url, response.headers.get("location", ""))
+            if response.status_code != 200:
+                text = _whole(response).decode(errors="replace")
+                if path == "/api/pull":
+                    raise pull_refusal(text, model)
+                raise self.refused(response.status_code, text, model, after_seconds(response.headers))
+            yield response
+
+    def _listed(self, path: str) -> list[dict[str, Any]]:
+        answer = self.ask(path)
+        models = answer.get("models", 0)
+        if models is None:
+            return []  # how Go may write an empty list
+        if not isinstance(models, list):
+            raise unreadable(json.dumps(answer).encode())
+        return [each for each in models if isinstance(each, dict)]
+
+    def _can(self, model: str, ability: str) -> bool | None:
+        with suppress(ModelError):
+            return self.facts(model).can(ability)
+        return None
+
+
+def _whole(response: httpx.Response) -> bytes:
+    """All that a response holds; of one without an end, what can be kept."""
+    parts: list[bytes] = []
+    length = 0
+    for part in response.iter_bytes():
+        parts.append(part)
+        length += len(part)
+        if length > LONGEST_ANSWER_BYTES:
+            break
+    return b"".join(parts)
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise unreadable(text) from error
+    if not isinstance(answer, dict):
+        raise unreadable(text)
+    return answer
+
+
+def _line(text: bytes) -> dict[str, Any]:
+    try:
+        return _object(text)
+    except ModelError as error:
+        raise (http.stopped() if text.startswith(b"{") else error) from error
+
+
+def _names(models: list[dict[str, Any]]) -> list[str]:
+    return [name for name in map(_name, models) if name]
+
+
+def _name(model: Mapping[str, Any]) -> str:
+    name = model.get("model") or model.get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _is_version(status: int, answer: Any) -> bool:
-    return isinstance(answer, dict) and "version" in answer
+    return status == 200 and isinstance(answer, dict) and "version" in answer

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from uuid import uuid4
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
-from models.http import stopped
 from models.ollama.errors import unreadable
+
+
+def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Messages as the server takes them.
+
+    The first is a system message, if need be an empty one: to a prompt that begins otherwise the server adds the SYSTEM
+    of the model's Modelfile, which nobody has asked for and nobody counts.
+    """
+    first = [] if messages and messages[0].role == "system" else [{"role": "system", "content": ""}]
+    return [*first, *map(sent, messages)]
 
 
 def sent(message: Message) -> dict[str, Any]:
@@ -25,20 +34,11 @@ def sent(message: Message) -> dict[str, Any]:
     return body
 
 
-def parsed(line: bytes) -> dict[str, Any]:
-    """One line of a reply. Raises ModelError when it is not a JSON object, or only the beginning of one."""
-    try:
-        chunk = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise (stopped() if line.startswith(b"{") else unreadable(line)) from error
-    if not isinstance(chunk, dict) or not isinstance(chunk.get("message") or {}, dict):
-        raise unreadable(line)
-    return chunk
-
-
 def deltas(chunk: dict[str, Any], taken: set[str]) -> Iterator[Delta]:
     """What one line adds to the reply. Ids of its tool calls join `taken`, the ids that may not be used again."""
     message = chunk.get("message") or {}
+    if not isinstance(message, dict):
+        raise unreadable(json.dumps(chunk).encode())
     if thinking := message.get("thinking"):
         yield Thinking(str(thinking))
     if content := message.get("content"):
@@ -51,11 +51,15 @@ def deltas(chunk: dict[str, Any], taken: set[str]) -> Iterator[Delta]:
 
 
 def usage(chunk: dict[str, Any]) -> Usage:
-    """The account in the last line; None is what it leaves out."""
+    """The account in the last line; None is what it leaves out.
+
+    Early servers left the prompt's count out, or made it 0, where the prompt was cached.
+    """
     reason = chunk.get("done_reason")
+    prompt, cached = _number(chunk, "prompt_eval_count") or None, _number(chunk, "prompt_eval_cached_count")
     return Usage(
-        prompt_tokens=_number(chunk, "prompt_eval_count"),
-        cached_tokens=_number(chunk, "prompt_eval_cached_count"),
+        prompt_tokens=prompt,
+        cached_tokens=cached if prompt is not None and cached is not None and cached <= prompt else None,
         output_tokens=_number(chunk, "eval_count"),
         load_seconds=_seconds(chunk, "load_duration"),
         prefill_seconds=_seconds(chunk, "prompt_eval_duration"),

@@ -1,0 +1,34 @@
+"""A download of a model, as the server reports it, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.ollama.facts import number
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a download is: what the server does now, and the bytes of all layers that it has named so far."""
+
+    status: str
+    done_bytes: int = 0
+    total_bytes: int = 0
+
+
+@dataclass
+class Download:
+    """Adds up the layers of a download. Figures that cannot be are left out; none makes it run backwards."""
+
+    _done: dict[str, int] = field(default_factory=dict)
+    _total: dict[str, int] = field(default_factory=dict)
+
+    def add(self, step: Mapping[str, Any]) -> Progress:
+        """The progress after one line of the server's."""
+        layer, total, done = step.get("digest"), number(step.get("total")), number(step.get("completed"))
+        if isinstance(layer, str) and total:
+            self._total[layer] = max(total, self._total.get(layer, 0))
+            self._done[layer] = min(max(done or 0, self._done.get(layer, 0)), self._total[layer])
+        return Progress(str(step.get("status") or ""), sum(self._done.values()), sum(self._total.values()))
