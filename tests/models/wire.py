@@ -46,6 +46,8 @@ SHOW = (
     b'"capabilities":["completion","tools","thinking"],"modified_at":"2025-11-01T10:00:00Z"}'
 )
 
+TOOLS_ONLY = b'{"model_info":{},"capabilities":["completion","tools"]}'
+
 PS = (
     b'{"models":[{"name":"other:latest","model":"other:latest","context_length":512},{"name":"qwen2.5:7b",'
     b'"model":"qwen2.5:7b","size":6000000000,"digest":"845dbda0ea48","expires_at":"2025-11-20T10:10:00Z",'
@@ -83,7 +85,8 @@ class Wire(httpx.MockTransport):
 
     def __init__(self, **routes: bytes | tuple[int, bytes] | Chunks | Exception) -> None:
         super().__init__(self.answer)
-        self.routes = {"show": b'{"model_info":{},"capabilities":["completion","tools"]}', "tags": TAGS, **routes}
+        usual = {"show": TOOLS_ONLY, "tags": TAGS, "ps": b'{"models":[]}', "version": b'{"version":"0.34.1"}'}
+        self.routes = {**usual, **routes}
         self.bodies: list[tuple[str, Any]] = []
 
     def answer(self, request: httpx.Request) -> httpx.Response:
