@@ -19,6 +19,7 @@ WHERE = "check the address: --base-url"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
+LONGEST_LINE_BYTES = 16_000_000
 
 
 def client(
@@ -59,16 +60,20 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The lines of a stream, wherever its chunks end.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
-    such as U+0085. A connection that is lost after the first line raises ModelError: the reply had begun.
+    such as U+0085. A connection that is lost after the first line raises ModelError: the reply had begun. So does a
+    line of more than 16 MB.
     """
     import httpx
 
     rest: list[bytes] = []  # joined once: a long line may come in many small pieces
-    begun = False
+    begun, length = False, 0
     try:
         for chunk in chunks:
             first, *more = chunk.split(b"\n")
             rest.append(first)
+            length = len(more[-1]) if more else length + len(first)
+            if length > LONGEST_LINE_BYTES:
+                raise ModelError("the server sends a line without an end", WHERE)
             if more:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]

@@ -11,6 +11,10 @@ from typing import Any
 
 import httpx
 
+from models.ollama.backend import Ollama
+from models.ollama.server import OllamaServer
+from models.server import Manner
+
 ANSWER = (
     b'{"model":"qwen2.5:7b","created_at":"2025-11-20T10:00:00.1Z","message":{"role":"assistant","content":"A thimble"},'
     b'"done":false}\n'
@@ -103,6 +107,16 @@ class Wire(httpx.MockTransport):
     def sent(self, route: str = "chat") -> Any:
         """The body of the newest request to a route."""
         return next(body for name, body in reversed(self.bodies) if name == route)
+
+
+def server(wire: Wire, **manner: Any) -> OllamaServer:
+    """The server behind a wire; it is not waited for."""
+    return OllamaServer("", Manner(**manner), wire, sleep=lambda _: None)
+
+
+def model(wire: Wire, name: str = "qwen2.5:7b", room: int = 16_384, **manner: Any) -> Ollama:
+    """A model of the server behind a wire."""
+    return Ollama(name, server(wire, **manner), room=room)
 
 
 @contextmanager
