@@ -110,8 +110,8 @@ class Conversation:
         try:
             with self._interrupts.allowed():
                 going = run_command(self.session, text, self.console)
-        except KeyboardInterrupt:
-            self._say("stopped", "warn")
+        except KeyboardInterrupt as stop:
+            self._say(str(stop) or "stopped", "warn")
         except (Exception, SystemExit):
             self._bug()
         self._space()

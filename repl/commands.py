@@ -133,7 +133,16 @@ def _model(session: Session, name: str, console: Console) -> None:
     rows = [(_marked(model, model == used, console),) for model in session.models()]
     Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
     if len(rows) < 2:
-        _say(console, f"Only the built-in reader is here. For a model: start Ollama, then ollama pull {DEFAULT_MODEL}.")
+        _say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
+
+
+def _pull(session: Session, name: str, console: Console) -> None:
+    from models.ollama.errors import DEFAULT_MODEL
+    from repl.pull import pull
+
+    if not name or len(name.split()) > 1:
+        raise UsageError("/pull takes the name of one model", f"such as /pull {DEFAULT_MODEL}; ollama.com/library")
+    pull(session, name, console)
 
 
 def _articles(session: Session, topic: str, console: Console) -> None:
@@ -207,6 +216,12 @@ COMMANDS: dict[str, Command] = {
         "list the models, or change to one",
         '"reader" is built in and needs no server. If the change fails, all stays as it was.',
         _model,
+    ),
+    "pull": Command(
+        "/pull NAME",
+        "download a model to the Ollama server",
+        "Ctrl-C stops it; the server keeps what it has, and the next /pull of that name goes on there.",
+        _pull,
     ),
     "articles": Command(
         "/articles [TOPIC]",

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agent.errors import ThimbleError
+from models import READER
 from repl.sanitise import line
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 LEAST_LETTERS = 3
 """Letters of a name after which Tab looks for articles and files in a question."""
 MOST_FILES = 2_000
+MODELS_SECONDS = 0.5
+"""Longest that Tab waits for a server to list its models."""
 BUDGETS = ("2000", "4000", "8000", "16000", "32000")
 
 Offer = tuple[str, str]
@@ -33,6 +37,8 @@ class Completions(Completer):
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._known_models: list[str] = [READER]
+        self._asking: Thread | None = None
         self._arguments: dict[str, Callable[[str], Iterable[Offer]]] = {
             "strategy": self._specs,
             "model": self._models,
@@ -89,7 +95,15 @@ class Completions(Completer):
             yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
 
     def _models(self, _: str) -> list[Offer]:
-        return [(name, "") for name in self._session.models()]
+        """The models, if the server tells them soon; a slow one is asked on, and the next Tab has its answer."""
+        if not (self._asking and self._asking.is_alive()):
+            self._asking = Thread(target=self._ask_models, daemon=True)
+            self._asking.start()
+        self._asking.join(MODELS_SECONDS)
+        return [(name, "") for name in self._known_models]
+
+    def _ask_models(self) -> None:
+        self._known_models = self._session.models()
 
     def _topics(self, _: str) -> list[Offer]:
         library = self._session.library

@@ -97,7 +97,7 @@ def report(error: BaseException, as_json: bool) -> int:
     if isinstance(error, ThimbleError):
         what, fix, code = error.what, error.fix, _code(error)
     elif isinstance(error, KeyboardInterrupt):
-        what, fix, code = "stopped before the answer was complete", "", NOT_ANSWERED
+        what, fix, code = str(error) or "stopped before the answer was complete", "", NOT_ANSWERED
     else:
         aside(clean("".join(traceback.format_exception(error))))
         what, fix, code = f"{type(error).__name__}: {error}", BUG, NOT_ANSWERED
@@ -202,12 +202,18 @@ def _command(session: Session, text: str) -> bool:
     from repl.commands import obey
     from repl.theme import console_for
 
-    shown = io.StringIO()
-    try:
-        with redirect_stdout(shown):
-            return obey(session, text, console_for(plain=True, file=shown))
-    finally:
-        aside(shown.getvalue())
+    shown = _Aside()
+    with redirect_stdout(shown):
+        return obey(session, text, console_for(plain=True, file=shown))
+
+
+class _Aside(io.StringIO):
+    """A file whose text goes to standard error as it comes: a download takes its time."""
+
+    def write(self, text: str) -> int:
+        """Write it."""
+        aside(text)
+        return len(text)
 
 
 def _input_lines() -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +89,7 @@ class OllamaServer:
 
         return Ollama(model, self, room=room)
 
-    def pull(self, model: str) -> Iterator[Progress]:
+    def pull(self, model: str) -> Generator[Progress, None, None]:
         """Download a model. Closing it stops; the server keeps what it has got, and goes on with it the next time.
 
         Raises:

@@ -19,7 +19,7 @@ from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Answered, SideCalled
 from agent.messages import Message
 from agent.protocols import Backend
-from models.ollama import Ollama
+from models.ollama.backend import Ollama
 from repl import jsonl, trace
 from repl.session import Session, _Later, open_session
 from repl.settings import Settings
@@ -187,7 +187,7 @@ def test_without_a_server_the_reader_answers_and_says_how_to_get_a_model() -> No
     session = open_session(Settings(base_url=NOWHERE))
     assert session.agent.backend.name == "reader"
     (notice,) = session.notices
-    assert notice.startswith(f"No Ollama at {NOWHERE}: the built-in reader answers")
+    assert notice.startswith(f"No model server at {NOWHERE}: the built-in reader answers")
     assert "ollama pull qwen2.5:7b" in notice
     assert session.models() == ["reader"]
 
@@ -287,7 +287,7 @@ def test_a_summariser_of_its_own_outlives_every_swap() -> None:
         larger = side_backend(session)
         assert isinstance(larger, Ollama)
         assert (larger.model, session.agent.backend.name) == ("llama3.2:3b", "reader")
-        assert larger.num_ctx >= 101_000
+        assert larger.room >= 101_000
 
 
 def test_the_reader_can_summarise_for_another_model() -> None:
@@ -402,13 +402,13 @@ def test_the_window_of_the_server_always_holds_the_budget() -> None:
         session = open_session(Settings(backend="ollama", base_url=url, budget=30_000))
         first = session.agent.backend
         assert isinstance(first, Ollama)
-        assert first.num_ctx >= 31_000
+        assert first.room >= 31_000
         session.use_budget(4000)
         assert session.agent.backend is first
         session.use_budget(100_000)
         larger = session.agent.backend
         assert isinstance(larger, Ollama)
-        assert larger.num_ctx >= 101_000
+        assert larger.room >= 101_000
         assert larger.model == first.model
 
 
@@ -421,7 +421,7 @@ def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
         "from repl.session import open_session\n"
         "from repl.settings import resolve\n"
         f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}, True))\n"
-        "assert not session.server_answers()\n"
+        "assert not session.look_for_server()\n"
         "print(*{'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio'} & set(sys.modules))\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, timeout=30)
