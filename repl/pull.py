@@ -81,7 +81,7 @@ def _shown(console: Console) -> Iterator[Show]:
 
 
 class _Lines:
-    """A line for each tenth of the download, and for what the server does before and after it."""
+    """A line for each thing that the server does, and for each tenth of what there is to load."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -90,10 +90,10 @@ class _Lines:
 
     def show(self, step: Progress) -> None:
         """Say what is new."""
+        if step.status != self._status:
+            self._status = step.status
+            self._console.print(line(step.status[:STATUS_CHARACTERS]))
         tenths = 10 * step.done_bytes // step.total_bytes if step.total_bytes else 0
         if tenths > self._tenths:
             self._tenths = tenths
             self._console.print(f"{tenths}0% of {filesize.decimal(step.total_bytes)}")
-        elif step.status != self._status and step.done_bytes == step.total_bytes:
-            self._status = step.status
-            self._console.print(line(step.status[:200]))
