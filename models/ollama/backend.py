@@ -6,8 +6,8 @@ Not over Ollama's compatible `/v1`, which takes no context window.
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any
@@ -113,11 +113,13 @@ class Ollama:
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
     def _reply(self, body: Mapping[str, Any], taken: set[str]) -> Generator[Delta, None, None]:
-        yield from thinking.apart(self._deltas(body, set(taken)))
-
-    def _deltas(self, body: Mapping[str, Any], taken: set[str]) -> Iterator[Delta]:
         """The reply to one request, as it comes. Raises Busy before its first line, ModelError after it."""
-        for chunk in self.server.replies("/api/chat", body, self.server.manner.timeout_seconds, self.model):
+        seconds = self.server.manner.timeout_seconds
+        with closing(self.server.replies("/api/chat", body, seconds, self.model)) as chunks:
+            yield from thinking.apart(self._deltas(chunks, set(taken)))
+
+    def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
+        for chunk in chunks:
             if chunk.get("error") is not None:
                 raise self.server.refused(200, json.dumps(chunk), self.model)
             yield from wire.deltas(chunk, taken)
@@ -149,7 +151,7 @@ class Ollama:
 
     def _must_load(self) -> bool:
         """Whether the server has to load the model first; asked only where it may have to."""
-        if monotonic() < self._loaded_until:
+        if monotonic() < self._loaded_until or self._facts().remote:
             return False
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)

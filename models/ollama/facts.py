@@ -20,7 +20,8 @@ class Facts:
 
     `abilities` are "completion", "tools", "thinking", "vision" and the like; `context` is the longest prompt and reply
     that it was trained for, in tokens; `levels` are the values that `think` takes, of which `usual` is the server's own
-    choice; `examples` are the messages of its Modelfile, which the server puts before every prompt.
+    choice; `examples` are the messages of its Modelfile, which the server puts before every prompt; a `remote` one runs
+    elsewhere, and is never loaded here.
     """
 
     abilities: frozenset[str] | None = None
@@ -29,6 +30,7 @@ class Facts:
     usual: Level | None = None
     family: str = ""
     examples: int = 0
+    remote: bool = False
 
     def can(self, ability: str) -> bool | None:
         """Whether it can do this; None where the server does not tell."""
@@ -49,6 +51,7 @@ def facts(answer: Mapping[str, Any]) -> Facts:
         usual=usual if isinstance(usual, bool | str) else None,
         family=str(details.get("family") or ""),
         examples=len(examples) if isinstance(examples, list) else 0,
+        remote=bool(answer.get("remote_host")),
     )
 
 

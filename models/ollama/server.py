@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
@@ -96,13 +96,14 @@ class OllamaServer:
             ModelError: It cannot, or the connection broke.
         """
         download = Download()
-        for step in self.replies("/api/pull", {"model": model}, PULL_SECONDS, model):
-            if step.get("error") is not None:
-                raise pull_refusal(json.dumps(step), model)
-            yield download.add(step)
-            if step.get("status") == "success":
-                self._facts.clear()
-                return
+        with closing(self.replies("/api/pull", {"model": model}, PULL_SECONDS, model)) as steps:
+            for step in steps:
+                if step.get("error") is not None:
+                    raise pull_refusal(json.dumps(step), model)
+                yield download.add(step)
+                if step.get("status") == "success":
+                    self._facts.clear()
+                    return
         raise http.stopped()
 
     def checks(self, model: str) -> Iterator[Check]:
@@ -117,7 +118,7 @@ class OllamaServer:
             text = _whole(response)
         return _object(text)
 
-    def replies(self, path: str, body: Body, seconds: float, model: str) -> Iterator[dict[str, Any]]:
+    def replies(self, path: str, body: Body, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
         """A reply that streams, line by line, each of them a JSON object. Closing it closes the connection.
 
         Args:

@@ -8,13 +8,20 @@ from typing import Any
 
 import pytest
 
+from agent.budget import Budget
 from agent.errors import ModelError
+from agent.events import Prepared, Replied
+from agent.ledger import Ledger
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from agent.view import measure
 from models.address import host_url
+from models.ollama import wire
 from models.ollama.backend import Ollama as Backend
 from models.ollama.server import OllamaServer
 from models.server import Manner, ToolsRefused
+from models.tokens import EstimateCounter
+from tests.models.wire import ANSWER, Wire, model
 from tests.ollama_http import TOO_LONG, served
 from tests.ollama_server import Model, Ollama, Reply
 
@@ -339,6 +346,22 @@ def test_a_count_that_leaves_out_what_was_cached_is_none(ollama: tuple[Ollama, s
     assert usage(ask(backend(url))).prompt_tokens is None
 
 
+def test_the_rate_of_a_prefill_is_of_what_was_not_cached(ollama: tuple[Ollama, str]) -> None:
+    """Since cached counts are reported, the seconds are those of the rest alone."""
+    _, url = ollama
+    backend_ = backend(url)
+    ask(backend_)
+    found = usage(ask(backend_, SYSTEM, USER, Message("a", "assistant", "A thimble."), USER))
+    replied = Replied(1, Message("r", "assistant", "x"), found, 1.0, 0.5)
+    ledger = Ledger()
+    view = measure([SYSTEM, USER], [SYSTEM, USER], Budget(8_000, EstimateCounter()))
+    for event in (Prepared(1, "none", "ollama/x", view, False), replied):
+        ledger.add(event)
+    assert found.prompt_tokens is not None
+    assert found.cached_tokens is not None
+    assert ledger.calls[0].prefill.tokens == found.prompt_tokens - found.cached_tokens
+
+
 def test_a_cancelled_stream_closes_the_connection_and_has_no_usage(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     server.replies = [Reply("word " * 2_000)]
@@ -384,6 +407,19 @@ def test_the_seconds_of_loading_are_apart_from_the_rest(ollama: tuple[Ollama, st
     assert loaded is not None
     assert loaded >= 0.2
     assert (usage(ask(model)).load_seconds or 0) < 0.1
+
+
+def test_a_model_that_runs_elsewhere_is_not_said_to_load() -> None:
+    show = b'{"capabilities":["completion","tools"],"remote_model":"x","remote_host":"https://ollama.com:443"}'
+    assert not [delta for delta in model(Wire(chat=ANSWER, show=show)).stream([USER], []) if isinstance(delta, Waiting)]
+
+
+def test_an_empty_request_only_loads_which_is_no_reply(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    body = {"model": "qwen2.5:7b", "messages": [], "keep_alive": -1}
+    (line,) = OllamaServer(url).replies("/api/chat", body, 5, "qwen2.5:7b")
+    assert (line["done_reason"], server.loads) == ("load", [4_096])
+    assert wire.usage(line) == Usage()
 
 
 # ---- the doctor ----

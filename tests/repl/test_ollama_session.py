@@ -14,6 +14,7 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+from agent.events import Prepared
 from repl.completion import Completions
 from repl.session import open_session
 from repl.settings import Settings
@@ -48,6 +49,20 @@ def test_a_session_from_question_to_answer() -> None:
     assert server.loads == [16_384]
     tools = [event["tool"] for event in events(run) if event["type"] == "tool_returned"]
     assert tools == ["list_articles", "read_article"] * 2
+
+
+def test_there_is_no_tokenizer_so_each_reply_corrects_our_counts() -> None:
+    """Of a model whose vocabulary is not here."""
+    with served(Ollama({"mystery:1b": Model()})) as (server, url):
+        session = open_session(Settings(backend="ollama", base_url=url))
+        list(session.ask("What is a context window?"))
+        server.replies = [Reply("Done.")]
+        sent = [event.view.tokens for event in session.ask("And what is masking?") if isinstance(event, Prepared)]
+        assert not session.agent.backend.counter.exact
+    read = session.agent.ledger.calls[-1].usage.prompt_tokens
+    assert read is not None
+    assert abs(sent[-1] / read - 1) < 0.1
+    assert not [path for path, _ in server.requests if "token" in path]
 
 
 def test_a_thinking_model_shows_its_thoughts_apart() -> None:
