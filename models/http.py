@@ -19,6 +19,7 @@ WHERE = "check the address: --base-url"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
+LINE_BYTES = 16 * 1024 * 1024
 
 
 def client(
@@ -55,26 +56,32 @@ def client(
         raise ModelError(f"the proxy in the environment cannot be used: {error}", NO_PROXY) from error
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
     """The lines of a stream, wherever its chunks end.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
-    such as U+0085. A connection that is lost after the first line raises ModelError: the reply had begun.
+    such as U+0085. Blank lines are left out, unless they are asked for. A connection that is lost after the first line
+    raises ModelError: the reply had begun. So does a line of more than 16 MiB: nobody means that.
     """
     import httpx
 
     rest: list[bytes] = []  # joined once: a long line may come in many small pieces
-    begun = False
+    begun, size = False, 0
     try:
         for chunk in chunks:
             first, *more = chunk.split(b"\n")
             rest.append(first)
+            size += len(first)
             if more:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]
-                for line in filter(bytes.strip, whole):
-                    begun = True
-                    yield line
+                size = len(rest[0])
+                for line in whole:
+                    if blanks or line.strip():
+                        begun = True
+                        yield line
+            if size > LINE_BYTES:
+                raise ModelError(f"the server sends a line of more than {LINE_BYTES >> 20} MiB", WHERE)
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
         raise (stopped() if begun else lost()) from error
     if last := b"".join(rest).strip():
@@ -146,5 +153,5 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(text.split()).encode(errors="replace").decode()  # JSON can spell half a character
     return line if len(line) <= TOLD_CHARACTERS else line[: TOLD_CHARACTERS - 1] + "…"
