@@ -19,7 +19,7 @@ WHERE = "check the address: --base-url"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
-LINE_BYTES = 16 * 1024 * 1024
+LONGEST_LINE_BYTES = 16_000_000
 
 
 def client(
@@ -57,31 +57,29 @@ def client(
 
 
 def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
-    """The lines of a stream, wherever its chunks end.
+    """The lines of a stream, wherever its chunks end; without those that are blank, unless `blanks` are wanted.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
-    such as U+0085. Blank lines are left out, unless they are asked for. A connection that is lost after the first line
-    raises ModelError: the reply had begun. So does a line of more than 16 MiB: nobody means that.
+    such as U+0085. A connection that is lost after the first line raises ModelError: the reply had begun. So does a
+    line of more than 16 MB.
     """
     import httpx
 
     rest: list[bytes] = []  # joined once: a long line may come in many small pieces
-    begun, size = False, 0
+    begun, length = False, 0
     try:
         for chunk in chunks:
             first, *more = chunk.split(b"\n")
             rest.append(first)
-            size += len(first)
+            length = len(more[-1]) if more else length + len(first)
+            if length > LONGEST_LINE_BYTES:
+                raise ModelError("the server sends a line without an end", WHERE)
             if more:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]
-                size = len(rest[0])
-                for line in whole:
-                    if blanks or line.strip():
-                        begun = True
-                        yield line
-            if size > LINE_BYTES:
-                raise ModelError(f"the server sends a line of more than {LINE_BYTES >> 20} MiB", WHERE)
+                for line in whole if blanks else filter(bytes.strip, whole):
+                    begun = True
+                    yield line
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
         raise (stopped() if begun else lost()) from error
     if last := b"".join(rest).strip():

@@ -85,7 +85,7 @@ class OpenAIBackend:
         """
         request = self._request(messages, tools, max_tokens)
         before = prefix_cache(self._link) if self._reads_metrics else None
-        with closing(retried(lambda: self._reply(request, messages))) as deltas:
+        with closing(retried(lambda: self._reply(request, messages), sleep=self._link.sleep)) as deltas:
             for delta in deltas:
                 yield self._completed(delta, before) if isinstance(delta, Usage) else delta
 
@@ -181,9 +181,10 @@ class OpenAIBackend:
         try:
             body = self._link.read(response, self.model)
         except NoModel as error:
+            names = []
             with suppress(ModelError):
-                raise missing(self.model, [entry["id"] for entry in facts.listed(self._link)]) from error
-            raise
+                names = [str(entry["id"]) for entry in facts.listed(self._link)]
+            raise missing(self.model, names) from error
         return self._sound(body, self._link.parsed(body), begun=False)
 
     def _chunks(self, response: httpx.Response, reply: wire.Reply) -> Iterator[dict[str, Any]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
@@ -71,17 +71,21 @@ def _kind(name: str, link: Link) -> str:
 
 
 def _probed(backend: OpenAIBackend) -> tuple[Usage, Check]:
-    """The account of one token asked for with a tool, and whether the server takes tools."""
-    usage = Usage()
+    """The account of a reply of one token, and whether the server takes tools."""
     try:
-        with closing(backend.stream(_HELLO, [_TOOL], max_tokens=1)) as deltas:
-            for delta in deltas:
-                usage = delta if isinstance(delta, Usage) else usage
+        return _account(backend, [_TOOL]), Check("tools", "ok", "the server takes them")
     except ToolsRefused as error:
-        return usage, Check("tools", "warn", error.what, WITH_TOOLS)
+        refused = Check("tools", "warn", error.what, WITH_TOOLS)
     except ModelError as error:
-        return usage, Check("tools", "fail", error.what, error.fix)
-    return usage, Check("tools", "ok", "the server takes them")
+        return Usage(), Check("tools", "fail", error.what, error.fix)
+    with suppress(ModelError):
+        return _account(backend, []), refused
+    return Usage(), refused
+
+
+def _account(backend: OpenAIBackend, tools: Sequence[Schema]) -> Usage:
+    with closing(backend.stream(_HELLO, tools, max_tokens=1)) as deltas:
+        return next((delta for delta in deltas if isinstance(delta, Usage)), Usage())
 
 
 def _context(backend: OpenAIBackend) -> Check:

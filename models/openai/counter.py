@@ -224,7 +224,10 @@ class _Llama:
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
         """Tokens of a whole prompt."""
         body = {"messages": list(map(wire.sent, messages)), **({"tools": list(tools)} if tools else {})}
-        return self._tokens(self._asks.post("/apply-template", "prompt", **body), begin=True)
+        prompt = self._asks.post("/apply-template", "prompt", **body)
+        if not isinstance(prompt, str):
+            raise Refused
+        return self._tokens(prompt, begin=True)
 
     def text(self, text: str) -> int:
         """Tokens of a text."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,10 +25,17 @@ class Link:
     Args:
         url: Its address without /v1.
         transport: Carries the requests instead of the network.
+        sleep: Lets so many seconds pass before a busy server is asked again.
     """
 
-    def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
         self.url = url
+        self.sleep = sleep
         self._transport = transport
 
     def client(self, seconds: float = ASK_SECONDS) -> httpx.Client:

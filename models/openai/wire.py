@@ -137,7 +137,7 @@ class Reply:
         number = index if isinstance(index, int) else None
         last = self._calls[-1] if self._calls else None
         call = last if number is None else self._numbered.get(number)
-        if call is None or (name and call_id != call.id and ((call_id and call.id) or number is None)):
+        if call is None or (name and _another(call, call_id, number)):
             call = _Call()
             self._calls.append(call)
             if number is not None:
@@ -147,6 +147,13 @@ class Reply:
             call.name += name
         written = function.get("arguments")
         call.arguments += written if isinstance(written, str) else json.dumps(written) if written is not None else ""
+
+
+def _another(call: _Call, call_id: str, number: int | None) -> bool:
+    """Whether a fragment with a name is of another call than the one of its place."""
+    if call_id and call.id:
+        return call_id != call.id
+    return number is None
 
 
 def call_ids(messages: Sequence[Message]) -> set[str]:
