@@ -56,8 +56,8 @@ def client(
         raise ModelError(f"the proxy in the environment cannot be used: {error}", NO_PROXY) from error
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a stream, wherever its chunks end.
+def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
+    """The lines of a stream, wherever its chunks end; without those that are blank, unless `blanks` are wanted.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
     such as U+0085. A connection that is lost after the first line raises ModelError: the reply had begun. So does a
@@ -77,7 +77,7 @@ def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
             if more:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]
-                for line in filter(bytes.strip, whole):
+                for line in whole if blanks else filter(bytes.strip, whole):
                     begun = True
                     yield line
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
@@ -151,5 +151,5 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
 
 
 def _one_line(text: str) -> str:
-    line = " ".join(text.split())
+    line = " ".join(text.split()).encode(errors="replace").decode()  # JSON can spell half a character
     return line if len(line) <= TOLD_CHARACTERS else line[: TOLD_CHARACTERS - 1] + "…"

@@ -1,0 +1,365 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelError
+from agent.messages import Message, ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage
+from models.calls import arguments
+from models.openai.wire import sent
+from tests.models.openai.wire import (
+    ANSWER,
+    CALL,
+    CALLED,
+    CALLS,
+    CHAT,
+    DONE,
+    LLAMA,
+    RESULT,
+    SYSTEM,
+    TOOL,
+    USAGE,
+    USER,
+    Reply,
+    Wire,
+    backend,
+    chunk,
+)
+from tests.models.wire import Chunks
+
+KEYS = (
+    "choices delta message content reasoning tool_calls function arguments name id index usage timings error code "
+    "finish_reason prompt_tokens prompt_tokens_details"
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS.split()), inner, max_size=5),
+    max_leaves=25,
+)
+
+
+def reply(body: Reply, messages: Sequence[Message] = (SYSTEM, USER), **settings: Any) -> list[Delta]:
+    return list(backend(Wire({CHAT: body}), **settings).stream(messages, [TOOL]))
+
+
+def calls(body: Reply) -> list[tuple[str, str]]:
+    return [(delta.name, delta.arguments) for delta in reply(body) if isinstance(delta, ToolCall)]
+
+
+def fragments(*given: object) -> bytes:
+    """A stream of these fragments of tool calls, one a chunk; a list is one chunk."""
+    lists = (part if isinstance(part, list) else [part] for part in given)
+    return b"".join(chunk(f'"tool_calls":{json.dumps(part)}') for part in lists) + chunk("", '"tool_calls"') + DONE
+
+
+def named(deltas: list[Delta]) -> list[object]:
+    """Deltas with neighbouring texts joined, and without the ids that are made up anew each time."""
+    told: list[object] = []
+    for delta in deltas:
+        if isinstance(delta, Text | Thinking) and told and type(told[-1]) is type(delta):
+            told[-1] = type(delta)(told[-1].text + delta.text)  # type: ignore[attr-defined]
+        else:
+            told.append((delta.name, delta.arguments) if isinstance(delta, ToolCall) else delta)
+    return told
+
+
+# ---- a reply ----
+
+
+def test_a_reply_streams_text_and_then_its_account() -> None:
+    assert reply(ANSWER) == [
+        Text("A thimble"),
+        Text(" holds €1 — 2\x85ml."),
+        Usage(812, 768, 11, finish="stop"),
+    ]
+
+
+def test_llama_server_tells_its_times_and_its_cached_tokens_in_timings() -> None:
+    assert reply(LLAMA) == [
+        Thinking("Hm."),
+        Text("A thimble."),
+        Usage(13, 12, 4, prefill_seconds=0.0025, decode_seconds=0.02, finish="length"),
+    ]
+
+
+def test_tool_calls_are_put_together_by_index_and_come_whole_and_in_order() -> None:
+    assert named(reply(CALLS)) == [
+        Thinking("Two lists will do."),
+        Text("I look twice."),
+        ("list_articles", '{"page": 2, "topic": "café"}'),
+        ("read_article", "{}"),
+        Usage(812, 768, 11, finish="stop"),
+    ]
+
+
+@given(st.sampled_from([ANSWER, CALLS, LLAMA]), st.booleans(), st.data())
+def test_chunk_borders_make_no_difference(body: bytes, crlf: bool, data: st.DataObject) -> None:
+    expected = named(reply(body))
+    body = body.replace(b"\n", b"\r\n") if crlf else body
+    cuts = data.draw(st.lists(st.integers(0, len(body)), max_size=12).map(sorted))
+    pieces = [body[start:end] for start, end in pairwise([0, *cuts, len(body)])]
+    assert named(reply(Chunks(pieces))) == expected
+
+
+@given(st.sampled_from([ANSWER, CALLS, LLAMA]), st.data())
+def test_comments_and_other_fields_make_no_difference(body: bytes, data: st.DataObject) -> None:
+    events = body.split(b"\n\n")
+    for _ in range(data.draw(st.integers(1, 4))):
+        noise = data.draw(st.sampled_from([b": ping", b"event: message", b"id: 7", b"retry: 100", b":", b""]))
+        events.insert(data.draw(st.integers(0, len(events) - 1)), noise)
+    assert named(reply(Chunks([b"\n\n".join(events)]))) == named(reply(body))
+
+
+def test_an_event_may_span_several_lines() -> None:
+    event = chunk('"content":"A thimble"').replace(b',"created"', b'\ndata: ,"created"')
+    assert reply(event + chunk("", '"stop"') + DONE)[0] == Text("A thimble")
+
+
+def test_without_a_blank_after_data_it_is_read_the_same() -> None:
+    assert named(reply(ANSWER.replace(b"data: ", b"data:"))) == named(reply(ANSWER))
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        pytest.param(
+            [{"index": 0, "id": "a", "function": {"name": "f", "arguments": '{"x":1}'}}], [("f", '{"x":1}')], id="whole"
+        ),
+        pytest.param(
+            [[{"function": {"name": "f", "arguments": "{}"}}, {"function": {"name": "f", "arguments": "{}"}}]],
+            [("f", "{}"), ("f", "{}")],
+            id="whole, without index and id",
+        ),
+        pytest.param(
+            [
+                {"id": "a", "function": {"name": "f"}},
+                {"function": {"arguments": '{"x"'}},
+                {"function": {"arguments": ":1}"}},
+            ],
+            [("f", '{"x":1}')],
+            id="fragments without an index",
+        ),
+        pytest.param(
+            [
+                {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}},
+                {"index": 0, "id": "b", "function": {"name": "g", "arguments": '{"y"'}},
+                {"index": 0, "function": {"arguments": ":2}"}},
+            ],
+            [("f", "{}"), ("g", '{"y":2}')],
+            id="all numbered 0",
+        ),
+        pytest.param(
+            [{"index": 0, "id": "a", "function": {"name": "list_"}}, {"index": 0, "function": {"name": "articles"}}],
+            [("list_articles", "{}")],
+            id="a name in two pieces",
+        ),
+        pytest.param(
+            [{"index": 0, "id": "a", "function": {"name": "f", "arguments": part}} for part in ('{"x"', ":1}")],
+            [("f", '{"x":1}')],
+            id="id and name repeated",
+        ),
+        pytest.param(
+            [{"index": 0, "id": f"a{part}", "function": {"name": "", "arguments": part}} for part in ('{"x"', ":1}")],
+            [("", '{"x":1}')],
+            id="another id with each fragment, and no name",
+        ),
+        pytest.param(
+            [
+                {"index": 1, "id": "b", "function": {"name": "g", "arguments": "{"}},
+                {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}},
+                {"index": 1, "function": {"arguments": "}"}},
+                {"index": 0, "function": {"arguments": "}"}},
+            ],
+            [("g", "{}"), ("f", "{}")],
+            id="mixed",
+        ),
+        pytest.param([{"index": 0, "function": {"name": "f", "arguments": {"x": 1}}}], [("f", '{"x": 1}')], id="dict"),
+        pytest.param([{"index": 0, "function": {"name": "f", "arguments": None}}], [("f", "{}")], id="no arguments"),
+        pytest.param([{"index": None, "function": {"name": "f"}}, {"index": "0"}, 7], [("f", "{}")], id="nonsense"),
+    ],
+)  # fmt: skip
+def test_fragments_of_calls_in_every_form_that_servers_give_them(given: list[object], expected: object) -> None:
+    assert calls(fragments(*given)) == expected
+
+
+@given(st.lists(st.sampled_from(["", "call_1", "x", "y"]), min_size=1, max_size=4))
+def test_ids_are_unique_in_the_conversation(ids: list[str]) -> None:
+    body = fragments(*({"index": at, "id": one, "function": {"name": "f"}} for at, one in enumerate(ids)))
+    made = [delta.id for delta in reply(body, [SYSTEM, USER, CALLED, RESULT]) if isinstance(delta, ToolCall)]
+    assert len(made) == len(ids)
+    assert len({*made, "", "call_1"}) == len(ids) + 2
+    assert "x" not in ids or "x" in made
+
+
+def test_arguments_that_were_cut_by_the_limit_are_given_as_they_are() -> None:
+    body = chunk('"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\\"x"}}]') + chunk(
+        "", '"length"'
+    )
+    assert named(reply(body + DONE)) == [("f", '{"x'), Usage(finish="length")]
+
+
+def test_a_reply_may_end_without_done_but_not_without_a_reason() -> None:
+    assert reply(ANSWER.removesuffix(DONE)) == reply(ANSWER)
+    with pytest.raises(ModelError, match="stopped in the middle"):
+        reply(chunk('"content":"A"'))
+
+
+@pytest.mark.parametrize(
+    ("given", "finish"),
+    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", ""), ("x", "")],
+)
+def test_how_a_reply_finished(given: str, finish: str) -> None:
+    assert reply(chunk("", f'"{given}"') + DONE) == [Usage(finish=finish)]  # type: ignore[arg-type]
+
+
+def test_inline_thinking_is_told_apart() -> None:
+    body = chunk('"content":"<thi"') + chunk('"content":"nk>Hm.</think>A"') + chunk("", '"stop"') + DONE
+    assert named(reply(body))[:2] == [Thinking("Hm."), Text("A")]
+
+
+def test_parts_of_a_content_are_its_text() -> None:
+    assert reply(chunk('"content":[{"type":"text","text":"A"},{"type":"image"},7]', '"stop"') + DONE)[0] == Text("A")
+
+
+def test_what_the_server_leaves_out_is_unknown_and_not_zero() -> None:
+    wrong = (
+        ',"usage":{"prompt_tokens":-5,"completion_tokens":true,"prompt_tokens_details":7},"timings":{"prompt_ms":-1}'
+    )
+    assert reply(chunk("", '"stop"', rest=wrong) + DONE) == [Usage(finish="stop")]
+
+
+def test_a_whole_reply_is_read_as_a_streamed_one() -> None:
+    message = {
+        "role": "assistant",
+        "content": "I look twice.",
+        "reasoning": "Two lists will do.",
+        "tool_calls": [
+            {"id": "a", "function": {"name": "list_articles", "arguments": '{"page": 2, "topic": "café"}'}},
+            {"id": "b", "function": {"name": "read_article", "arguments": "{}"}},
+        ],
+    }  # fmt: skip
+    body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "x": 1})
+    whole = (body[:-1] + USAGE + "}").encode()
+    wire = Wire({CHAT: whole})
+    assert named(list(backend(wire, stream=False).stream([SYSTEM, USER], [TOOL]))) == named(reply(CALLS))
+    assert not {"stream", "stream_options"} & set(wire.sent())
+    assert named(reply(whole)) == named(reply(CALLS))  # a server that does not stream though it is asked to
+
+
+@given(JSON, st.booleans())
+def test_no_json_crashes_us(value: object, whole: bool) -> None:
+    body = json.dumps(value).encode()
+    body = body if whole else b"data: " + body + b"\n\n" + chunk("", '"stop"') + DONE
+    with suppress(ModelError):
+        assert isinstance(reply(body)[-1], Usage)
+
+
+@given(st.lists(st.binary(max_size=20), max_size=6))
+def test_no_bytes_crash_us(pieces: list[bytes]) -> None:
+    with pytest.raises(ModelError):
+        reply(Chunks(pieces))
+
+
+@given(st.integers(0, CALLS.rindex(b'"tool_calls"') - 20))
+def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> None:
+    for rest in ([], [httpx.RemoteProtocolError("peer closed connection")]):
+        wire = Wire({CHAT: [Chunks([CALLS[:end], *rest]) for _ in range(5)]})
+        deltas = []
+        with pytest.raises(ModelError) as caught:
+            deltas.extend(backend(wire).stream([SYSTEM, USER], [TOOL]))
+        assert caught.value.fix
+        assert not any(isinstance(delta, ToolCall | Usage) for delta in deltas)
+
+
+def test_closing_midway_closes_the_response() -> None:
+    body = Chunks([chunk('"content":"A"')] * 100)
+    stream = backend(Wire({CHAT: body})).stream([USER], [])
+    assert next(stream) == Text("A")
+    assert not body.closed
+    stream.close()
+    assert body.closed
+
+
+# ---- a request ----
+
+
+def test_a_request_in_full() -> None:
+    wire = Wire({CHAT: ANSWER})
+    list(backend(wire).stream([SYSTEM, USER, CALLED, RESULT], [TOOL], max_tokens=300))
+    function = {"name": "list_articles", "arguments": '{"topic": "café"}'}
+    assert wire.sent() == {
+        "model": "tiny",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "What holds 2 ml?"},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+            },
+            {"role": "tool", "content": "16 articles", "tool_call_id": "call_1"},
+        ],
+        "tools": [TOOL],
+        "max_tokens": 300,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_thinking_stays_behind_and_no_content_is_an_empty_one() -> None:
+    message = Message("a", "assistant", None, thinking="SECRET", calls=(CALL,))  # type: ignore[arg-type]
+    assert "SECRET" not in json.dumps(sent(message))
+    assert sent(message)["content"] == ""
+
+
+@pytest.mark.parametrize("text", ["", "{page: 2", "[1]", "null", '"x"', '{"a": NaN}', '{"a": 1e999}', "[" * 100_000])
+def test_arguments_that_are_no_object_are_sent_as_one(text: str) -> None:
+    written = sent(Message("a", "assistant", calls=(ToolCall("c", "f", text),)))["tool_calls"][0]["function"]
+    assert json.loads(written["arguments"]) == {"_raw": text}
+
+
+@given(st.text(st.characters()), st.text(st.characters()) | JSON.map(json.dumps))
+def test_any_history_can_be_sent(content: str, arguments_text: str) -> None:
+    wire = Wire({CHAT: ANSWER})
+    turn = Message("a", "assistant", content, calls=(ToolCall("c", "f", arguments_text),))
+    list(backend(wire).stream([USER, turn], []))
+    message = wire.sent()["messages"][1]
+    assert message["content"] == content.encode(errors="replace").decode()
+    written = message["tool_calls"][0]["function"]["arguments"]
+    assert isinstance(json.loads(written), dict)
+    expected = json.dumps(arguments(turn.calls[0]), ensure_ascii=False).encode(errors="replace")
+    assert json.loads(written) == json.loads(expected)
+
+
+@pytest.mark.parametrize(
+    ("think", "sent"),
+    [
+        ("on", {}),
+        ("off", {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("low", {"reasoning_effort": "low"}),
+        ("high", {"reasoning_effort": "high"}),
+    ],
+)
+def test_how_hard_to_think_is_told_only_where_the_user_says(think: str, sent: dict[str, object]) -> None:
+    wire = Wire({CHAT: ANSWER})
+    list(backend(wire, think=think).stream([USER], []))
+    assert {key: wire.sent()[key] for key in ("chat_template_kwargs", "reasoning_effort") if key in wire.sent()} == sent
+
+
+def test_a_model_that_was_seen_to_think_gets_room_for_it() -> None:
+    wire = Wire({CHAT: [CALLS, ANSWER, ANSWER]})
+    model = backend(wire)
+    asked = []
+    for _ in range(3):
+        list(model.stream([USER], [], max_tokens=100))
+        asked.append(wire.sent()["max_tokens"])
+    assert asked == [100, 4196, 4196]

@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import json
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from agent.errors import ModelError, UsageError
+from agent.messages import Message, ToolCall
+from agent.protocols import Text
+from models import SERVERS, find, make, server_at
+from models.openai import key
+from models.openai.backend import OpenAIBackend
+from models.openai.server import OpenAIServer
+from models.server import Manner, Served
+from tests.certificate import self_signed
+from tests.models.openai.wire import (
+    ANSWER,
+    CALLS,
+    CHAT,
+    LLAMA_MODELS,
+    METRICS,
+    MODELS,
+    PAGE,
+    SYSTEM,
+    TOKENIZE,
+    TOOL,
+    URL,
+    USER,
+    VLLM_MODELS,
+    Wire,
+    backend,
+    chunk,
+)
+from tests.models.wire import loopback, send
+
+
+@pytest.fixture(autouse=True)
+def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in key.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+def server(routes: dict[str, Any] | None = None, name: Any = "openai") -> OpenAIServer:
+    return OpenAIServer(URL, transport=Wire(routes), name=name)
+
+
+# ---- where it is ----
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "url"),
+    [
+        ("", "vllm", "http://127.0.0.1:8000"),
+        ("", "openai", "http://127.0.0.1:8080"),
+        ("http://127.0.0.1:1234/v1", "openai", "http://127.0.0.1:1234"),
+        ("http://127.0.0.1:1234/v1/", "openai", "http://127.0.0.1:1234"),
+        ("gpu", "vllm", "http://gpu:8000"),
+        (":9000", "vllm", "http://127.0.0.1:9000"),
+        ("https://gpu.example/team/v1", "vllm", "https://gpu.example:443/team"),
+        ("0.0.0.0", "vllm", "http://127.0.0.1:8000"),
+    ],
+)
+def test_an_address_may_end_in_v1_or_not(given: str, name: str, url: str) -> None:
+    assert server_at(name, given).url == url
+
+
+def test_an_address_that_is_none_says_so() -> None:
+    with pytest.raises(UsageError, match="is no address"):
+        server_at("vllm", "http://user@gpu")
+
+
+def test_requests_go_behind_the_path_of_the_address() -> None:
+    wire = Wire({"/team" + CHAT: ANSWER, "/team" + MODELS: VLLM_MODELS})
+    found = OpenAIServer("http://127.0.0.1:8000/team/v1", transport=wire)
+    assert found.models() == ["tiny"]
+    list(found.backend("tiny", 100).stream([USER], []))
+    assert wire.asked("/team" + CHAT) == 1
+
+
+# ---- whether it is there, and what it is ----
+
+
+def answering(*replies: tuple[str, int, bytes]) -> Any:
+    def handle(handler: Any, body: Any) -> None:
+        status, answer = next(((s, a) for path, s, a in replies if path == handler.path), (404, b"404 page not found"))
+        send(handler, answer, status)
+
+    return handle
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "there", "name"),
+    [
+        (200, VLLM_MODELS, True, "vllm"),
+        (200, LLAMA_MODELS, True, "openai"),
+        (200, b'{"object":"list","data":[]}', True, "vllm"),
+        (401, b'{"error":"Unauthorized"}', True, "vllm"),
+        (403, b"Forbidden", True, "vllm"),
+        (200, PAGE, False, "vllm"),
+        (200, b'{"models":[]}', False, "vllm"),
+        (200, b"[" * 50_000, False, "vllm"),
+        (404, b'{"detail":"Not Found"}', False, "vllm"),
+        (500, b"", False, "vllm"),
+    ],
+)
+def test_a_server_answers_if_it_lists_models_or_wants_a_key(status: int, body: bytes, there: bool, name: str) -> None:
+    with loopback(answering((MODELS, status, body))) as url:
+        found = server_at("vllm", url)
+        assert found.answers(5) is there
+        assert found.name == name
+
+
+def test_at_the_usual_address_a_web_page_that_wants_a_password_is_somebody_elses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for body, there in ((PAGE, False), (b'{"error":"Unauthorized"}', True)):
+        with loopback(answering((MODELS, 403, body))) as url:
+            monkeypatch.setattr("models.openai.server.PORTS", {"vllm": 1, "openai": int(url.rpartition(":")[2])})
+            assert server_at("openai").answers(5) is there
+
+
+@pytest.mark.parametrize(("models", "name"), [(VLLM_MODELS, "vllm"), (LLAMA_MODELS, "openai")])
+def test_auto_takes_whichever_answers_at_an_address_and_names_it_right(models: bytes, name: str) -> None:
+    with loopback(answering((MODELS, 200, models))) as url:
+        found = find(url, seconds=5)
+        assert found
+        assert (found.name, found.url) == (name, url)
+        assert found.backend(found.choose(), 100).name == name
+
+
+def test_nothing_answers_where_nothing_listens() -> None:
+    assert find("http://127.0.0.1:9") is None
+    assert list(SERVERS) == ["ollama", "vllm", "openai"]
+
+
+# ---- its models ----
+
+
+def test_the_model_that_is_wanted_or_the_first_that_can_chat() -> None:
+    listed = json.dumps(
+        {"data": [{"id": name} for name in ("nomic-embed-text", "bge-reranker", "qwen", "phi")]}
+    ).encode()
+    assert server({MODELS: listed}).choose() == "qwen"
+    assert server({MODELS: listed}).choose("phi") == "phi"
+    assert server({MODELS: LLAMA_MODELS}).choose("small") == "small"
+    with pytest.raises(ModelError, match="has no model 'gpt'") as caught:
+        server({MODELS: listed}).choose("gpt")
+    assert "nomic-embed-text, bge-reranker, qwen, phi" in caught.value.fix
+    with pytest.raises(ModelError, match="no model to talk to"):
+        server({MODELS: b'{"data":[]}'}).choose()
+
+
+@pytest.mark.parametrize("body", [b"[]", b'[{"id":7},8,{"id":"x"}]', b'{"data":[{"id":"x"},{},null]}'])
+def test_a_list_in_another_shape_is_read_as_far_as_it_goes(body: bytes) -> None:
+    assert server({MODELS: body}).models() in ([], ["x"])
+
+
+@pytest.mark.parametrize("body", [PAGE, b"{}", b"7", b'{"data":7}', b""])
+def test_what_is_no_list_is_told(body: bytes) -> None:
+    with pytest.raises(ModelError, match="does not speak"):
+        server({MODELS: body}).models()
+
+
+@pytest.mark.parametrize(
+    ("entry", "props", "context"),
+    [
+        ({"max_model_len": 8192}, b"", 8192),
+        ({"context_length": 131072}, b"", 131072),
+        ({"meta": {"n_ctx": 4096, "n_ctx_train": 8192}}, b"", 4096),
+        (
+            {"owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}},
+            b'{"default_generation_settings":{"n_ctx":2048}}',
+            2048,
+        ),
+        ({"owned_by": "llamacpp"}, b"7", None),
+        ({"owned_by": "llamacpp"}, (404, b""), None),
+        ({"max_model_len": -1, "meta": 7}, b"", None),
+        ({"max_model_len": "many"}, b"", None),
+        ({}, b'{"default_generation_settings":{"n_ctx":2048}}', None),
+    ],
+)
+def test_how_much_a_model_holds(entry: dict[str, Any], props: Any, context: int | None) -> None:
+    found = server({MODELS: json.dumps({"data": [{"id": "x", **entry}]}).encode(), "/props": props})
+    model = found.backend(found.choose(), 14_144)
+    assert isinstance(model, Served)
+    assert (model.context, model.room) == (context, context or 14_144)
+
+
+def test_a_server_does_not_grow_and_says_when_it_is_too_small() -> None:
+    small = backend(Wire(), "vllm", context=8192, needed=14_144)
+    assert small.with_room(40_000) is small
+    assert "holds 8,192 tokens" in small.check()
+    assert "--max-model-len 35904" in small.check()
+    assert "--budget" in small.check()
+    assert backend(Wire(), context=16_384, needed=14_144).check() == ""
+    assert backend(Wire(), needed=14_144).check() == ""
+
+
+# ---- the doctor ----
+
+FIGURES = b'vllm:prefix_cache_queries_total{engine="0"} 1000.0\nvllm:prefix_cache_hits_total{engine="0"} 640.0\n'
+
+
+def checked(routes: dict[str, Any], name: Any = "openai", model: str = "") -> dict[str, tuple[str, str]]:
+    found = {check.name: check for check in server(routes, name).checks(model)}
+    assert all(check.fix or check.state == "ok" or check.name == "tokenizer" for check in found.values())
+    return {name: (check.state, f"{check.found} | {check.fix}") for name, check in found.items()}
+
+
+def test_the_doctor_finds_a_healthy_vllm() -> None:
+    count = b'{"count":7,"max_model_len":8192,"tokens":[]}'
+    routes = {CHAT: ANSWER, TOKENIZE: count, METRICS: FIGURES, "/version": b'{"version":"0.32.0"}'}
+    found = checked(routes)
+    assert {state for state, _ in found.values()} == {"ok"}
+    assert list(found) == ["server", "model", "tools", "context", "tokenizer", "prefix cache"]
+    assert "vLLM 0.32.0 answers at" in found["server"][1]
+    assert "8,192 tokens" in found["context"][1]
+    assert "1,000 tokens looked up, 64% of them found" in found["prefix cache"][1]
+
+
+def test_the_doctor_says_what_to_type() -> None:
+    refused = b'{"error":{"message":"tools param requires --jinja flag","code":500}}'
+    found = checked({MODELS: LLAMA_MODELS, CHAT: (500, refused)})
+    assert {name: state for name, (state, _) in found.items()} == {
+        "server": "ok", "model": "ok", "tools": "warn", "context": "warn", "tokenizer": "warn", "prefix cache": "warn",
+    }  # fmt: skip
+    assert "--jinja" in found["tools"][1]
+    assert "-c 16384" in found["context"][1]
+    plain = ANSWER.replace(b'"prompt_tokens_details"', b'"x"')
+    found = checked({CHAT: plain, METRICS: b"vllm:prefix_cache_queries_total 0\nvllm:prefix_cache_hits_total 0\n"})
+    assert "--enable-prefix-caching --enable-prompt-tokens-details" in found["prefix cache"][1]
+
+
+@pytest.mark.parametrize(
+    ("routes", "model", "failing"),
+    [
+        ({MODELS: (401, b"{}")}, "", "server"),
+        ({MODELS: PAGE}, "", "server"),
+        ({}, "gpt", "model"),
+        ({CHAT: (500, b"")}, "", "tools"),
+        ({CHAT: b'{"detail":"Not Found"}'}, "", "tools"),
+    ],
+)
+def test_the_doctor_never_raises(routes: dict[str, Any], model: str, failing: str) -> None:
+    assert checked(routes, model=model)[failing][0] == "fail"
+
+
+# ---- real connections ----
+
+
+def chat(handler: Any, body: Any) -> None:
+    if handler.path != CHAT:
+        send(handler, VLLM_MODELS if handler.path == MODELS else b"{}", 200 if handler.path == MODELS else 404)
+        return
+    handler.send_response(200)
+    handler.send_header("Content-Type", "text/event-stream")
+    handler.end_headers()
+    handler.wfile.write(CALLS if body["messages"][-1]["role"] == "user" else ANSWER)
+
+
+def test_a_whole_conversation_over_a_real_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # a proxy before loopback would refuse
+    with loopback(chat) as url:
+        model = make("vllm", base_url=url.removeprefix("http://") + "/v1")
+        assert isinstance(model, OpenAIBackend)
+        history = [SYSTEM, USER]
+        calls = tuple(d for d in model.stream(history, [TOOL]) if isinstance(d, ToolCall))
+        history += [Message("a", "assistant", calls=calls)]
+        history += [Message(call.id, "tool", "16", call_id=call.id, name=call.name) for call in calls]
+        assert Text("A thimble") in list(model.stream(history, [TOOL]))
+        assert (model.name, model.model, model.room) == ("vllm", "tiny", 8192)
+
+
+def test_a_slow_server_is_given_up_on_and_a_cancelled_one_notices() -> None:
+    gone, done = Event(), Event()
+
+    def slow(handler: Any, body: Any) -> None:
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.end_headers()
+        piece = b": still here\n\n" if body["messages"][0]["content"] == "comments" else chunk('"content":"A"')
+        try:
+            while body["messages"][0]["content"] != "silent" and not done.wait(0.01):
+                handler.wfile.write(piece)
+                handler.wfile.flush()
+            done.wait(5)
+        except OSError:
+            gone.set()
+
+    with loopback(slow) as url:
+        model = server_at("openai", url, Manner(timeout_seconds=0.3)).backend("tiny", 100)
+        try:
+            for words in ("silent", "comments"):
+                with pytest.raises(ModelError, match=r"nothing came from .* for 0.3 seconds"):
+                    list(model.stream([Message("u", "user", words)], []))
+            stream = model.stream([Message("u", "user", "endless")], [])
+            assert next(stream) == Text("A")
+            gone.clear()
+            stream.close()
+            assert gone.wait(5)
+        finally:
+            done.set()
+
+
+def test_a_server_that_dies_is_told() -> None:
+    with loopback(chat) as url:
+        model = make("openai", base_url=url)
+    with pytest.raises(ModelError, match="nothing answers at"):
+        list(model.stream([USER], []))
+
+
+@pytest.fixture
+def secure(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """An https server with a certificate that nobody trusts, and the file of it."""
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+    from threading import Thread
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            send(self, VLLM_MODELS)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    certificate = self_signed(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    served.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up is what we test
+    served.socket = context.wrap_socket(served.socket, server_side=True)
+    thread = Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    try:
+        yield f"https://127.0.0.1:{served.server_port}", certificate
+    finally:
+        served.shutdown()
+        thread.join()
+        served.server_close()
+
+
+def test_a_certificate_that_is_not_trusted(secure: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    url, certificate = secure
+    with pytest.raises(ModelError, match="is not trusted") as caught:
+        server_at("vllm", url).models()
+    assert "SSL_CERT_FILE" in caught.value.fix
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert server_at("vllm", url).models() == ["tiny"]
