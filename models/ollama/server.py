@@ -39,8 +39,9 @@ class OllamaServer:
     def backend(self, model: str, room: int) -> Served:
         """A backend for this model, loaded with a context that holds so many tokens."""
         from models.ollama.backend import Ollama
+        from models.react.backend import ToolCaller
 
-        return Ollama(model, self.url, room=room, manner=self._manner, transport=self._transport)
+        return ToolCaller(Ollama(model, self.url, room=room, manner=self._manner, transport=self._transport))
 
     def checks(self, model: str) -> Iterator[Check]:
         """What the doctor finds."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
+from agent.chat import UNREADABLE
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.http import stopped
@@ -18,10 +19,11 @@ def sent(message: Message) -> dict[str, Any]:
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
     if message.calls:
         body["tool_calls"] = [
-            {"id": call.id, "function": {"name": call.name, "arguments": _arguments(call)}} for call in message.calls
+            {"id": call.id, "function": {"name": call.name or UNREADABLE, "arguments": _arguments(call)}}
+            for call in message.calls
         ]
     if message.role == "tool":
-        body |= {"tool_name": message.name, "tool_call_id": message.call_id}
+        body |= {"tool_name": message.name or UNREADABLE, "tool_call_id": message.call_id}
     return body
 
 
