@@ -47,11 +47,12 @@ def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[M
 @lru_cache(maxsize=4_096)
 def as_text(message: Message) -> Message:
     """A message without calls and results: the same thing said in text."""
+    content = message.content or ""  # a history read from a file may hold None
     if message.role == "tool":
-        return Message(message.id, "user", f"Observation: {message.content or ''}")
+        return Message(message.id, "user", f"Observation: {content}")
     if message.role != "assistant":
-        return message
-    content = (message.content or "").strip()
+        return Message(message.id, message.role, content)
+    content = content.strip()
     if not message.calls:
         return Message(message.id, "assistant", f"Final Answer: {content}")
     said = [f"Thought: {content}"] if content else []

@@ -30,7 +30,7 @@ SCHEMAS = [
 ]
 TOOLS = offered(SCHEMAS)
 
-WORDS = st.text(st.characters(codec="utf-8"), max_size=12)
+WORDS = st.text(max_size=12)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
