@@ -21,6 +21,8 @@ ROLES: Mapping[object, Role] = {
     "tool": "tool",
 }
 MESSAGES = "give a list of chat-completions messages: {role, content, tool_calls, tool_call_id}"
+UNREADABLE = "unreadable"
+"""The name under which a call without one is sent, since servers insist on a name."""
 LEGACY = "write it as tool_calls, each with an id, and the result as role tool with its tool_call_id"
 
 
@@ -86,7 +88,8 @@ def _fields(message: Message) -> dict[str, Any]:
 
 
 def _called(call: ToolCall, entry: Entry) -> dict[str, Any]:
-    function = {**entry.get("function", {}), "name": call.name, "arguments": call.arguments}
+    name = call.name if entry else call.name or UNREADABLE
+    function = {**entry.get("function", {}), "name": name, "arguments": call.arguments}
     return {**entry, "id": call.id, "type": "function", "function": function}
 
 

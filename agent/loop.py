@@ -232,11 +232,11 @@ def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, Non
 def _observe(agent: Agent, call: ToolCall, first: int) -> str:
     tools = agent.offered()
     tool = tools.get(call.name)
+    known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"
     if not call.name:
-        raise ToolError("that is no call of a tool: it needs the tool's name, and its arguments as a JSON object")
+        raise ToolError(f"that call cannot be read: write a tool's name, and its arguments as one JSON object; {known}")
     if tool is None:
         near = get_close_matches(call.name, tools, 1)
-        known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"
         raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
     try:
         arguments = json.loads(call.arguments or "{}")

@@ -86,8 +86,9 @@ class OllamaServer:
     def backend(self, model: str, room: int) -> Served:
         """A backend for this model, loaded with a context that holds so many tokens."""
         from models.ollama.backend import Ollama
+        from models.react.backend import ToolCaller
 
-        return Ollama(model, self, room=room)
+        return ToolCaller(Ollama(model, self, room=room))
 
     def pull(self, model: str) -> Generator[Progress, None, None]:
         """Download a model. Closing it stops; the server keeps what it has got, and goes on with it the next time.

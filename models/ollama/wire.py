@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agent.chat import UNREADABLE
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.calls import arguments, given
@@ -27,10 +28,11 @@ def sent(message: Message) -> dict[str, Any]:
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
     if message.calls:
         body["tool_calls"] = [
-            {"id": call.id, "function": {"name": call.name, "arguments": arguments(call)}} for call in message.calls
+            {"id": call.id, "function": {"name": call.name or UNREADABLE, "arguments": arguments(call)}}
+            for call in message.calls
         ]
     if message.role == "tool":
-        body |= {"tool_name": message.name, "tool_call_id": message.call_id}
+        body |= {"tool_name": message.name or UNREADABLE, "tool_call_id": message.call_id}
     return body
 
 

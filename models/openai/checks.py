@@ -47,7 +47,7 @@ def findings(server: OpenAIServer, link: Link, wanted: str) -> Iterator[Check]:
         yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
     try:
         model = server.choose(wanted)
-        backend = server.backend(model, 0)
+        backend = server.native(model, 0)
     except ModelError as error:
         yield Check("model", "fail", error.what, error.fix)
         return

@@ -10,7 +10,7 @@ from agent.errors import ModelError
 from models.address import gets, host_url
 from models.openai import facts
 from models.openai.link import Link
-from models.server import Check, Manner
+from models.server import Check, Manner, Served
 
 if TYPE_CHECKING:
     import httpx
@@ -57,8 +57,14 @@ class OpenAIServer:
         self.models()
         return facts.chosen(self._entries, wanted)
 
-    def backend(self, model: str, room: int) -> OpenAIBackend:
+    def backend(self, model: str, room: int) -> Served:
         """A backend for this model. It holds what the server was started with, whatever is asked for."""
+        from models.react.backend import ToolCaller
+
+        return ToolCaller(self.native(model, room))
+
+    def native(self, model: str, room: int) -> OpenAIBackend:
+        """The same, whose model is offered tools in the server's way alone."""
         from models.openai.backend import OpenAIBackend
 
         if not self._entries:

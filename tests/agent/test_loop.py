@@ -165,7 +165,8 @@ def test_parallel_calls_run_in_order() -> None:
         ),
         (
             call(1, ""),
-            "Error: that is no call of a tool: it needs the tool's name, and its arguments as a JSON object",
+            "Error: that call cannot be read: write a tool's name, and its arguments as one JSON object; "
+            "the tools are read_article, search_articles, buggy, endless",
         ),
         (call(1, arguments="[1]"), "Error: the arguments must be a JSON object, not list"),
         (call(1, arguments='"a"'), "Error: the arguments must be a JSON object, not str"),

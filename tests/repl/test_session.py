@@ -19,7 +19,7 @@ from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Answered, SideCalled
 from agent.messages import Message
 from agent.protocols import Backend
-from models.ollama.backend import Ollama
+from models.server import Served
 from repl import jsonl, trace
 from repl.session import Session, _Later, open_session
 from repl.settings import Settings
@@ -252,7 +252,7 @@ def test_another_model_counts_and_summarises_too() -> None:
         history = list(session.agent.history)
         counter = session.agent.backend.counter
         session.use_model("llama3.2:3b")
-        assert isinstance(session.agent.backend, Ollama)
+        assert isinstance(session.agent.backend, Served)
         assert session.agent.side is not None
         assert session.agent.side.backend is session.agent.backend
         assert session.agent.budget([]).counter is session.agent.backend.counter is not counter
@@ -276,7 +276,7 @@ def test_a_summariser_of_its_own_outlives_every_swap() -> None:
     with ollama() as url:
         session = open_session(Settings(backend="ollama", base_url=url, summariser="llama3.2:3b"))
         summariser = side_backend(session)
-        assert isinstance(summariser, Ollama)
+        assert isinstance(summariser, Served)
         assert (session.agent.backend.model, summariser.model) == ("qwen2.5:7b", "llama3.2:3b")
         session.use_model("reader")
         session.use_strategy("hybrid")
@@ -285,7 +285,7 @@ def test_a_summariser_of_its_own_outlives_every_swap() -> None:
         assert side_backend(session) is summariser
         session.use_budget(100_000)
         larger = side_backend(session)
-        assert isinstance(larger, Ollama)
+        assert isinstance(larger, Served)
         assert (larger.model, session.agent.backend.name) == ("llama3.2:3b", "reader")
         assert larger.room >= 101_000
 
@@ -401,13 +401,13 @@ def test_the_window_of_the_server_always_holds_the_budget() -> None:
     with ollama() as url:
         session = open_session(Settings(backend="ollama", base_url=url, budget=30_000))
         first = session.agent.backend
-        assert isinstance(first, Ollama)
+        assert isinstance(first, Served)
         assert first.room >= 31_000
         session.use_budget(4000)
         assert session.agent.backend is first
         session.use_budget(100_000)
         larger = session.agent.backend
-        assert isinstance(larger, Ollama)
+        assert isinstance(larger, Served)
         assert larger.room >= 101_000
         assert larger.model == first.model
 
