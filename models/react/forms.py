@@ -120,7 +120,7 @@ def _typed(value: str, schema: Mapping[str, Any]) -> Any:
         return value
 
 
-def _marked(text: str, tools: Tools, cut: bool) -> Read:
+def _marked(text: str, tools: Tools, cut: bool) -> Read | None:
     """`[TOOL_CALLS]`, as Mistral's models write it: a list of calls, or names with `[ARGS]` before the arguments."""
     start = text.index("]") + 1
     named = re.compile(r"\s*([\w.:/-]+)(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?=\{)").match(text, start)
@@ -128,7 +128,8 @@ def _marked(text: str, tools: Tools, cut: bool) -> Read:
         calls = (ToolCall("", named[1], _text(value)),) if named else _shaped(value)
         if calls:
             return Read(tuple(calls), end + (named.end() if named else start))
-    return Read((_broken(text[start:]),), len(text))
+    meant = named or text[start:].lstrip().startswith(("[", "{"))
+    return Read((_broken(text[start:]),), len(text)) if meant else None
 
 
 # ---- Action and Action Input ----

@@ -76,7 +76,7 @@ def test_what_is_rendered_is_read_again(made: list[tuple[str, dict[str, Any]]], 
     assert "".join(part for part in deltas(text, labelled=True) if isinstance(part, str)).strip() == content
 
 
-@given(WORDS)
+@given(WORDS.filter(lambda answer: not set(answer) & set("<[{`")))
 def test_so_is_an_answer(answer: str) -> None:
     text = as_text(Message("a", "assistant", answer)).content
     assert "".join(map(str, deltas(text, labelled=True))).strip() == answer.strip()
@@ -164,6 +164,7 @@ def test_python_gives_the_same_call(arguments: dict[str, Any]) -> None:
         "Thought: it stays.",
         "```\nnever closed\nAction: read_article\n",
         "<function> and <invoke> are tags",
+        "Mistral's models write [TOOL_CALLS] before their calls.",
     ],
 )
 def test_an_answer_that_talks_of_calls_stays_text(answer: str) -> None:
@@ -242,7 +243,7 @@ def test_so_does_an_answer_before_the_result() -> None:
         ("<tool_call>{ } </tool_call>", ("", "{ }")),
         ('{"name": "read_article", "arguments": {"slug": x"}}', ("read_article", '{"slug": x"}}')),
         ('```json\n{"name": "read_article", "arguments": {"slug": x"}}\n```', ("read_article", '{"slug": x"}}')),
-        ("[TOOL_CALLS] nothing", ("", "nothing")),
+        ('[TOOL_CALLS] [{"name": oops}]', ("", '[{"name": oops}]')),
         ("<function=><parameter=slug>x", None),
         ("<function=read_article><parameter=slug>x", ("read_article", '{"slug": "x"}')),
     ],
