@@ -67,6 +67,20 @@ def _ollama(base_url: str, manner: Manner) -> Server:
     return OllamaServer(base_url, manner)
 
 
+def _vllm(base_url: str, manner: Manner) -> Server:
+    from models.openai.server import OpenAIServer
+
+    return OpenAIServer(base_url, manner, name="vllm")
+
+
+def _openai(base_url: str, manner: Manner) -> Server:
+    from models.openai.server import OpenAIServer
+
+    return OpenAIServer(base_url, manner)
+
+
 SERVERS: Mapping[str, Callable[[str, Manner], Server]] = {
     "ollama": _ollama,
+    "vllm": _vllm,
+    "openai": _openai,
 }

@@ -58,7 +58,10 @@ def is_loopback(base_url: str) -> bool:
 
 
 def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float = 0.3) -> bool:
-    """Whether a server here answers `path` with a status and JSON that suit, known after so many seconds."""
+    """Whether a server here answers `path` with a status and JSON that suit, known after so many seconds.
+
+    What is no JSON is given to `suits` as None.
+    """
     found: list[bool] = []
     # A thread, because nothing else puts an end to a name server that does not answer.
     probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds)), daemon=True)
@@ -72,7 +75,6 @@ def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: 
     try:
         with socket.create_connection((url.hostname or "", url.port or 80), seconds):
             pass  # the usual case is that nothing listens, and then no HTTP client need be loaded
-        import json
         from http.client import HTTPConnection, HTTPException, HTTPSConnection
     except OSError:
         return False
@@ -81,11 +83,20 @@ def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: 
     try:
         connection.request("GET", f"{url.path}{path}")
         response = connection.getresponse()
-        return suits(response.status, json.loads(response.read(1_000_000)))
-    except (OSError, HTTPException, ValueError, RecursionError):
+        return suits(response.status, _json(response.read(1_000_000)))
+    except (OSError, HTTPException, ValueError):
         return False
     finally:
         connection.close()
+
+
+def _json(body: bytes) -> Any:
+    import json
+
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _is_ip(host: str) -> bool:

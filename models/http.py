@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
 from models.address import is_loopback
+from models.retry import Busy
 
 if TYPE_CHECKING:
     import httpx
 
 CONNECT_SECONDS = 10.0
 WHERE = "check the address: --base-url"
+CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
+NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
+LINE_BYTES = 16 * 1024 * 1024
 
 
 def client(
@@ -31,33 +35,55 @@ def client(
         seconds: Longest wait for the next piece of a reply.
         transport: Carries the requests instead of the network.
         headers: Sent with each request.
+
+    Raises:
+        ModelError: The environment names certificates or a proxy that cannot be used.
     """
     import httpx
 
-    return httpx.Client(
-        base_url=base_url,
-        timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
-        transport=transport,
-        headers=dict(headers or {}),
-        trust_env=not is_loopback(base_url),
-        verify=base_url.startswith("https:"),
-    )
+    try:
+        return httpx.Client(
+            base_url=base_url,
+            timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
+            transport=transport,
+            headers=dict(headers or {}),
+            trust_env=not is_loopback(base_url),
+            verify=httpx.create_ssl_context() if base_url.startswith("https:") else False,
+        )
+    except OSError as error:
+        raise ModelError(f"the trusted certificates cannot be read: {error}", CERTIFICATES) from error
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        raise ModelError(f"the proxy in the environment cannot be used: {error}", NO_PROXY) from error
 
 
-def lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
     """The lines of a stream, wherever its chunks end.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
-    such as U+0085.
+    such as U+0085. Blank lines are left out, unless they are asked for. A connection that is lost after the first line
+    raises ModelError: the reply had begun. So does a line of more than 16 MiB: nobody means that.
     """
+    import httpx
+
     rest: list[bytes] = []  # joined once: a long line may come in many small pieces
-    for chunk in chunks:
-        first, *more = chunk.split(b"\n")
-        rest.append(first)
-        if more:
-            whole = [b"".join(rest), *more]
-            rest = [whole.pop()]
-            yield from filter(bytes.strip, whole)
+    begun, size = False, 0
+    try:
+        for chunk in chunks:
+            first, *more = chunk.split(b"\n")
+            rest.append(first)
+            size += len(first)
+            if more:
+                whole = [b"".join(rest), *more]
+                rest = [whole.pop()]
+                size = len(rest[0])
+                for line in whole:
+                    if blanks or line.strip():
+                        begun = True
+                        yield line
+            if size > LINE_BYTES:
+                raise ModelError(f"the server sends a line of more than {LINE_BYTES >> 20} MiB", WHERE)
+    except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+        raise (stopped() if begun else lost()) from error
     if last := b"".join(rest).strip():
         yield last
 
@@ -72,8 +98,13 @@ def reason(body: str) -> str:
     for key in ("error", "message", "detail"):  # {"error": "..."}, {"error": {"message": "..."}}, {"detail": "..."}
         if isinstance(error, dict) and key in error:
             error = error[key]
-    line = " ".join(str(error).split()) or "no reason given"
-    return line if len(line) <= TOLD_CHARACTERS else line[: TOLD_CHARACTERS - 1] + "…"
+    return _one_line(str(error)) or "no reason given"
+
+
+def moved(base_url: str, location: str) -> ModelError:
+    """The error for a server that answers with a redirect: no question is sent where the user did not point."""
+    what = f"the server at {base_url} sends requests on to {_one_line(location) or 'another address'}"
+    return ModelError(what, f"{WHERE}, with http:// or https:// and the path before /api or /v1")
 
 
 def stopped() -> ModelError:
@@ -81,17 +112,46 @@ def stopped() -> ModelError:
     return ModelError("the server stopped in the middle of a reply", "ask again; its log may say why it stopped")
 
 
+def lost() -> Busy:
+    """The error for a connection that is lost before a reply has begun: it may be asked for again."""
+    what, fix = "the server closed the connection without a reply", "ask again; its log may say why"
+    return Busy(what, fix, state="the connection was lost")
+
+
 @contextmanager
 def said_plainly(base_url: str, seconds: float, start: str) -> Iterator[None]:
-    """Turn what httpx raises into ModelErrors; `start` says how to start such a server."""
+    """Turn what httpx raises into ModelErrors; `start` says how to start such a server.
+
+    A connection that is lost is a Busy, since what has begun is read by `lines`, which says otherwise.
+    """
     import httpx
 
     try:
         yield
     except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-        raise ModelError(f"nothing answers at {base_url} ({str(error) or 'timed out'})", start) from error
+        raise _unreachable(base_url, str(error) or "timed out", start) from error
+    except httpx.ProxyError as error:
+        raise ModelError(f"the proxy before {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
     except httpx.TimeoutException as error:
         what = f"nothing came from {base_url} for {seconds:g} seconds"
         raise ModelError(what, "the model may still be loading: ask again, or choose a smaller one") from error
+    except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
+        raise lost() from error
     except httpx.HTTPError as error:
         raise stopped() from error
+
+
+def _unreachable(base_url: str, why: str, start: str) -> ModelError:
+    """The error for a connection that cannot be made."""
+    if "CERTIFICATE_VERIFY_FAILED" in why:
+        why = why.partition("verify failed: ")[2].partition(" (_ssl")[0] or "it cannot be verified"
+        return ModelError(f"the certificate of {base_url} is not trusted: {_one_line(why)}", CERTIFICATES)
+    if "SSL" in why:
+        what = f"no secure connection to {base_url}: {_one_line(why)}"
+        return ModelError(what, f"{WHERE}: does it begin with http:// rather than https://?")
+    return ModelError(f"nothing answers at {base_url} ({_one_line(why)})", start)
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split()).encode(errors="replace").decode()  # JSON can spell half a character
+    return line if len(line) <= TOLD_CHARACTERS else line[: TOLD_CHARACTERS - 1] + "…"

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
+from agent.errors import ModelError
 from agent.protocols import Backend
 
 Think = Literal["on", "off", "low", "medium", "high"]
@@ -15,6 +16,10 @@ REPLY_TOKENS = 2_048
 
 THINKING_TOKENS = 4_096
 """What a model that thinks may use for it, beside the tokens of its reply."""
+
+
+class ToolsRefused(ModelError):
+    """The server or its template takes no tools for this model; nothing was streamed yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,12 +37,8 @@ LEAST_ONCE_KNOWN = 0.75
 _Key = tuple[str, str, tuple[ToolCall, ...]]
 
 
-class ChatCounter:
-    """Counts messages as the Qwen2.5 chat template sends them; subclasses say what a text costs.
-
-    Each message is counted by itself, so that counts add up. Parallel tool results share their markers in a real
-    prompt, and have their own here: the count is then a few tokens above the prompt, never below.
-    """
+class MessageCounter:
+    """Counts each message by itself, so that counts add up, and once; subclasses say what one costs."""
 
     exact = False
 
@@ -52,8 +48,8 @@ class ChatCounter:
         self._young: dict[_Key, int] = {}
         self._old: dict[_Key, int] = {}
 
-    def tokens(self, text: str) -> int:
-        """Tokens of a text; spellings of special tokens in it count as those."""
+    def measured(self, message: Message) -> int:
+        """Tokens of a message in a prompt, its role markers included."""
         raise NotImplementedError
 
     def count(self, message: Message) -> int:
@@ -61,15 +57,8 @@ class ChatCounter:
         key = (message.role, message.content, message.calls)
         tokens = self._young.get(key)
         if tokens is None:
-            tokens = self._remember(key)
+            tokens = self._remember(key, message)
         return tokens if self._ratio == 1.0 else self._scaled(tokens)
-
-    def overhead(self, tools: Sequence[Schema]) -> int:
-        """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
-        total = self.tokens("<|im_start|>assistant\n")
-        if tools:
-            total += TOOLS_PREAMBLE_TOKENS + sum(self.tokens("\n" + _json(tool)) for tool in tools)
-        return self._scaled(total)
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Scale later counts so that `counted` would have been `reported`.
@@ -90,15 +79,38 @@ class ChatCounter:
     def _scaled(self, tokens: int) -> int:
         return round(tokens * self._ratio)
 
-    def _remember(self, key: _Key) -> int:
+    def _remember(self, key: _Key, message: Message) -> int:
         """Count anew or find among the older counts; forget the oldest half when there are many."""
         if len(self._young) >= REMEMBERED:
             self._old, self._young = self._young, {}
         tokens = self._old.get(key)
         if tokens is None:
-            tokens = self.tokens(_rendered(*key))
+            tokens = self.measured(message)
         self._young[key] = tokens
         return tokens
+
+
+class ChatCounter(MessageCounter):
+    """Counts messages as the Qwen2.5 chat template sends them; subclasses say what a text costs.
+
+    Parallel tool results share their markers in a real prompt, and have their own here: the count is then a few tokens
+    above the prompt, never below.
+    """
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a text; spellings of special tokens in it count as those."""
+        raise NotImplementedError
+
+    def measured(self, message: Message) -> int:
+        """Tokens of the message as the template writes it."""
+        return self.tokens(_rendered(message.role, message.content, message.calls))
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
+        total = self.tokens("<|im_start|>assistant\n")
+        if tools:
+            total += TOOLS_PREAMBLE_TOKENS + sum(self.tokens("\n" + _json(tool)) for tool in tools)
+        return self._scaled(total)
 
 
 class VocabularyCounter(ChatCounter):

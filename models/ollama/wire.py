@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
-from uuid import uuid4
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
+from models.calls import arguments, given
 from models.http import stopped
 from models.ollama.errors import unreadable
 
@@ -18,7 +18,7 @@ def sent(message: Message) -> dict[str, Any]:
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
     if message.calls:
         body["tool_calls"] = [
-            {"id": call.id, "function": {"name": call.name, "arguments": _arguments(call)}} for call in message.calls
+            {"id": call.id, "function": {"name": call.name, "arguments": arguments(call)}} for call in message.calls
         ]
     if message.role == "tool":
         body |= {"tool_name": message.name, "tool_call_id": message.call_id}
@@ -64,33 +64,12 @@ def usage(chunk: dict[str, Any]) -> Usage:
     )
 
 
-def _arguments(call: ToolCall) -> dict[str, Any]:
-    """Arguments as the object that the server insists on.
-
-    What is no JSON object is sent as {"_raw": text}: the model then sees what it wrote beside the error that the
-    tool answered with, where an empty object would hide its mistake from it.
-    """
-    try:
-        value = json.loads(call.arguments)
-        json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which no other JSON reader takes
-    except (ValueError, RecursionError):
-        value = None
-    return value if isinstance(value, dict) else {"_raw": call.arguments}
-
-
-def _call(given: Any, taken: set[str]) -> ToolCall:
+def _call(call: Any, taken: set[str]) -> ToolCall:
     """A whole tool call, with an id that no other call of the conversation has."""
-    function = given.get("function") if isinstance(given, dict) else None
+    function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict):
-        raise unreadable(json.dumps(given).encode())
-    name = str(given.get("id") or "")
-    if not name or name in taken:
-        name = f"call_{uuid4().hex[:12]}"  # random, because a view may hide the calls before
-    taken.add(name)
-    arguments = function.get("arguments")
-    if not isinstance(arguments, str):
-        arguments = json.dumps({} if arguments is None else arguments, ensure_ascii=False)
-    return ToolCall(name, str(function.get("name") or ""), arguments)
+        raise unreadable(json.dumps(call).encode())
+    return given(call.get("id"), function.get("name"), function.get("arguments"), taken)
 
 
 def _number(chunk: dict[str, Any], key: str) -> int | None:

@@ -1,0 +1,233 @@
+"""A session's model behind an OpenAI-compatible server, over `/v1/chat/completions`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import ModelError
+from agent.messages import Message
+from agent.protocols import Counter, Delta, Schema, Thinking, Usage
+from models import http
+from models.openai import facts, wire
+from models.openai.errors import LOWER, NoModel, missing, refusal, unreadable
+from models.openai.link import Link, encoded
+from models.openai.metrics import PrefixCache, prefix_cache
+from models.retry import retried
+from models.server import THINKING_TOKENS, Manner
+from models.thinking import apart
+
+if TYPE_CHECKING:
+    import httpx
+
+    from models.openai.counter import ServerCounter
+
+JSON = {"Content-Type": "application/json"}
+
+
+class OpenAIBackend:
+    """A model behind an OpenAI-compatible server.
+
+    The server's context is what it was started with, and it refuses what is longer. So a reply is asked for that fits
+    behind the prompt, and a prompt that leaves no room for one is not sent.
+
+    Args:
+        name: What the server is: "vllm", or "openai" for any other.
+        model: Name as /v1/models has it.
+        link: The way to the server.
+        needed: Tokens of prompt and reply that it should hold.
+        context: Tokens that it does hold; None where that is not known.
+        manner: How the server is spoken to.
+    """
+
+    renders_tools = True
+
+    def __init__(
+        self,
+        name: str,
+        model: str,
+        link: Link,
+        *,
+        needed: int,
+        context: int | None = None,
+        manner: Manner | None = None,
+    ) -> None:
+        self.name = name
+        self.model = model
+        self.room = context or needed
+        self._link = link
+        self._needed = needed
+        self.context = context
+        self._manner = manner or Manner()
+        self._counter: ServerCounter | None = None
+        self._reads_metrics = name == "vllm"
+        self._thinks = False
+
+    @property
+    def counter(self) -> Counter:
+        """Counts tokens as the server does, where it counts for us."""
+        return self._counts()
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
+
+        Closing it closes the connection, and with that the server stops computing.
+
+        Raises:
+            ToolsRefused: the server takes no tools for this model.
+            ModelError: it cannot be used, or the prompt leaves no room for a reply.
+        """
+        request = self._request(messages, tools, max_tokens)
+        before = prefix_cache(self._link) if self._reads_metrics else None
+        with closing(retried(lambda: self._reply(request, messages))) as deltas:
+            for delta in deltas:
+                yield self._completed(delta, before) if isinstance(delta, Usage) else delta
+
+    def with_room(self, tokens: int) -> OpenAIBackend:
+        """Itself: a server's context does not grow while it runs."""
+        self._needed = tokens
+        return self
+
+    def check(self) -> str:
+        """One line of warning where the model holds less than the budget may need."""
+        needed = self._needed - (0 if self._thinks else THINKING_TOKENS)
+        if self.context is None or self.context >= needed:
+            return ""
+        flag = "--max-model-len" if self.name == "vllm" else "-c"
+        return (
+            f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
+            f"{LOWER}, or start the server with {flag} {needed}"
+        )
+
+    def _counts(self) -> ServerCounter:
+        if self._counter is None:
+            from models.openai.counter import ServerCounter
+
+            self._counter = ServerCounter(self._link, self.model, self._thinking())
+        return self._counter
+
+    def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
+        """The body of a chat request."""
+        body: dict[str, Any] = {"model": self.model, "messages": list(map(wire.sent, messages)), **self._thinking()}
+        if tools:
+            body["tools"] = list(tools)
+        wanted = None if max_tokens is None else max_tokens + (THINKING_TOKENS if self._thinks else 0)
+        space = self._space(messages, tools, wanted or 1)
+        if wanted is not None:
+            body["max_tokens"] = wanted if space is None else min(wanted, space)
+        if self._manner.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        return body
+
+    def _thinking(self) -> dict[str, Any]:
+        """What the server is told of thinking: nothing, unless the user says how."""
+        match self._manner.think:
+            case "on":
+                return {}
+            case "off":
+                return {"chat_template_kwargs": {"enable_thinking": False}}
+            case effort:
+                return {"reasoning_effort": effort}
+
+    def _space(self, messages: Sequence[Message], tools: Sequence[Schema], wanted: int) -> int | None:
+        """Tokens that a reply may have behind this prompt; None where the server does not tell what it holds.
+
+        Raises:
+            ModelError: There are none. Not by an estimate: then the server may say so.
+        """
+        if self.context is None:
+            return None
+        counter = self._counts()
+        prompt = counter.overhead(tools) + sum(map(counter.count, messages))
+        if prompt + wanted > self.context:
+            prompt = counter.whole(messages, tools) or prompt  # to the token, where it matters
+        if prompt >= self.context and counter.exact:
+            what = f"the prompt of {prompt:,} tokens leaves no room for a reply: {self.model} holds {self.context:,}"
+            raise ModelError(what, f"{LOWER}, or start the server with a longer context")
+        return max(1, self.context - prompt)
+
+    def _reply(self, request: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:
+        """Ask once, and stream what is answered."""
+        seconds = self._manner.timeout_seconds
+        reply = wire.Reply(wire.call_ids(messages))
+        with (
+            self._link.said_plainly(seconds),
+            self._link.client(seconds) as client,
+            client.stream("POST", "/v1/chat/completions", content=encoded(request), headers=JSON) as response,
+        ):
+            for delta in apart(self._deltas(response, reply)):
+                self._thinks = self._thinks or isinstance(delta, Thinking)
+                yield delta
+
+    def _deltas(self, response: httpx.Response, reply: wire.Reply) -> Iterator[Delta]:
+        """What a response says, whether it streams or comes whole."""
+        kind = response.headers.get("content-type", "")
+        if response.status_code != 200 or "json" in kind or "html" in kind:
+            for chunk in [self._whole(response)]:
+                yield from reply.take(chunk)
+        else:
+            for chunk in self._chunks(response, reply):
+                yield from reply.take(chunk)
+        yield from reply.end()
+
+    def _whole(self, response: httpx.Response) -> dict[str, Any]:
+        """A reply that comes in one piece."""
+        try:
+            body = self._link.read(response, self.model)
+        except NoModel as error:
+            with suppress(ModelError):
+                raise missing(self.model, [entry["id"] for entry in facts.listed(self._link)]) from error
+            raise
+        return self._sound(body, self._link.parsed(body), begun=False)
+
+    def _chunks(self, response: httpx.Response, reply: wire.Reply) -> Iterator[dict[str, Any]]:
+        """The chunks of a stream, up to its end. Raises ModelError for one that ends too early."""
+        lines = self._in_time(http.lines(response.iter_bytes(), blanks=True))
+        for field, data in wire.events(lines):
+            if data == wire.DONE:
+                return
+            try:
+                chunk = json.loads(data)
+            except (ValueError, RecursionError) as error:
+                raise (http.stopped() if field else unreadable(data, self._link.url)) from error
+            yield self._sound(data, {"error": chunk} if field == b"error" else chunk, begun=reply.begun)
+        if not reply.finish:
+            raise http.stopped()
+
+    def _in_time(self, lines: Iterator[bytes]) -> Iterator[bytes]:
+        """The lines, as long as one of data comes now and then: comments keep a connection alive, not a reply."""
+        import httpx
+
+        last = perf_counter()
+        for line in lines:
+            if line.startswith(b"data"):
+                last = perf_counter()
+            elif perf_counter() - last > self._manner.timeout_seconds:
+                raise httpx.ReadTimeout("comments only")
+            yield line
+
+    def _sound(self, data: bytes, chunk: Any, *, begun: bool) -> dict[str, Any]:
+        """A chunk that is one. Raises ModelError for an error in its place, and for anything else."""
+        error = chunk.get("error") if isinstance(chunk, dict) else None
+        if error:
+            code = error.get("code") if isinstance(error, dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 and not begun else 200
+            refused = refusal(status, json.dumps({"error": error}), self.model, self._link.url)
+            raise ModelError(refused.what, refused.fix) if begun else refused
+        if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
+            raise unreadable(data, self._link.url)
+        return chunk
+
+    def _completed(self, usage: Usage, before: PrefixCache | None) -> Usage:
+        """The account with the cached tokens from the metrics, where the reply itself says nothing of them."""
+        if usage.cached_tokens is not None or before is None:
+            self._reads_metrics = False
+            return usage
+        after = prefix_cache(self._link)
+        return replace(usage, cached_tokens=after.found(before, usage.prompt_tokens) if after else None)

@@ -1,0 +1,118 @@
+"""What the doctor finds at an OpenAI-compatible server, and what to type to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from agent.errors import ModelError
+from agent.messages import Message
+from agent.protocols import Schema, Usage
+from models.openai import key
+from models.openai.errors import WITH_TOOLS
+from models.openai.link import Link
+from models.openai.metrics import prefix_cache
+from models.server import Check, ToolsRefused
+
+if TYPE_CHECKING:
+    from models.openai.backend import OpenAIBackend
+    from models.openai.server import OpenAIServer
+
+ASKED_TOKENS = 8_000
+"""A context that holds less is worth a word: the usual budget does not fit."""
+
+TELL_CACHE = "vllm serve … --enable-prefix-caching --enable-prompt-tokens-details"
+_TOOL: Schema = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Look something up.",
+        "parameters": {"type": "object", "properties": {"word": {"type": "string"}}},
+    },
+}
+_HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
+
+
+def findings(server: OpenAIServer, link: Link, wanted: str) -> Iterator[Check]:
+    """What there is to say of a server and one of its models, "" for its own choice. Never raises ModelError."""
+    try:
+        server.models()
+    except ModelError as error:
+        yield Check("server", "fail", error.what, error.fix)
+        return
+    yield Check("server", "ok", f"{_kind(server.name, link)} answers at {server.url}")
+    if key.origin() and not key.is_private(server.url):
+        what = f"the key in {key.origin()} is not sent: without https, everyone on the way could read it"
+        yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
+    try:
+        model = server.choose(wanted)
+        backend = server.backend(model, 0)
+    except ModelError as error:
+        yield Check("model", "fail", error.what, error.fix)
+        return
+    yield Check("model", "ok", model)
+    usage, tools = _probed(backend)
+    yield tools
+    yield _context(backend)
+    yield _tokenizer(backend)
+    yield _cache(link, server.name, usage)
+
+
+def _kind(name: str, link: Link) -> str:
+    """What the server calls itself, with its version where it tells that."""
+    try:
+        answer = link.asked("/version")
+        version = answer.get("version") if isinstance(answer, dict) else None
+    except ModelError:
+        version = None
+    kind = "vLLM" if name == "vllm" else "an OpenAI-compatible server"
+    return f"{kind} {version[:40]}" if isinstance(version, str) else kind
+
+
+def _probed(backend: OpenAIBackend) -> tuple[Usage, Check]:
+    """The account of one token asked for with a tool, and whether the server takes tools."""
+    usage = Usage()
+    try:
+        with closing(backend.stream(_HELLO, [_TOOL], max_tokens=1)) as deltas:
+            for delta in deltas:
+                usage = delta if isinstance(delta, Usage) else usage
+    except ToolsRefused as error:
+        return usage, Check("tools", "warn", error.what, WITH_TOOLS)
+    except ModelError as error:
+        return usage, Check("tools", "fail", error.what, error.fix)
+    return usage, Check("tools", "ok", "the server takes them")
+
+
+def _context(backend: OpenAIBackend) -> Check:
+    if backend.context is None:
+        return Check("context", "warn", "the server does not tell how much the model holds", "keep the budget below it")
+    found = f"{backend.context:,} tokens of prompt and reply"
+    if backend.context > ASKED_TOKENS:
+        return Check("context", "ok", found)
+    more = "--max-model-len 16384" if backend.name == "vllm" else "-c 16384"
+    return Check("context", "warn", found, f"start the server with {more}, or lower the budget (--budget N)")
+
+
+def _tokenizer(backend: OpenAIBackend) -> Check:
+    if backend.counter.exact:
+        return Check("tokenizer", "ok", "the server's own: counts are exact")
+    return Check("tokenizer", "warn", "the server counts for nobody: tokens are estimated, and shown with ~")
+
+
+def _cache(link: Link, name: str, usage: Usage) -> Check:
+    """Whether prompts are cached, and whether we are told how much of them."""
+    metrics = prefix_cache(link) if name == "vllm" else None
+    figures = ""
+    if metrics:
+        share = f", {metrics.hits / metrics.queries:.0%} of them found" if metrics.queries else ""
+        used = "" if metrics.used is None else f"; the cache is {metrics.used:.0%} full"
+        figures = f"{metrics.queries:,} tokens looked up{share}{used}"
+    if usage.cached_tokens is not None:
+        return Check("prefix cache", "ok", "; ".join(filter(None, ["cached tokens are reported", figures])))
+    if metrics and not metrics.queries:
+        return Check("prefix cache", "warn", "nothing was ever looked up in it: it may be off", TELL_CACHE)
+    if metrics:
+        return Check("prefix cache", "ok", f"{figures}, by the metrics")
+    fix = TELL_CACHE if name == "vllm" else "a newer llama-server tells them"
+    return Check("prefix cache", "warn", "cached tokens are not reported", fix)

@@ -1,0 +1,269 @@
+"""Counting tokens by asking the server that will read them."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol
+
+from agent.errors import ModelError
+from agent.messages import Message, ToolCall
+from agent.protocols import Counter, Schema
+from models.openai import wire
+from models.openai.link import ASK_SECONDS, Link, encoded
+from models.tokens import MessageCounter, counter_for
+
+if TYPE_CHECKING:
+    import httpx
+
+REST_SECONDS = 10.0
+"""How long a server that failed to count is left alone."""
+
+# The smallest conversation around a message. Ids of nine letters suit the templates that insist on that.
+_IDS = ("callaaaaa", "callbbbbb")
+SYSTEM, USER, ASSISTANT = Message("s", "system", "x."), Message("u", "user", "x"), Message("a", "assistant", "x")
+RESULTS = tuple(Message("t", "tool", "x", call_id=call_id) for call_id in _IDS)
+
+
+PASSING = (429, 502, 503, 504)
+"""Statuses that say nothing of what was asked."""
+JSON = {"Content-Type": "application/json"}
+
+
+class Refused(Exception):
+    """The server, or the model's template, does not take these messages."""
+
+
+class Tokenizer(Protocol):
+    """How one kind of server counts. Raises Refused for what it does not take, ModelError where it fails."""
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+        """Tokens of a whole prompt, up to where the reply begins."""
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+
+
+class ServerCounter(MessageCounter):
+    """Counts with the server's own tokenizer and chat template; by an estimate where it has none to offer.
+
+    Templates write whole conversations. So a message costs what it adds to the smallest conversation that it can stand
+    in. What all conversations share belongs to the overhead, and what several results share to the message that calls,
+    so that the counts of a prompt add up to the prompt.
+
+    Args:
+        link: The way to the server.
+        model: The model that will read the messages.
+        thinking: What requests say of thinking, which templates may write out.
+    """
+
+    def __init__(self, link: Link, model: str, thinking: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self._tokenizer = _Finding(Asks(link, {"model": model, **(thinking or {})}))
+        self._estimate: Counter = counter_for(model)
+        self._known: dict[tuple[Message, ...], int] = {}
+        self._overheads: dict[str, int] = {}
+
+    @property
+    def exact(self) -> bool:  # type: ignore[override]
+        """Whether the server counts for us now."""
+        return self._tokenizer.found() is not None
+
+    def count(self, message: Message) -> int:
+        """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
+        if self.exact:
+            try:
+                return super().count(message)
+            except Refused:
+                pass
+            except ModelError:
+                self._tokenizer.rest()
+        return self._estimate.count(message)
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """Tokens of the schemas, of the template around them, and of what asks for the reply."""
+        if self.exact:
+            try:
+                return self._scaled(self._overhead(tools))
+            except Refused:
+                pass
+            except ModelError:
+                self._tokenizer.rest()
+        return self._estimate.overhead(tools)
+
+    def calibrate(self, counted: int, reported: int) -> bool:
+        """Learn from what the server read."""
+        return super().calibrate(counted, reported) if self.exact else self._estimate.calibrate(counted, reported)
+
+    def whole(self, messages: Sequence[Message], tools: Sequence[Schema]) -> int | None:
+        """Tokens of this very prompt; None where the server does not say."""
+        tokenizer = self._tokenizer.found()
+        try:
+            return tokenizer.prompt(messages, tools) if tokenizer else None
+        except (ModelError, Refused):
+            return None
+
+    def measured(self, message: Message) -> int:
+        """Tokens that the message adds to a prompt. One that no template takes by itself costs its text and markers."""
+        try:
+            return max(0, self._added(message))
+        except Refused:
+            calls = [f'{{"name": "{call.name}", "arguments": {call.arguments}}}' for call in message.calls]
+            return self._found().text("\n".join([message.content or "", *calls])) + self._short() - 1
+
+    def _added(self, message: Message) -> int:
+        match message.role:
+            case "system":
+                return self._prompt(message, USER) - self._once(SYSTEM, USER) + self._short()
+            case "user":
+                return self._prompt(SYSTEM, message) - self._once(SYSTEM, USER) + self._short()
+            case "tool":
+                before = (SYSTEM, USER, _calling(message.name or "f"))
+                alone = replace(message, call_id=_IDS[0])
+                return self._prompt(*before, alone) - self._once(*before, RESULTS[0]) + self._short_result()
+            case _ if message.calls:
+                results = [Message("t", "tool", "x", call_id=call.id, name=call.name) for call in message.calls]
+                around = self._once(SYSTEM, USER) + len(results) * self._short_result()
+                return self._prompt(SYSTEM, USER, message, *results) - around
+            case _:
+                return self._prompt(SYSTEM, USER, message, USER) - self._once(SYSTEM, USER) - self._short()
+
+    def _overhead(self, tools: Sequence[Schema]) -> int:
+        key = json.dumps(tools, default=dict)
+        if key not in self._overheads:
+            self._overheads[key] = self._found().prompt((SYSTEM, USER), tools) - 2 * self._short()
+        return self._overheads[key]
+
+    def _short(self) -> int:
+        """Tokens of a system or user message of one letter, as good as all of them markers."""
+        try:
+            return self._once(SYSTEM, USER, USER) - self._once(SYSTEM, USER)
+        except Refused:  # the template wants the two sides in turn
+            return (self._once(SYSTEM, USER, ASSISTANT, USER) - self._once(SYSTEM, USER)) // 2
+
+    def _short_result(self) -> int:
+        """Tokens of a result of one letter behind another result."""
+        both = (SYSTEM, USER, _calling("f", 2))
+        try:
+            return self._once(*both, *RESULTS) - self._once(*both, RESULTS[0])
+        except Refused:
+            return self._short()
+
+    def _once(self, *messages: Message) -> int:
+        """Tokens of a prompt that is needed again and again."""
+        if messages not in self._known:
+            self._known[messages] = self._prompt(*messages)
+        return self._known[messages]
+
+    def _prompt(self, *messages: Message) -> int:
+        return self._found().prompt(messages)
+
+    def _found(self) -> Tokenizer:
+        tokenizer = self._tokenizer.found()
+        if tokenizer is None:
+            raise Refused
+        return tokenizer
+
+
+def _calling(name: str, calls: int = 1) -> Message:
+    return Message("c", "assistant", calls=tuple(ToolCall(call_id, name) for call_id in _IDS[:calls]))
+
+
+class Asks:
+    """Questions to a server over one connection that is kept. `body` is part of each."""
+
+    def __init__(self, link: Link, body: Mapping[str, Any]) -> None:
+        self.body = body
+        self._link = link
+        self._client: httpx.Client | None = None
+
+    def post(self, path: str, wanted: str, **body: Any) -> Any:
+        """What stands under `wanted` in the answer. Raises Refused where there is nothing, ModelError on failure."""
+        with self._link.said_plainly(ASK_SECONDS):
+            if self._client is None:
+                self._client = self._link.client()
+                weakref.finalize(self, self._client.close)
+            response = self._client.post(path, content=encoded({**self.body, **body}), headers=JSON)
+        if response.status_code in PASSING:
+            raise ModelError(f"the server failed with status {response.status_code}")
+        answer = self._link.parsed(response.content) if response.status_code == 200 else None
+        if not isinstance(answer, dict) or wanted not in answer:
+            raise Refused
+        return answer[wanted]
+
+
+class _Vllm:
+    """vLLM's /tokenize takes messages."""
+
+    def __init__(self, asks: Asks) -> None:
+        self._asks = asks
+        kwargs = dict(asks.body.get("chat_template_kwargs", {}))
+        if effort := asks.body.get("reasoning_effort"):  # which /tokenize knows only as its template does
+            kwargs |= {"reasoning_effort": effort, "enable_thinking": True}
+        self._kwargs = {"chat_template_kwargs": kwargs} if kwargs else {}
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+        """Tokens of a whole prompt."""
+        body = {"messages": list(map(wire.sent, messages)), **({"tools": list(tools)} if tools else {}), **self._kwargs}
+        return _number(self._asks.post("/tokenize", "count", **body, add_generation_prompt=True))
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        return _number(self._asks.post("/tokenize", "count", prompt=text, add_special_tokens=False))
+
+
+class _Llama:
+    """llama-server writes the prompt out, and its /tokenize takes texts."""
+
+    def __init__(self, asks: Asks) -> None:
+        self._asks = asks
+
+    def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+        """Tokens of a whole prompt."""
+        body = {"messages": list(map(wire.sent, messages)), **({"tools": list(tools)} if tools else {})}
+        return self._tokens(self._asks.post("/apply-template", "prompt", **body), begin=True)
+
+    def text(self, text: str) -> int:
+        """Tokens of a text."""
+        return self._tokens(text, begin=False)
+
+    def _tokens(self, text: str, *, begin: bool) -> int:
+        tokens = self._asks.post("/tokenize", "tokens", content=text, add_special=begin, parse_special=True)
+        return len(tokens) if isinstance(tokens, list) else _number(None)
+
+
+class _Finding:
+    """Which tokenizer a server has. One that fails is left alone for a while; one that has none, for good."""
+
+    def __init__(self, asks: Asks) -> None:
+        self._kinds: list[Tokenizer] = [_Vllm(asks), _Llama(asks)]
+        self._known: Tokenizer | None = None
+        self._resting_until = 0.0
+
+    def found(self) -> Tokenizer | None:
+        """The tokenizer, if it can be asked now."""
+        if monotonic() < self._resting_until:
+            return None
+        while self._known is None and self._kinds:
+            try:
+                self._kinds[0].prompt((SYSTEM, USER))
+                self._known = self._kinds[0]
+            except Refused:
+                self._kinds.pop(0)
+            except ModelError:
+                self.rest()
+                break
+        return self._known
+
+    def rest(self) -> None:
+        """Leave it alone for a while."""
+        self._resting_until = monotonic() + REST_SECONDS
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
+        raise Refused
+    return value

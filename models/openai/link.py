@@ -1,0 +1,73 @@
+"""The way to a server: one address, one key, and what it answers read whole or as a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from models import http
+from models.openai import key
+from models.openai.errors import START, refusal, unreadable
+
+if TYPE_CHECKING:
+    import httpx
+
+ASK_SECONDS = 10.0
+BODY_BYTES = 16 * 1024 * 1024
+
+
+class Link:
+    """The way to the server at an address.
+
+    Args:
+        url: Its address without /v1.
+        transport: Carries the requests instead of the network.
+    """
+
+    def __init__(self, url: str, transport: httpx.BaseTransport | None = None) -> None:
+        self.url = url
+        self._transport = transport
+
+    def client(self, seconds: float = ASK_SECONDS) -> httpx.Client:
+        """A client that shows the key. Raises ModelError."""
+        return http.client(self.url, seconds, self._transport, key.headers(self.url))
+
+    def asked(self, path: str) -> Any:
+        """The JSON at a path. Raises ModelError."""
+        return self.parsed(self.fetched(path))
+
+    def fetched(self, path: str) -> bytes:
+        """What is at a path. Raises ModelError."""
+        with self.said_plainly(ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
+            return self.read(response)
+
+    def read(self, response: httpx.Response, model: str = "") -> bytes:
+        """The whole body of a response, at most 16 MiB of it. Raises ModelError for one that refuses."""
+        body = bytearray()
+        for piece in response.iter_bytes():
+            body += piece
+            if len(body) > BODY_BYTES:
+                break
+        if response.status_code != 200:
+            raise refusal(response.status_code, body.decode(errors="replace"), model, self.url, response.headers)
+        return bytes(body)
+
+    def parsed(self, body: bytes) -> Any:
+        """JSON. Raises ModelError for what is none."""
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise unreadable(body, self.url) from error
+
+    @contextmanager
+    def said_plainly(self, seconds: float) -> Iterator[None]:
+        """Turn what httpx raises into ModelErrors."""
+        with http.said_plainly(self.url, seconds, START):
+            yield
+
+
+def encoded(body: Any) -> bytes:
+    """A request as JSON in UTF-8. Half a surrogate pair, which is no character and which servers refuse, becomes ?."""
+    return json.dumps(body, ensure_ascii=False, default=dict).encode("utf-8", "replace")

@@ -1,0 +1,86 @@
+"""An OpenAI-compatible server: where it is, what it has, and a backend for one of its models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent.errors import ModelError
+from models.address import gets, host_url
+from models.openai import facts
+from models.openai.link import Link
+from models.server import Check, Manner
+
+if TYPE_CHECKING:
+    import httpx
+
+    from models.openai.backend import OpenAIBackend
+
+PORTS = {"vllm": 8000, "openai": 8080}
+"""Where each is by default: vLLM, and llama-server for the others."""
+
+
+class OpenAIServer:
+    """The server at an address, with or without /v1 at its end. Raises UsageError for what is none.
+
+    `name` is "vllm" once a server has said that it is that, "openai" once one has said that it is not; until then it is
+    as it was given.
+    """
+
+    def __init__(
+        self,
+        base_url: str = "",
+        manner: Manner | None = None,
+        transport: httpx.BaseTransport | None = None,
+        name: Literal["vllm", "openai"] = "openai",
+    ) -> None:
+        self.name: str = name
+        self.url = host_url(base_url, PORTS[name]).removesuffix("/v1")
+        self._at_usual_address = not base_url
+        self._manner = manner or Manner()
+        self._link = Link(self.url, transport)
+        self._entries: list[facts.Entry] = []
+
+    def answers(self, seconds: float = 0.3) -> bool:
+        """Whether `/v1/models` is answered with a list, or with the wish for a key."""
+        return gets(self.url, "/v1/models", self._is_answer, seconds)
+
+    def models(self) -> list[str]:
+        """Names of its models."""
+        self._entries = facts.listed(self._link)
+        self._name_by(self._entries)
+        return [str(entry["id"]) for entry in self._entries]
+
+    def choose(self, wanted: str = "") -> str:
+        """The model that is wanted, else the first that can chat."""
+        self.models()
+        return facts.chosen(self._entries, wanted)
+
+    def backend(self, model: str, room: int) -> OpenAIBackend:
+        """A backend for this model. It holds what the server was started with, whatever is asked for."""
+        from models.openai.backend import OpenAIBackend
+
+        if not self._entries:
+            with suppress(ModelError):  # the first question will say why
+                self.models()
+        entry = facts.entry(self._entries, model)
+        context = facts.context_tokens(self._link, entry) if entry else None
+        return OpenAIBackend(self.name, model, self._link, needed=room, context=context, manner=self._manner)
+
+    def checks(self, model: str) -> Iterator[Check]:
+        """What the doctor finds."""
+        from models.openai.checks import findings
+
+        return findings(self, self._link, model)
+
+    def _is_answer(self, status: int, answer: Any) -> bool:
+        if status == 200 and facts.is_list(answer):
+            self._name_by(answer["data"])
+            return True
+        # At an address that nobody named, a web page that wants a password is somebody else's.
+        return status in (401, 403) and (answer is not None or not self._at_usual_address)
+
+    def _name_by(self, entries: list[Any]) -> None:
+        if entries:
+            self.name = "vllm" if facts.is_vllm(entries) else "openai"

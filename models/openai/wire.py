@@ -1,0 +1,175 @@
+"""What goes over the wire: messages as `/v1/chat/completions` takes them, deltas and usage from what it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from agent import chat
+from agent.messages import Message
+from agent.protocols import Delta, Text, Thinking, Usage
+from models.calls import arguments, given
+
+DONE = b"[DONE]"
+FINISH: dict[object, Literal["stop", "length"]] = {
+    "stop": "stop",
+    "tool_calls": "stop",
+    "function_call": "stop",
+    "length": "length",
+}
+
+
+def sent(message: Message) -> dict[str, Any]:
+    """A message as the server takes it. Thinking stays behind: it is not part of the conversation.
+
+    Arguments that are no object are sent as one, since templates read them.
+    """
+    calls = [replace(call, arguments=_spelt(call.arguments, arguments(call))) for call in message.calls]
+    return chat.write(replace(message, content=message.content or "", calls=tuple(calls)))
+
+
+def _spelt(text: str, value: dict[str, Any]) -> str:
+    """Arguments as the model wrote them; written anew where they were no object, or hold half a character."""
+    made = json.dumps(value, ensure_ascii=False)
+    if "_raw" in value or (not made.isascii() and made.encode(errors="replace").decode() != made):
+        return made
+    return text
+
+
+def events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """The server-sent events in the lines of a stream, blank ones included: the field that carries each, and its data.
+
+    A line without a known field carries itself, so that a web page or plain JSON can be told.
+    """
+    data: list[bytes] = []
+    for line in lines:
+        line = line.rstrip(b"\r\n")
+        name, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if name == b"data":
+            data.append(value)
+            continue
+        if not line and data:
+            yield b"data", b"\n".join(data)
+            data = []
+        elif name == b"error":
+            yield b"error", value
+        elif line and name not in (b"", b"event", b"id", b"retry"):
+            yield b"", line
+    if data:
+        yield b"data", b"\n".join(data)
+
+
+@dataclass
+class _Call:
+    """A tool call as its fragments come in."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+
+class Reply:
+    """A reply as its chunks come in. `taken` are the ids that no call of it may have."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self.finish = ""
+        self.account: dict[str, Any] = {}
+        self.timings: dict[str, Any] = {}
+        self.begun = False
+        self._taken = taken
+        self._calls: list[_Call] = []
+        self._numbered: dict[int, _Call] = {}
+
+    def take(self, chunk: dict[str, Any]) -> Iterator[Delta]:
+        """What one chunk, or a whole reply, adds to what was said."""
+        self.account = _object(chunk.get("usage")) or self.account
+        self.timings = _object(chunk.get("timings")) or self.timings
+        choices = chunk.get("choices")
+        choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
+        delta = _object(choice.get("delta")) or _object(choice.get("message"))
+        self.begun = self.begun or any(
+            delta.get(key) for key in ("reasoning", "reasoning_content", "content", "tool_calls")
+        )
+        thinking = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
+        if thinking:
+            yield Thinking(thinking)
+        if content := _text(delta.get("content")):
+            yield Text(content)
+        calls = delta.get("tool_calls")
+        for fragment in calls if isinstance(calls, list) else ():
+            if isinstance(fragment, dict):
+                self._add(fragment)
+        finish = choice.get("finish_reason")
+        self.finish = finish if isinstance(finish, str) and finish else self.finish
+
+    def end(self) -> Iterator[Delta]:
+        """The calls, which are whole now, then the account."""
+        for call in self._calls:
+            yield given(call.id, call.name, call.arguments or "{}", self._taken)
+        yield self.usage()
+
+    def usage(self) -> Usage:
+        """What the server reported; None is what it left out."""
+        return Usage(
+            prompt_tokens=_number(self.account.get("prompt_tokens")),
+            cached_tokens=self._cached(),
+            output_tokens=_number(self.account.get("completion_tokens")),
+            prefill_seconds=_seconds(self.timings.get("prompt_ms")),
+            decode_seconds=_seconds(self.timings.get("predicted_ms")),
+            finish=FINISH.get(self.finish, ""),
+        )
+
+    def _cached(self) -> int | None:
+        cached = _number(_object(self.account.get("prompt_tokens_details")).get("cached_tokens"))
+        return _number(self.timings.get("cache_n")) if cached is None else cached
+
+    def _add(self, fragment: dict[str, Any]) -> None:
+        """Put a fragment to its call.
+
+        That is the one of its index, or the last where it has none. A name with another id begins a new call, since
+        some servers number all calls 0; so does a name without an index.
+        """
+        function, index = _object(fragment.get("function")), fragment.get("index")
+        call_id, name = _text(fragment.get("id")), _text(function.get("name"))
+        number = index if isinstance(index, int) else None
+        last = self._calls[-1] if self._calls else None
+        call = last if number is None else self._numbered.get(number)
+        if call is None or (name and call_id != call.id and ((call_id and call.id) or number is None)):
+            call = _Call()
+            self._calls.append(call)
+            if number is not None:
+                self._numbered[number] = call
+        call.id = call.id or call_id
+        if name and name != call.name and not call.arguments:
+            call.name += name
+        written = function.get("arguments")
+        call.arguments += written if isinstance(written, str) else json.dumps(written) if written is not None else ""
+
+
+def call_ids(messages: Sequence[Message]) -> set[str]:
+    """Ids of the calls in a prompt."""
+    return {call.id for message in messages for call in message.calls}
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str:
+    """A text, or the text in a list of parts."""
+    if isinstance(value, list):
+        return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int | None:
+    """A figure of the account; None where it is none that a server can mean."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+
+
+def _seconds(milliseconds: Any) -> float | None:
+    known = isinstance(milliseconds, int | float) and not isinstance(milliseconds, bool)
+    return milliseconds / 1e3 if known and 0 <= milliseconds < 1e12 else None

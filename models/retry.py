@@ -1,0 +1,83 @@
+"""Asking a busy server again: with growing pauses, and never once its reply has begun."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from random import random
+
+from agent.errors import ModelError
+from agent.protocols import Delta, Waiting
+
+TRIES = 4
+FIRST_SECONDS = 0.5
+LONGEST_SECONDS = 30.0
+"""A server that asks to be left alone for longer is not waited for."""
+
+Stream = Generator[Delta, None, None]
+
+
+class Busy(ModelError):
+    """The server took nothing of the request, so that the same may be asked again.
+
+    `state` says in a few words why not. `after_seconds` is how long the server asks to be left alone (Retry-After);
+    None where it does not say.
+    """
+
+    def __init__(
+        self, what: str, fix: str = "", *, state: str = "the server is busy", after_seconds: float | None = None
+    ) -> None:
+        super().__init__(what, fix)
+        self.state = state
+        self.after_seconds = after_seconds
+
+
+def retried(
+    ask: Callable[[], Stream],
+    *,
+    sleep: Callable[[float], object] = time.sleep,
+    jitter: Callable[[], float] = random,
+) -> Stream:
+    """The deltas of a reply, asked for up to four times while the server is Busy; each pause is told before it is made.
+
+    The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not come back at once, or as long as
+    the server asks for. Once a delta other than Waiting has come, nothing is asked again.
+
+    Args:
+        ask: Sends the request and streams the reply.
+        sleep: Lets so many seconds pass.
+        jitter: A random number from 0 to 1.
+
+    Raises:
+        Busy: The server still is after the last try, or asks for a pause of more than 30 s.
+    """
+    for tried in range(1, TRIES + 1):
+        begun = False
+        try:
+            with closing(ask()) as deltas:
+                for delta in deltas:
+                    begun = begun or not isinstance(delta, Waiting)
+                    yield delta
+            return
+        except Busy as busy:
+            pause = FIRST_SECONDS * 2 ** (tried - 1) * (1 + jitter() / 4)
+            pause = max(pause, busy.after_seconds or 0)
+            if begun or tried == TRIES or pause > LONGEST_SECONDS:
+                raise
+            state = busy.state
+        yield Waiting(f"{state}: again in {pause:.1f} s", seconds=pause)
+        sleep(pause)
+
+
+def after_seconds(headers: Mapping[str, str]) -> float | None:
+    """How long a response asks to be left alone: its Retry-After, in seconds or as a date; None without one."""
+    value = headers.get("retry-after", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+    except (ValueError, OverflowError):
+        return None
