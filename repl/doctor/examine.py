@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING
 
 from agent.errors import ThimbleError, UsageError
 from models import SERVERS, built_in
-from models.server import Check
+from models.server import Check, Served
 from repl.session import Session
 from repl.settings import Settings
 
 if TYPE_CHECKING:
     from agent.protocols import Backend
+    from models.server import Server
 
 SECONDS = 5.0
 """The longest that anything is waited for."""
+AND = " and "
 DONE, USAGE, MODEL = 0, 2, 3
 """Exit codes, as everywhere."""
 
@@ -77,16 +79,18 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     """
     session = Session(settings)
     started: list[Backend] = []
-    chosen = _chosen(session)
+    servers = _servers(session)
+    chosen = _chosen(session, servers)
     looks = [Look("session", "backend", partial(_backend, session, started), _late("the model server", seconds))]
     if settings.summariser:
         looks.append(Look("session", "summariser", partial(_summariser, session), _late("its server", seconds)))
     looks.append(Look("session", "strategy", partial(_strategy, session)))
-    looks += [_server(session, name, settings.model if name == chosen else "", seconds) for name in SERVERS]
+    for names, server in servers.items():
+        looks.append(_server(names, server, settings.model if names == chosen else "", seconds))
     findings = side_by_side([*looks, *others], seconds)
-    elsewhere = set(SERVERS) - {chosen}
+    elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    return Report(findings, _verdict(session, findings, started))
+    return Report(findings, _verdict(session, findings, started, chosen, elsewhere))
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
@@ -136,32 +140,44 @@ def _tolerable(finding: Finding) -> Finding:
     return replace(finding, check=replace(check, state="warn")) if check.state == "fail" else finding
 
 
-def _chosen(session: Session) -> str:
-    """The kind of server that the session would use, "" for none."""
-    try:
-        server = session.look_for_server()
-    except UsageError:  # its address is none
-        return session.settings.backend
-    return server.name if server else ""
-
-
-def _server(session: Session, name: str, model: str, seconds: float) -> Look:
-    def find() -> Iterator[Check]:
+def _servers(session: Session) -> dict[str, Server | UsageError]:
+    """Every server, or why its address is none, by the backends that it is: two kinds at one address may be one."""
+    names: dict[tuple[type, str], list[str]] = {}
+    found: dict[tuple[type, str], Server | UsageError] = {}
+    for name in SERVERS:
         try:
-            server = session.server_of(name)
-        except UsageError as error:  # told by the session where it is in the way
-            yield Check("address", "fail", error.what, error.fix)
+            server: Server | UsageError = session.server_of(name)
+        except UsageError as error:
+            server = error
+        key = type(server), _where(server)
+        names.setdefault(key, []).append(name)
+        found[key] = server
+    return {AND.join(names[key]): server for key, server in found.items()}
+
+
+def _where(server: Server | UsageError) -> str:
+    return server.what if isinstance(server, UsageError) else server.url
+
+
+def _chosen(session: Session, servers: Mapping[str, Server | UsageError]) -> str:
+    """Which of the servers the session would use, "" for none."""
+    wanted = session.settings.backend
+    try:
+        used = session.look_for_server()
+    except UsageError:  # its address is none
+        return next((names for names in servers if wanted in names.split(AND)), "")
+    same = (names for names, s in servers.items() if used and type(s) is type(used) and _where(s) == used.url)
+    return next(same, "")
+
+
+def _server(names: str, server: Server | UsageError, model: str, seconds: float) -> Look:
+    def find() -> Iterator[Check]:
+        if isinstance(server, UsageError):  # told by the session where it is in the way
+            yield Check("address", "fail", server.what, server.fix)
         else:
             yield from server.checks(model)
 
-    return Look(name, name, find, _late(_where(session, name), seconds))
-
-
-def _where(session: Session, name: str) -> str:
-    try:
-        return session.server_of(name).url
-    except UsageError:
-        return name
+    return Look(names, "server", find, _late(_where(server), seconds))
 
 
 def _backend(session: Session, started: list[Backend]) -> Iterator[Check]:
@@ -185,7 +201,9 @@ def _strategy(session: Session) -> Iterator[Check]:
     yield Check("strategy", "ok", f"{session.spec} in {session.settings.budget:,} tokens")
 
 
-def _verdict(session: Session, findings: Sequence[Finding], started: Sequence[Backend]) -> Verdict:
+def _verdict(
+    session: Session, findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
+) -> Verdict:
     errors = sorted((f.error for f in findings if f.error), key=lambda error: not isinstance(error, UsageError))
     if errors:
         code = USAGE if isinstance(errors[0], UsageError) else MODEL
@@ -193,18 +211,19 @@ def _verdict(session: Session, findings: Sequence[Finding], started: Sequence[Ba
     if not started:
         return Verdict("No session can start: the model server does not answer in time.", "--backend reader", MODEL)
     backend = started[0]
-    broken = next((f.check for f in findings if f.group == backend.name and f.check.state == "fail"), None)
-    if broken:
+    broken = next((f.check for f in findings if f.group == chosen and f.check.state == "fail"), None)
+    if broken and isinstance(backend, Served):
         what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
         return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
     text, fix = f"A session uses {backend.name}/{backend.model}.", ""
     if session.notices:  # the reader, because there is nothing else
         text = session.notices[-1]
-        fix = next((f"a server works, which was too slow to be found: --backend {n}" for n in _working(findings)), "")
+        slow = (f"a server works, which was too slow to be found: --backend {n}" for n in _working(findings, others))
+        fix = next(slow, "")
     return Verdict(text, fix, DONE, backend.name, backend.model)
 
 
-def _working(findings: Sequence[Finding]) -> list[str]:
-    """The kinds of server of which nothing is missing."""
-    failed = {finding.group for finding in findings if finding.check.state != "ok"}
-    return [name for name in SERVERS if name not in failed and any(f.group == name for f in findings)]
+def _working(findings: Sequence[Finding], servers: Iterable[str]) -> list[str]:
+    """A backend for each of the servers of which nothing is missing."""
+    states = {names: [f.check.state for f in findings if f.group == names] for names in servers}
+    return [names.split(AND)[0] for names, found in states.items() if found and set(found) == {"ok"}]

@@ -16,6 +16,7 @@ from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Text
 from models.address import hidden, host_url, is_loopback
+from models.openai.key import VARIABLES
 from models.server import Check
 from repl import figures
 from repl.doctor.examine import Look
@@ -29,12 +30,11 @@ NAMED = 3
 MOST_FILES = 10_000
 LEAST_DISK_BYTES = 50_000_000
 LEAST_COLUMNS = 80
-KEYS = ("OPENAI_API_KEY", "OLLAMA_API_KEY", "VLLM_API_KEY")
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 GLYPHS = "›≡▤✂✓✗…─"
 WIDTHS = (("é", 1), ("漢", 2), ("🧵", 2))
 """Columns that letters are taken for. No terminal is asked: the answer of a slow one would land in what is typed."""
-PACKAGES = ("httpx", "ollama", "rich", "prompt_toolkit", "pydantic", "tiktoken")
+PACKAGES = ("httpx", "rich", "prompt_toolkit", "pydantic", "tiktoken")
 
 
 def looks(settings: Settings, console: Console) -> list[Look]:
@@ -193,7 +193,7 @@ def environment() -> Iterator[Check]:
     """Variables that change where requests go. Of keys it is told only that they are set."""
     addresses = (f"{name} {hidden(os.environ.get(name, '')) or 'not set'}" for name in ADDRESSES)
     yield Check("addresses", "ok", ", ".join(addresses))
-    keys = (f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in KEYS)
+    keys = (f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in VARIABLES)
     yield Check("keys", "ok", ", ".join(keys))
     yield _proxies()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -34,8 +35,12 @@ def run(settings: Settings, as_json: bool) -> int:
     if as_json:
         for fields in as_fields(report):
             write(jsonl.to_line(fields))
-    else:
+    elif console.is_terminal:
         show(report, console)
+    else:
+        shown = io.StringIO()
+        show(report, console_for(plain=True, file=shown))
+        write(shown.getvalue())  # to whoever may have stopped reading
     return report.verdict.code
 
 

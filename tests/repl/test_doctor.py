@@ -244,7 +244,7 @@ def test_a_check_with_a_bug_hides_nothing() -> None:
 def test_nothing_is_changed_and_nothing_secret_is_told(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in machine.KEYS:
+    for name in machine.VARIABLES:
         monkeypatch.setenv(name, SECRET)
     monkeypatch.setenv("HTTPS_PROXY", f"http://me:{SECRET}@proxy.example:3128")
     before = sorted(home.rglob("*"))
@@ -385,11 +385,10 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
         assert each["state"] in MARKS
         assert each["state"] == "ok" or each["fix"]
     assert verdict["type"] == "doctor"
-    groups = ["session", "ollama", "reader", "corpus", "tokens", "terminal", "folders", "settings", "environment"]
-    assert [*dict.fromkeys(each["group"] for each in findings if each["group"] not in ("vllm", "openai"))] == [
-        *groups,
-        "versions",
-    ]
+    groups = (
+        "session, ollama, vllm and openai, reader, corpus, tokens, terminal, folders, settings, environment, versions"
+    )
+    assert [*dict.fromkeys(each["group"] for each in findings)] == groups.split(", ")
     page = (PROJECT / "docs" / "json.md").read_text()
     for name in (*findings[0], *verdict):
         assert f"`{name}`" in page
@@ -415,6 +414,16 @@ def test_its_exit_code(arguments: tuple[str, ...], code: int) -> None:
     assert run.returncode == code, run.stderr
     assert "Traceback" not in run.stdout + run.stderr
     assert "\x1b" not in run.stdout
+
+
+def test_whoever_stops_reading_is_told_nothing() -> None:
+    env = {**os.environ, "PYTHONPATH": str(PROJECT)}
+    command = [sys.executable, "-m", "repl", "doctor"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as run:
+        assert run.stdout
+        assert run.stderr
+        run.stdout.close()
+        assert run.stderr.read() == b""
 
 
 @pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
