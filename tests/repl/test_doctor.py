@@ -129,7 +129,7 @@ def test_a_server_that_was_asked_for_and_is_not_there_is_exit_code_3(
     code, found = doctor(capsys, *asked)
     assert code == found[-1]["code"] == 3
     assert "fail" in states(found, "ollama").values()
-    assert found[-1]["verdict"] == f"No session can start: nothing answers at {NOWHERE}."
+    assert f"No session can start: nothing answers at {NOWHERE}" in found[-1]["verdict"]
     assert "ollama serve" in found[-1]["fix"]
 
 
