@@ -12,8 +12,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from agent.errors import ThimbleError, UsageError
-from models import SERVERS, built_in
-from models.server import Check, Served
+from models import READER, SERVERS, built_in
+from models.server import Check
 from repl.session import Session
 from repl.settings import Settings
 
@@ -212,7 +212,7 @@ def _verdict(
         return Verdict("No session can start: the model server does not answer in time.", "--backend reader", MODEL)
     backend = started[0]
     broken = next((f.check for f in findings if f.group == chosen and f.check.state == "fail"), None)
-    if broken and isinstance(backend, Served):
+    if broken and backend.name != READER:
         what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
         return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
     text, fix = f"A session uses {backend.name}/{backend.model}.", ""

@@ -144,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif chat:
             self.send(200, _events(), "text/event-stream")
         else:
-            found = _routes(server.kind).get(self.path)
+            found = _routes(server.kind, server.fault != "no tools").get(self.path)
             self.json(200 if found else 404, found or {"detail": "Not Found"})
 
     def json(self, status: int, body: Any, **headers: str) -> None:
@@ -163,12 +163,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.json(status, {"error": words if self.server_.kind == "ollama" else {"message": words}}, **headers)
 
 
-def _routes(kind: str) -> Mapping[str, Any]:
+def _routes(kind: str, tools: bool) -> Mapping[str, Any]:
     if kind == "ollama":
+        able = ["completion", "tools"] if tools else ["completion"]
         return {
             "/api/version": {"version": "0.34.0"},
             "/api/tags": {"models": [{"name": MODEL, "model": MODEL}]},
-            "/api/show": {"capabilities": ["completion", "tools"], "model_info": {"qwen2.context_length": 32768}},
+            "/api/show": {"capabilities": able, "model_info": {"qwen2.context_length": 32768}},
             "/api/ps": {"models": []},
         }
     owner = "vllm" if kind == "vllm" else "llamacpp"

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,19 @@ def test_wrong_model(server: Faulty, capsys: pytest.CaptureFixture[str]) -> None
     assert "'phi4:14b'" in what
     assert MODEL in fix  # one that it has
     assert server.kind != "ollama" or "ollama pull phi4:14b" in fix
+
+
+@pytest.mark.skipif(find_spec("models.react") is None, reason="there is no other way to tell a model of tools yet")
+def test_no_tool_support_is_no_failure_the_model_is_told_in_text(
+    server: Faulty, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.fault = "no tools"
+    assert ask(server.kind, server.url) == 0
+    captured = capsys.readouterr()
+    assert captured.out == f"{ANSWER}\n"
+    assert "Traceback" not in captured.err
+    assert "tools" not in server.asked[-1]
+    assert "Action Input" in json.dumps(server.asked[-1])
 
 
 @pytest.mark.parametrize("kind", KINDS)
