@@ -139,13 +139,17 @@ class _Handler(BaseHTTPRequestHandler):
             server.asked.append(body)
         if server.fault and (chat or server.everywhere):
             FAULTS[server.fault](self, body)
-        elif chat and server.kind == "ollama":
-            self.send(200, _ollama_lines(), "application/x-ndjson")
         elif chat:
-            self.send(200, _events(), "text/event-stream")
+            self.answer()
         else:
             found = _routes(server.kind, server.fault != "no tools").get(self.path)
             self.json(200 if found else 404, found or {"detail": "Not Found"})
+
+    def answer(self) -> None:
+        if self.server_.kind == "ollama":
+            self.send(200, _ollama_lines(), "application/x-ndjson")
+        else:
+            self.send(200, _events(), "text/event-stream")
 
     def json(self, status: int, body: Any, **headers: str) -> None:
         self.send(status, json.dumps(body).encode(), "application/json", **headers)
@@ -192,13 +196,10 @@ def _ended(handler: _Handler, body: Any) -> None:
 
 
 def _no_tools(handler: _Handler, body: Any) -> None:
-    handler.json(400, NO_TOOLS[handler.server_.kind]) if body.get("tools") else _well(handler)
-
-
-def _well(handler: _Handler) -> None:
-    handler.server_.fault, before = "", handler.server_.fault
-    handler._serve(None)
-    handler.server_.fault = before
+    if body.get("tools"):
+        handler.json(400, NO_TOOLS[handler.server_.kind])
+    else:
+        handler.answer()
 
 
 FAULTS: Mapping[str, Callable[[Any, Any], object]] = {
