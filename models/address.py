@@ -37,11 +37,18 @@ def host_url(value: str | None, port: int = 11434) -> str:
     odd = not rest.isprintable() or re.search(r"[\s@?#\\]", rest) or (host[:1] == "[" and not _is_ip(host[1:-1]))
     if scheme not in ("", *_PORTS) or not parts or odd or int(parts["port"] or 1) > 65535:
         fix = f"write it as host, host:port, :port or a URL, such as http://127.0.0.1:{port}"
-        raise UsageError(f"{value!r} is no address of a model server", fix)
+        raise UsageError(f"{hidden(value or '')!r} is no address of a model server", fix)
     host = _reachable(host.strip("[]"))
     port = int(parts["port"] or _PORTS.get(scheme, port))
     path = path.strip("/")
     return f"{scheme or 'http'}://{host}:{port}" + (f"/{path}" if path else "")
+
+
+def hidden(address: str) -> str:
+    """An address as it may be shown: without the name and password that stand in it."""
+    before, at, host = address.rpartition("@")
+    scheme = f"{before.partition('://')[0]}://" if "://" in before else ""
+    return f"{scheme}***@{host}" if at else address
 
 
 def is_loopback(base_url: str) -> bool:

@@ -83,6 +83,10 @@ def _start(given: Namespace) -> int:
         from repl.headless import show_settings
 
         return show_settings(_settings(given, interactive=True), given.json)
+    if given.command == "doctor":
+        from repl.doctor import show
+
+        return show.run(_settings(given, interactive=True), given.json)
     if given.command == "prepare":
         from repl import filter
 

@@ -145,6 +145,13 @@ def _pull(session: Session, name: str, console: Console) -> None:
     pull(session, name, console)
 
 
+def _doctor(session: Session, rest: str, console: Console) -> None:
+    from repl.doctor import show
+
+    _no_argument("/doctor", rest)
+    show.show(show.look(session.settings, console), console)
+
+
 def _articles(session: Session, topic: str, console: Console) -> None:
     library = session.library
     found = library.matching(topic) if topic else library.articles
@@ -228,6 +235,12 @@ COMMANDS: dict[str, Command] = {
         "list the articles that the model can read",
         "For you only: what it prints never enters the context.",
         _articles,
+    ),
+    "doctor": Command(
+        "/doctor",
+        "look at servers, model, terminal and folders",
+        "With what to type to mend what is wrong, for a session as this one was opened. Nothing is changed.",
+        _doctor,
     ),
     "reset": Command(
         "/reset",

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-COMMANDS = ("config", "prepare")
+COMMANDS = ("config", "doctor", "prepare")
 
 DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
 EPILOG = """\
 commands:
   config           print every setting, its value and where it comes from
+  doctor           look at servers, model, terminal and folders, and say what
+                   to type to mend what is wrong; with --json a check a line
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
   lab              experiments, such as a replay of recorded runs; lists them
@@ -32,7 +34,7 @@ server, 4 the budget is too small.
 """
 
 
-USAGE = "thimble [config | prepare] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [config | doctor | prepare] [-p TEXT]... [--json] [options]"
 
 PREPARE = """\
 Reads a conversation as JSON on standard input, a list of chat-completions

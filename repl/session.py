@@ -16,10 +16,10 @@ from agent.messages import Message
 from agent.prices import read_prices
 from agent.protocols import Backend
 from agent.side import SideModel
-from models import READER, built_in, find, room, server_at
+from models import READER, SERVERS, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
-from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings
+from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
 from strategies import parse
 from tools import on_demand, toolbox
 from tools.notes import Notes
@@ -136,11 +136,11 @@ class Session:
         """The server that has the models: the one in use, else one that answers by now, else the usual one."""
         wanted = self.settings
         kind = "ollama" if wanted.backend in (AUTO, READER) else wanted.backend
-        return (
-            self.look_for_server()
-            or find(wanted.base_url, self.manner)
-            or server_at(kind, wanted.base_url, self.manner)
-        )
+        return self.look_for_server() or self._answering() or self.server_of(kind)
+
+    def server_of(self, backend: str) -> Server:
+        """The server of this kind, whether it is there or not. Raises UsageError when its address is none."""
+        return server_at(backend, address_of(backend, self.settings), self.manner)
 
     def models(self) -> list[str]:
         """The models to choose from: the reader, and those of the server if it answers."""
@@ -195,9 +195,12 @@ class Session:
         if wanted.backend == READER or wanted.model == READER:
             return None
         if wanted.backend != AUTO:
-            return server_at(wanted.backend, wanted.base_url, self.manner)
-        found = find(wanted.base_url, self.manner, PROBE_SECONDS)
-        return found or (server_at("ollama", wanted.base_url, self.manner) if wanted.model else None)
+            return self.server_of(wanted.backend)
+        return self._answering() or (self.server_of("ollama") if wanted.model else None)
+
+    def _answering(self) -> Server | None:
+        """The first server that answers, each looked for where it is said to be."""
+        return next((each for each in map(self.server_of, SERVERS) if each.answers(PROBE_SECONDS)), None)
 
     def first_backend(self) -> Backend:
         """The backend to start with. Raises UsageError, and ModelError when the one asked for cannot be used."""
@@ -227,7 +230,7 @@ class Session:
             raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
 
     def _no_server(self) -> Backend:
-        url = server_at("ollama", self.settings.base_url).url
+        url = self.server_of("ollama").url
         return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
 
     def _reader_because(self, why: str, way_out: str) -> Backend:

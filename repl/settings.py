@@ -22,6 +22,7 @@ LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
 BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
 ADDRESS_OF = {"vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
+ADDRESSES = ("OLLAMA_HOST", "OPENAI_BASE_URL")
 THINK = ("on", "off", "low", "medium", "high")
 AUTO = "auto"
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
@@ -186,23 +187,27 @@ def resolve(
     """
     environ = os.environ if environ is None else environ
     surroundings = _from_environment(environ, folder)
-    sources = (
-        _from_flags(flags, folder),
-        surroundings,
-        _from_file(folder / "thimble.toml", "./thimble.toml"),
-        _from_file(_user_file(), str(_user_file())),
-    )
+    files = (_from_file(path, called) for called, path in settings_files(folder).items())
+    sources = (_from_flags(flags, folder), surroundings, *files)
     values: dict[str, Any] = {"pace": INTERACTIVE_PACE if interactive else 0.0}
     origins = dict.fromkeys(SETTINGS, "default")
     for name, setting in SETTINGS.items():
         if name == "base_url":
-            variable = ADDRESS_OF.get(values.get("backend", AUTO), "OLLAMA_HOST")
+            variable = ADDRESS_OF.get(values.get("backend", AUTO), ADDRESSES[0])
             if environ.get(variable):
                 surroundings.setdefault(name, Given(environ[variable], f"environment {variable}", folder))
         given = next((source[name] for source in sources if name in source), None)
         if given is not None:
             values[name], origins[name] = _read(name, setting, given), given.origin
     return Settings(**values, origins=origins)
+
+
+def address_of(backend: str, settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+    """Where the server of a backend is: where all are said to be, else where its own variable says; "" for neither."""
+    origin = settings.origins.get("base_url", "flag")
+    if origin in ("default", *(f"environment {variable}" for variable in ADDRESSES)):
+        return (os.environ if environ is None else environ).get(ADDRESS_OF.get(backend, ADDRESSES[0]), "")
+    return settings.base_url
 
 
 def _read(name: str, setting: Setting, given: Given) -> Any:
@@ -256,7 +261,9 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
     return found
 
 
-def _user_file() -> Path:
+def settings_files(folder: Path = Path()) -> dict[str, Path]:
+    """The files of settings, the stronger first, by what they are called where a setting comes from them."""
     from platformdirs import user_config_dir
 
-    return Path(user_config_dir("thimble"), "config.toml")
+    user = Path(user_config_dir("thimble"), "config.toml")
+    return {"./thimble.toml": folder / "thimble.toml", str(user): user}
