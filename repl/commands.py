@@ -222,7 +222,7 @@ COMMANDS: dict[str, Command] = {
     "pull": Command(
         "/pull NAME",
         "download a model to the Ollama server",
-        "Ctrl-C stops it; the server keeps what it has until it restarts, and the next /pull of that name goes on there.",
+        "Ctrl-C stops it; the server keeps what it has until it restarts, and the same command goes on there.",
         _pull,
     ),
     "articles": Command(
