@@ -141,7 +141,9 @@ def _pull(session: Session, name: str, console: Console) -> None:
     from repl.pull import pull
 
     if not name or len(name.split()) > 1:
-        raise UsageError("/pull takes the name of one model", f"such as /pull {DEFAULT_MODEL}; ollama.com/library")
+        raise UsageError(
+            "/pull takes the name of one model", f"such as /pull {DEFAULT_MODEL}; ollama.com/library has more"
+        )
     pull(session, name, console)
 
 
@@ -227,7 +229,7 @@ COMMANDS: dict[str, Command] = {
     "pull": Command(
         "/pull NAME",
         "download a model to the Ollama server",
-        "Ctrl-C stops it; the server keeps what it has, and the next /pull of that name goes on there.",
+        "Ctrl-C stops it; the server keeps what it has until it restarts, and the same command goes on there.",
         _pull,
     ),
     "articles": Command(

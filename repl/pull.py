@@ -56,7 +56,7 @@ def _kept(name: str, done: int, total: int) -> str:
     if not done:
         return f"stopped before anything was loaded; again: /pull {name}"
     have = f"{filesize.decimal(done)} of {filesize.decimal(total)}"
-    return f"stopped at {have}: the server keeps that until it restarts, and /pull {name} goes on there"
+    return f"stopped at {have}, kept on the server; /pull {name} goes on"
 
 
 @contextmanager

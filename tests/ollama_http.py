@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from ssl import PROTOCOL_TLS_SERVER, SSLContext
@@ -24,6 +24,10 @@ class Handler(BaseHTTPRequestHandler):
 
     ollama: Ollama
     protocol_version = "HTTP/1.1"
+
+    def handle(self) -> None:
+        with suppress(OSError):  # the client has gone
+            super().handle()
 
     def do_GET(self) -> None:
         self._serve(None)
@@ -50,11 +54,7 @@ class Handler(BaseHTTPRequestHandler):
             self.ollama.requests.append((self.path, body))
         if self.path not in routes:
             return self._send(404, b"404 page not found", "text/plain")
-        try:
-            routes[self.path](body)
-        except OSError:
-            self.close_connection = True  # the client has gone
-        return None
+        return routes[self.path](body)
 
     # ---- what is there ----
 
@@ -281,7 +281,6 @@ def served(ollama: Ollama | None = None, certificate: Path | None = None) -> Ite
         context = SSLContext(PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that does not trust it
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -233,7 +233,7 @@ def test_no_server_is_one_line_with_the_way_to_a_model() -> None:
     assert run.returncode == 0
     notices = [line for line in run.stderr.decode().splitlines() if "ollama pull" in line]
     assert len(notices) == 1
-    assert notices[0].startswith(f"No Ollama at {NOWHERE}: the built-in reader answers")
+    assert notices[0].startswith(f"No model server at {NOWHERE}: the built-in reader answers")
 
 
 def test_answers_come_as_prompts_arrive() -> None:

@@ -72,7 +72,7 @@ def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
             signal.signal(signal.SIGALRM, before)
         told = str(caught.value)
         assert told.startswith("stopped at 2")
-        assert told.endswith("the server keeps that until it restarts, and /pull big goes on there")
+        assert told.endswith(", kept on the server; /pull big goes on")
         assert "\n" not in told
         assert "big:latest" not in server.models
         kept = sum(server.downloads["big:latest"].here.values())
@@ -175,7 +175,7 @@ def test_a_pull_in_a_terminal(tmp_path: Path) -> None:
             here.type("/pull big\r")
             here.see("pulling 2bada8a74506", "kB/s", "/40.0 kB")
             here.type("\x03")
-            here.see("stopped at ", "the server keeps that until it restarts")
+            here.see("stopped at ", ", kept on the server; /pull big goes on")
             server.step_seconds = 0
             here.type("/pull big\r")
             here.see("big is here. To go on with it: /model big")
