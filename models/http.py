@@ -144,7 +144,7 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
     if "CERTIFICATE_VERIFY_FAILED" in why:
         why = why.partition("verify failed: ")[2].partition(" (_ssl")[0] or "it cannot be verified"
         return ModelError(f"the certificate of {base_url} is not trusted: {_one_line(why)}", CERTIFICATES)
-    if "SSL" in why:
+    if "ssl" in why.lower():  # a handshake that takes too long names only _ssl.c
         what = f"no secure connection to {base_url}: {_one_line(why)}"
         return ModelError(what, f"{WHERE}: does it begin with http:// rather than https://?")
     return ModelError(f"nothing answers at {base_url} ({_one_line(why)})", start)

@@ -58,10 +58,10 @@ class OpenAIBackend:
     ) -> None:
         self.name = name
         self.model = model
+        self.context = context
         self.room = context or needed
         self._link = link
         self._needed = needed
-        self.context = context
         self._manner = manner or Manner()
         self._counter: ServerCounter | None = None
         self._reads_metrics = name == "vllm"
@@ -168,12 +168,9 @@ class OpenAIBackend:
     def _deltas(self, response: httpx.Response, reply: wire.Reply) -> Iterator[Delta]:
         """What a response says, whether it streams or comes whole."""
         kind = response.headers.get("content-type", "")
-        if response.status_code != 200 or "json" in kind or "html" in kind:
-            for chunk in [self._whole(response)]:
-                yield from reply.take(chunk)
-        else:
-            for chunk in self._chunks(response, reply):
-                yield from reply.take(chunk)
+        whole = response.status_code != 200 or "json" in kind or "html" in kind
+        for chunk in [self._whole(response)] if whole else self._chunks(response, reply):
+            yield from reply.take(chunk)
         yield from reply.end()
 
     def _whole(self, response: httpx.Response) -> dict[str, Any]:
