@@ -64,7 +64,7 @@ def test_the_worked_examples_follow_from_the_table() -> None:
     cache = 57_344 * CONTEXT / 1e9
     assert f"that is {seven + cache:.1f} GB; from a 4-bit file, {seven * 4.9 / 16 + cache:.1f} GB" in squeezed(PAGE)
     left = 0.92 * 24 - round(seven, 1) - 1.5
-    assert f"0.92 · 24 − 15.2 − 1.5 is {left:.1f} GB" in PAGE
+    assert f"0.92 · 24 − 15.2 − 1.5 is {left:.1f} GB" in squeezed(PAGE)
     assert 93_000 <= left * 1e9 / 57_344 < 94_000
     assert 5 <= 93_000 / CONTEXT < 6
     assert f"are {parameters('Qwen2.5-72B') * 2 / 4 / 1e9:.1f} GB each" in squeezed(PAGE)

@@ -112,8 +112,9 @@ def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
             else:
                 going.discard(place)
     for place in going:
-        look = looks[place]
-        findings[place] += [Finding(look.group, look.late)] if look.late else []
+        look, begun = looks[place], bool(findings[place])
+        if look.late:  # whoever has said something is slow, not gone
+            findings[place].append(Finding(look.group, replace(look.late, state="warn") if begun else look.late))
     return [finding for each in findings for finding in each]
 
 
@@ -123,9 +124,9 @@ def _look(place: int, look: Look, found: queue.SimpleQueue[tuple[int, Finding | 
             found.put((place, Finding(look.group, check)))
     except ThimbleError as error:
         found.put((place, Finding(look.group, Check(look.name, "fail", error.what, error.fix), error)))
-    except Exception as error:  # a bug in one check must not hide the others
+    except Exception as error:  # a bug in one check must not hide the others, nor be taken for what they look for
         what = f"this check has a bug: {type(error).__name__}: {error}"
-        found.put((place, Finding(look.group, Check(look.name, "fail", what, "the other findings stand"))))
+        found.put((place, Finding(look.group, Check(look.name, "warn", what, "report it; the other findings stand"))))
     found.put((place, None))
 
 
@@ -183,8 +184,9 @@ def _server(names: str, server: Server | UsageError, model: str, seconds: float)
 def _backend(session: Session, started: list[Backend]) -> Iterator[Check]:
     backend = session.first_backend()
     started.append(backend)
-    exact = "exactly" if backend.counter.exact else "by an estimate, until the server has told"
-    yield Check("backend", "ok", f"{backend.name}/{backend.model}; its tokens are counted {exact}")
+    yield Check("backend", "ok", f"{backend.name}/{backend.model}")
+    exact = "exact" if backend.counter.exact else "estimates, shown with ~, until the server has told"
+    yield Check("token counts", "ok", exact)
 
 
 def _summariser(session: Session) -> Iterator[Check]:

@@ -32,6 +32,7 @@ from repl.doctor.show import MARKS, as_fields, show
 from repl.sanitise import line
 from repl.settings import Settings, address_of, resolve
 from tests.models.wire import PAGE, SHOW, TAGS, loopback, send
+from tests.repl.faults import faulty
 from tests.repl.sessions import Paper, scripted
 from tests.repl.terminal import Terminal
 
@@ -190,6 +191,17 @@ def test_an_address_that_is_none_is_told(
     assert SECRET not in json.dumps(found)
 
 
+def test_a_session_finds_each_kind_where_it_is_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with faulty("vllm") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/v1")
+        code, found = doctor(capsys)
+        assert (code, found[-1]["backend"]) == (0, "vllm")
+        monkeypatch.setenv("OLLAMA_HOST", "no address")
+        assert doctor(capsys, "--backend", "vllm")[0] == 0  # another's address is not in the way
+
+
 def test_each_kind_of_server_has_its_own_address(tmp_path: Path) -> None:
     environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
     settings = resolve({}, True, environ)
@@ -221,6 +233,28 @@ def test_what_may_hang_is_waited_for_side_by_side() -> None:
     found = side_by_side([*[Look("a", "", meets, late)] * 3, *[Look("b", "", hangs, late)] * 20], 1.0)
     never.set()
     assert [each.check.name for each in found] == ["met"] * 3 + ["first", "late"] * 20
+    assert {each.check.state for each in found[4::2]} == {"warn"}  # they had said something
+
+
+def test_a_server_that_is_slow_in_the_end_is_not_taken_for_one_that_is_gone() -> None:
+    over = Event()
+
+    def handle(handler: Any, body: Any) -> None:
+        if handler.path == "/v1/models":
+            send(handler, b'{"data":[{"id":"m","owned_by":"vllm","max_model_len":16384}]}')
+        elif handler.path == "/version":
+            send(handler, b'{"version":"0.32.0"}')
+        else:
+            over.wait(60)
+
+    with loopback(handle) as url:
+        try:
+            report = examine(Settings("vllm", base_url=url), seconds=1.0)
+        finally:
+            over.set()
+    assert "no answer within 1 seconds" in texts(report, "vllm and openai")
+    assert (report.verdict.code, report.verdict.model) == (0, "m")
+    assert "fail" not in texts(report, "session")
 
 
 def test_a_check_with_a_bug_hides_nothing() -> None:
@@ -236,6 +270,7 @@ def test_a_check_with_a_bug_hides_nothing() -> None:
     )
     assert one.check.name == "one"
     assert "ZeroDivisionError: of mine" in bug.check.found
+    assert (bug.check.state, bug.error) == ("warn", None)
     assert refused.check == Check("n", "fail", "what", "fix")
     assert isinstance(refused.error, ModelError)
     assert last.check.name == "last"
