@@ -91,7 +91,7 @@ def test_this_machine_is_known_for_its_own(url: str, ours: bool) -> None:
 
 
 def there(url: str, seconds: float) -> bool:
-    return gets(url, "/api/version", lambda status, answer: status == 200 and "version" in answer, seconds)
+    return gets(url, "/api/version", lambda status, answer: status == 200 and "version" in (answer or ()), seconds)
 
 
 def free_port() -> int:

@@ -14,7 +14,6 @@ from agent.messages import Message, ToolCall
 from agent.protocols import Text
 from models import SERVERS, find, make, server_at
 from models.openai import key
-from models.openai.backend import OpenAIBackend
 from models.openai.server import OpenAIServer
 from models.server import Manner, Served
 from tests.certificate import self_signed
@@ -186,7 +185,7 @@ def test_what_is_no_list_is_told(body: bytes) -> None:
 )
 def test_how_much_a_model_holds(entry: dict[str, Any], props: Any, context: int | None) -> None:
     found = server({MODELS: json.dumps({"data": [{"id": "x", **entry}]}).encode(), "/props": props})
-    model = found.backend(found.choose(), 14_144)
+    model = found.native(found.choose(), 14_144)
     assert isinstance(model, Served)
     assert (model.context, model.room) == (context, context or 14_144)
 
@@ -268,7 +267,7 @@ def test_a_whole_conversation_over_a_real_connection(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # a proxy before loopback would refuse
     with loopback(chat) as url:
         model = make("vllm", base_url=url.removeprefix("http://") + "/v1")
-        assert isinstance(model, OpenAIBackend)
+        assert isinstance(model, Served)
         history = [SYSTEM, USER]
         calls = tuple(d for d in model.stream(history, [TOOL]) if isinstance(d, ToolCall))
         history += [Message("a", "assistant", calls=calls)]
