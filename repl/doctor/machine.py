@@ -15,12 +15,13 @@ from urllib.parse import urlsplit
 from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Text
+from models import SERVERS
 from models.address import hidden, host_url, is_loopback
 from models.openai.key import VARIABLES
 from models.server import Check
 from repl import figures
 from repl.doctor.examine import Look
-from repl.settings import ADDRESSES, Settings
+from repl.settings import ADDRESSES, Settings, address_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -47,7 +48,7 @@ def looks(settings: Settings, console: Console) -> list[Look]:
         ("terminal", "terminal", partial(terminal, console, settings.color)),
         ("folders", "folders", folders),
         ("settings", "settings", partial(sources, settings)),
-        ("environment", "environment", environment),
+        ("environment", "environment", partial(environment, settings)),
         ("versions", "versions", versions),
     ]
     return [Look(*each) for each in found]
@@ -189,16 +190,16 @@ def sources(settings: Settings) -> Iterator[Check]:
     yield Check("given", "ok", ", ".join(given) or "no flags, no environment variables")
 
 
-def environment() -> Iterator[Check]:
+def environment(settings: Settings) -> Iterator[Check]:
     """Variables that change where requests go. Of keys it is told only that they are set."""
     addresses = (f"{name} {hidden(os.environ.get(name, '')) or 'not set'}" for name in ADDRESSES)
     yield Check("addresses", "ok", ", ".join(addresses))
     keys = (f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in VARIABLES)
     yield Check("keys", "ok", ", ".join(keys))
-    yield _proxies()
+    yield _proxies(settings)
 
 
-def _proxies() -> Check:
+def _proxies(settings: Settings) -> Check:
     """Whether a proxy stands before a server. Never before this machine's own addresses."""
     from urllib.request import proxy_bypass
 
@@ -206,9 +207,9 @@ def _proxies() -> Check:
     if not named:
         return Check("proxy", "ok", "none")
     hosts = []
-    for variable in ADDRESSES:
+    for backend in SERVERS:
         try:
-            url = host_url(os.environ.get(variable, ""))
+            url = host_url(address_of(backend, settings))
         except UsageError:
             continue
         host = urlsplit(url).hostname or ""

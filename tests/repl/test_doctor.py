@@ -351,7 +351,7 @@ def test_settings_are_told_by_their_sources(home: Path) -> None:
 def test_a_proxy_before_a_server_is_told(environ: dict[str, str], state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    proxy = checks(machine.environment())["proxy"]
+    proxy = checks(machine.environment(resolve({}, True)))["proxy"]
     assert proxy.state == state
     assert proxy.fix == ("if it must not: export NO_PROXY=gpu.example" if state == "warn" else "")
 
