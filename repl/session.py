@@ -17,6 +17,7 @@ from agent.prices import read_prices
 from agent.protocols import Backend
 from agent.side import SideModel
 from models import READER, SERVERS, built_in, find, room, server_at
+from models.address import is_loopback
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
@@ -199,8 +200,16 @@ class Session:
         return self._answering() or (self.server_of("ollama") if wanted.model else None)
 
     def _answering(self) -> Server | None:
-        """The first server that answers, each looked for where it is said to be."""
-        return next((each for each in map(self.server_of, SERVERS) if each.answers(PROBE_SECONDS)), None)
+        """The first server that answers, each looked for where it is said to be.
+
+        A variable meant for other programs may name a server that costs money: then it must be on this machine.
+        """
+        servers = map(self.server_of, SERVERS)
+        allowed = (each for each in servers if is_loopback(each.url) or self._is_named(each.name))
+        return next((each for each in allowed if each.answers(PROBE_SECONDS)), None)
+
+    def _is_named(self, backend: str) -> bool:
+        return backend == "ollama" or address_of(backend, self.settings) == self.settings.base_url != ""
 
     def first_backend(self) -> Backend:
         """The backend to start with. Raises UsageError, and ModelError when the one asked for cannot be used."""

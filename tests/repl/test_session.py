@@ -22,7 +22,7 @@ from agent.protocols import Backend
 from models.server import Served
 from repl import jsonl, trace
 from repl.session import Session, _Later, open_session
-from repl.settings import Settings
+from repl.settings import Settings, resolve
 from strategies import STRATEGIES
 from tests.models.wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
 from tests.repl.sessions import ask, scripted, tool_call
@@ -200,6 +200,23 @@ def test_a_server_without_models_leaves_the_reader_too() -> None:
     (notice,) = session.notices
     assert "no model is installed" in notice
     assert "ollama pull qwen2.5:7b" in notice
+
+
+def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
+    monkeypatch.setattr(socket, "create_connection", lambda address, *_: asked.append(address) or refused())
+    asked: list[Any] = []
+    assert open_session(resolve({}, interactive=False)).look_for_server() is None
+    assert {host for host, _ in asked} == {"127.0.0.1"}
+    asked.clear()
+    given = resolve({"base_url": "http://models.example"}, interactive=False)
+    assert Session(given).look_for_server() is None
+    assert {host for host, _ in asked} == {"models.example"}
+
+
+def refused() -> None:
+    raise ConnectionRefusedError
 
 
 def test_another_server_at_that_address_is_no_ollama() -> None:
