@@ -104,13 +104,13 @@ def passes(url: str, until: bytes = b"", then: Answer = closes) -> Answer:
     def answer(connection: socket.socket, request: bytes) -> None:
         with socket.create_connection(address) as server:
             server.sendall(re.sub(rb"(?i)\r\nconnection:[^\r]*", b"\r\nConnection: close", request, count=1))
-            sent = b""
             passed = b""
             while piece := server.recv(PIECE):
                 before, found, _ = (passed + piece).partition(until) if until else (passed + piece, b"", b"")
                 connection.sendall((before + found)[len(passed) :])
                 if found:
-                    return then(connection, request)
+                    then(connection, request)
+                    break
                 passed += piece
 
     return answer
@@ -118,7 +118,7 @@ def passes(url: str, until: bytes = b"", then: Answer = closes) -> Answer:
 
 @contextmanager
 def front(*answers: Answer, otherwise: Answer = NOT_FOUND, tls: ssl.SSLContext | None = None) -> Iterator[Front]:
-    """Answer the requests for a reply with these, one after the other, and all requests beside them with `otherwise`."""
+    """Answer the requests for a reply with these, one after the other, and all others with `otherwise`."""
     open_now: set[socket.socket] = set()
 
     class Handler(BaseRequestHandler):

@@ -32,13 +32,12 @@ def ask(url: str, seconds: float = 10) -> httpx.Response:
 
 def got_before(url: str, error: type[Exception]) -> bytes:
     """What of a body came before an error."""
-    got = b""
+    got: list[bytes] = []
     with httpx.stream("POST", f"{url}/v1/chat/completions", json={}, trust_env=False) as response:
         assert response.status_code == 200
         with pytest.raises(error):
-            for piece in response.iter_raw():
-                got += piece
-    return got
+            got.extend(response.iter_raw())
+    return b"".join(got)
 
 
 def test_whole_answers_come_one_after_the_other_and_the_last_again() -> None:
