@@ -79,7 +79,7 @@ $(SERVERS)/python:
 	@touch $@
 
 # The sdist of llama-cpp-python carries the whole of llama.cpp, its server too; the bindings themselves are not built.
-$(SERVERS)/llama-server: requirements-llama.txt .servers/stamp
+$(SERVERS)/llama-server: requirements-llama.txt | .servers/stamp
 	rm -rf $(LLAMA) && mkdir $(LLAMA)
 	$(SERVERS)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 		--no-binary :all: --require-hashes -r $< -d $(LLAMA)

@@ -13,16 +13,12 @@ import re
 import socket
 import ssl
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from threading import Thread
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    import trustme
 
 Answer = Callable[[socket.socket, bytes], None]
 """Gets a connection and the whole request that came over it. The connection is closed afterwards."""
@@ -116,6 +112,15 @@ def passes(url: str, until: bytes = b"", then: Answer = closes) -> Answer:
     return answer
 
 
+def routed(paths: Mapping[str, Answer], otherwise: Answer = NOT_FOUND) -> Answer:
+    """Answer some paths by themselves."""
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        paths.get(_path(request), otherwise)(connection, request)
+
+    return answer
+
+
 @contextmanager
 def front(*answers: Answer, otherwise: Answer = NOT_FOUND, tls: ssl.SSLContext | None = None) -> Iterator[Front]:
     """Answer the requests for a reply with these, one after the other, and all others with `otherwise`."""
@@ -134,7 +139,7 @@ def front(*answers: Answer, otherwise: Answer = NOT_FOUND, tls: ssl.SSLContext |
             connection.close()
 
         def chosen(self, request: bytes) -> Answer:
-            if request.split(b" ", 2)[1].decode().endswith(CHAT):
+            if _path(request) in CHAT:
                 found.asked.append(request)
                 return answers[min(len(found.asked), len(answers)) - 1]
             return otherwise
@@ -153,14 +158,8 @@ def front(*answers: Answer, otherwise: Answer = NOT_FOUND, tls: ssl.SSLContext |
                     connection.shutdown(socket.SHUT_RDWR)
 
 
-def certified() -> tuple[ssl.SSLContext, trustme.CA]:
-    """A front's side of TLS, and who vouches for its certificate: nobody that this machine trusts."""
-    import trustme
-
-    authority = trustme.CA()
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(tls)
-    return tls, authority
+def _path(request: bytes) -> str:
+    return request.split(b" ", 2)[1].decode()
 
 
 def _read(connection: socket.socket) -> bytes:

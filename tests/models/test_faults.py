@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.certificate import self_signed
 from tests.models.faults import (
     BROKEN,
     BUSY,
     WEB_PAGE,
     Answer,
-    certified,
     closes,
     front,
     hangs,
@@ -95,12 +96,13 @@ def test_a_front_passes_a_whole_answer_on() -> None:
         assert ask(found.url).json()["error"]["message"] == "the queue is full"
 
 
-def test_a_certificate_of_nobody_is_not_trusted_and_one_that_is_trusted_is() -> None:
-    tls, authority = certified()
+def test_a_certificate_of_nobody_is_not_trusted_but_by_who_knows_it(tmp_path: Path) -> None:
+    certificate = self_signed(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificate)
     with front(BUSY, tls=tls) as found:
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
             ask(found.url)
-        trusting = ssl.create_default_context()
-        authority.configure_trust(trusting)
-        with httpx.Client(verify=trusting, trust_env=False) as client:
+        knowing = ssl.create_default_context(cafile=str(certificate))
+        with httpx.Client(verify=knowing, trust_env=False) as client:
             assert client.post(f"{found.url}/v1/chat/completions").status_code == 503

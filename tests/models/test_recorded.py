@@ -104,7 +104,7 @@ def test_vllm_streams_a_broken_call_as_a_call_and_leaves_it_in_the_text_of_a_who
 
 def test_reasoning_has_a_field_of_its_own() -> None:
     pieces = [delta.get("reasoning") or "" for delta in deltas(recorded("vllm", "reasoning"))]
-    assert "".join(pieces).strip() == "A list will do."
+    assert "".join(pieces).strip().startswith("A list will do.")
     assert text(recorded("vllm", "reasoning")).strip() == "I look."
 
 

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import httpx
 
+from lab.tiny.template import FOLDER as WEIGHTS
+
 ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / ".servers" / "bin"
-WEIGHTS = ROOT / "lab" / "tiny" / "qwen2-tiny"
 
 MODEL = "tiny"
 """The name that every server gives the model; in a workshop also that of its folder."""
@@ -71,6 +72,17 @@ class Server:
         """Requests that the server computes at this moment."""
         return self.measured("vllm:num_requests_running" if self.name == "vllm" else "llamacpp:requests_processing")
 
+    def generated(self) -> float:
+        """Tokens of replies so far."""
+        return self.measured(
+            "vllm:generation_tokens_total" if self.name == "vllm" else "llamacpp:tokens_predicted_total"
+        )
+
+    def cached(self) -> float:
+        """Tokens of prompts that were in the cache so far."""
+        name = "vllm" if self.name == "vllm" else "llamacpp"
+        return self.measured(f"{name}:prompt_tokens_cached_total")
+
     def kill(self) -> None:
         """End it as a crash does."""
         _signal(self.process, signal.SIGKILL)
@@ -80,7 +92,7 @@ class Server:
 def workshop(folder: Path) -> Path:
     """Fill a folder with the model in all its forms, so that no server says where on this machine it is."""
     (folder / MODEL).symlink_to(WEIGHTS)
-    subprocess.run([INSTALLED / "python", "-m", "lab.tiny.gguf", WEIGHTS, folder / GGUF], cwd=ROOT, check=True)
+    subprocess.run([INSTALLED / "python", "-m", "lab.tiny.gguf_file", folder / GGUF], cwd=ROOT, check=True)
     _endless(folder / ENDLESS)
     return folder
 
@@ -156,7 +168,7 @@ def _wait(server: Server) -> None:
                     return
             time.sleep(0.05)
     raise RuntimeError(
-        f"{server.name} did not start; its log ends so:\n{server.log.read_text('utf-8', 'replace')[-4000:]}"
+        f"{server.name} did not start; its log ends so:\n{server.log.read_text('utf-8', 'replace')[-20_000:]}"
     )
 
 
