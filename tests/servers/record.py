@@ -76,7 +76,6 @@ BOTH = [
     chat("call", CALL),
     chat("call-whole", CALL, stream=False),
     chat("two-calls", CALLS),
-    chat("cut-by-length", CALL, max_tokens=32),
     chat("own-words", max_tokens=64),
     chat("own-words-cached", max_tokens=64),
     chat("too-long", messages=LONG),
@@ -85,6 +84,7 @@ BOTH = [
 ]
 VLLM = [
     *BOTH,
+    chat("cut-by-length", CALL, max_tokens=22),
     chat("broken-call", BROKEN),
     chat("broken-call-whole", BROKEN, stream=False),
     chat("reply-too-long", max_tokens=9000),
@@ -92,6 +92,7 @@ VLLM = [
 ]
 LLAMA = [
     *BOTH,
+    chat("cut-by-length", CALL, max_tokens=32),
     Asked("props", "/props"),
     Asked("slots", "/slots"),
     Asked("apply-template", "/apply-template", {"messages": QUESTION, "tools": TOOLS}),
