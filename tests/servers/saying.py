@@ -1,0 +1,96 @@
+"""A model for llama-server that says one text, whatever it is asked: `python -m tests.servers.saying OUT TEXT`.
+
+llama-server takes no grammar beside tools, so this is how it is brought to stream two calls, or a broken one. Its one
+layer is zeros, so that the last token alone chooses the next. The text is cut into pieces that all differ, each a token
+with the one after it as its successor; every other token is followed by the first. Runs in `.servers`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import gguf
+import numpy as np
+
+from lab.tiny.template import SOURCE
+
+WIDTH = 128
+"""One more than the pieces that a text may have."""
+CERTAIN = 10.0
+
+PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
+OTHERS = [byte for byte in range(256) if byte not in PRINTABLE]
+LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {byte: chr(256 + n) for n, byte in enumerate(OTHERS)}
+"""The characters that stand for bytes in a byte-level vocabulary, as GPT-2 chose them."""
+
+
+def pieces(text: str) -> list[str]:
+    """The text in pieces of two characters or more, all different."""
+    cut: list[str] = []
+    while text:
+        length = next((n for n in range(2, len(text)) if text[:n] not in cut), len(text))
+        cut.append(text[:length])
+        text = text[length:]
+    while len(cut) > 1 and (len(cut[-1]) < 2 or cut[-1] in cut[:-1]):
+        cut[-2:] = ["".join(cut[-2:])]
+    return cut
+
+
+def write(out: Path, text: str) -> None:
+    """Write the model as a GGUF file."""
+    said = pieces(text)
+    tokens = ["<|im_end|>", "<|im_start|>", *LETTERS.values()]
+    first, end = len(tokens), 0
+    tokens += ("".join(LETTERS[byte] for byte in piece.encode()) for piece in said)
+    leads_to = np.zeros(len(tokens), dtype=int)
+    leads_to[first:] = range(1, len(said) + 1)
+    embedding = np.eye(WIDTH, dtype=np.float32)[leads_to]
+    output = np.zeros_like(embedding)
+    output[[*range(first, len(tokens)), end], range(len(said) + 1)] = CERTAIN
+
+    file = gguf.GGUFWriter(out, "qwen2")
+    _describe_shape(file)
+    _describe_tokens(file, tokens, end)
+    for name, tensor in {"token_embd.weight": embedding, "output.weight": output, **_layer()}.items():
+        file.add_tensor(name, tensor)
+    file.write_header_to_file()
+    file.write_kv_data_to_file()
+    file.write_tensors_to_file()
+    file.close()
+
+
+def _describe_shape(file: gguf.GGUFWriter) -> None:
+    file.add_context_length(8192)
+    file.add_embedding_length(WIDTH)
+    file.add_block_count(1)
+    file.add_feed_forward_length(WIDTH)
+    file.add_head_count(1)
+    file.add_head_count_kv(1)
+    file.add_layer_norm_rms_eps(1e-6)
+    file.add_rope_freq_base(1e6)
+    file.add_file_type(gguf.LlamaFileType.ALL_F32)
+
+
+def _describe_tokens(file: gguf.GGUFWriter, tokens: list[str], end: int) -> None:
+    file.add_tokenizer_model("gpt2")
+    file.add_tokenizer_pre("qwen2")
+    file.add_token_list(tokens)
+    file.add_token_types([gguf.TokenType.CONTROL] * 2 + [gguf.TokenType.NORMAL] * (len(tokens) - 2))
+    file.add_token_merges([f"{LETTERS[254]} {LETTERS[255]}"])  # there must be one
+    file.add_eos_token_id(end)
+    file.add_add_bos_token(False)
+    file.add_chat_template(SOURCE)
+
+
+def _layer() -> dict[str, np.ndarray]:
+    """A layer that adds nothing."""
+    matrices = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+    layer = {f"blk.0.{name}.weight": np.zeros((WIDTH, WIDTH), np.float32) for name in matrices}
+    layer |= {f"blk.0.{name}.bias": np.zeros(WIDTH, np.float32) for name in ("attn_q", "attn_k", "attn_v")}
+    norms = ("output_norm", "blk.0.attn_norm", "blk.0.ffn_norm")
+    return layer | {f"{name}.weight": np.ones(WIDTH, np.float32) for name in norms}
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,40 @@
+"""A server that is killed in the middle of a reply. The last of these files: vLLM without a flag is gone afterwards."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from agent.errors import ModelError
+from agent.events import Said
+from models import READER
+from tests.servers.conftest import Sessions, eventually
+from tests.servers.serve import Server
+from tests.servers.test_sessions import ENDLESS_TOKENS, failure, is_answered
+
+
+def test_a_server_that_dies_in_the_middle_of_a_reply(sessions: Sessions, endless: Server) -> None:
+    session = sessions.open(endless, max_turns=1)
+    session.agent.max_output = ENDLESS_TOKENS
+    events = session.ask(sessions.questions[0].text)
+    next(event for event in events if isinstance(event, Said))
+    endless.kill()
+    with pytest.raises(ModelError, match="stopped in the middle of a reply") as caught:
+        list(events)
+    assert caught.value.fix
+    assert [message.role for message in session.agent.history] == ["system", "user"]
+    assert "nothing answers" in failure(session, "Are you there?").what
+    session.agent.max_turns = 12
+    session.use_model(READER)
+    assert is_answered(session, sessions)
+    assert eventually(lambda: is_gone(endless.process.pid))
+
+
+def is_gone(group: int) -> bool:
+    """Whether no process of a group is left."""
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return True
+    return False
