@@ -13,7 +13,7 @@ from agent.loop import CANCELLED
 from agent.messages import Message
 from agent.prompts import CLOSING
 from corpus.library import Library
-from lab.tiny.corpora import KINDS, Question, articles, library, question
+from lab.tiny.corpora import KINDS, QUESTIONS, Question, articles, library, question
 from lab.tiny.words import Split, draw
 from strategies.observation_masking import mask
 from tools.articles import ArticleTools
@@ -62,7 +62,7 @@ def answered(random: Random, asked: Question, tools: ArticleTools, split: Split)
 def missing(random: Random, asked: Question, tools: ArticleTools, split: Split) -> list[Entry]:
     """There is no article about it."""
     absent = next(word for word in draw(random, split, 20) if tools.list_articles(word).startswith("No articles"))
-    text = asked.text.replace(asked.subject, absent).replace(f"about {asked.group}", f"about {absent}")
+    text = random.choice(QUESTIONS).format(subject=absent, attribute=asked.attribute)
     other = Question(text, "", "", absent, asked.attribute, absent, asked.group)
     return [_user(text), *_listed(other, tools), cannot(other)]
 

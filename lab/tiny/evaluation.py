@@ -7,13 +7,19 @@ python -m lab.tiny.evaluation FOLDER ASKED     # of another model, so many quest
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import get_context
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Literal
+
+import torch
 
 from agent.events import Answered, Event, Replied, ToolCalled, ToolReturned
 from agent.loop import Agent, run
@@ -72,8 +78,9 @@ class Mark:
     said: tuple[str, ...]
 
 
-def ask(backend: Local, row: Row, seed: int) -> Mark:
-    """Hold one session; its last question is judged."""
+def ask(folder: Path, row: Row, seed: int) -> Mark:
+    """Hold one session with the model of a folder; its last question is judged."""
+    backend = _model(folder)
     random = Random(seed)
     written = articles(random, row.split, random.choice((3, 4, 5, 6)), row.most_facts)
     tools = toolbox(library(written), Path(), Notes())
@@ -106,12 +113,13 @@ def judge(asked: Question, events: Sequence[Event]) -> Mark:
     return Mark(min(2, len(known)), order, read[:1] == [asked.slug], right, (asked.text, *said, *list(results)[-1:]))
 
 
-def table(backend: Local, asked: int) -> Iterator[str]:
+def table(folder: Path, asked: int, pool: Executor) -> Iterator[str]:
     """The figures as lines of Markdown; every answer that was wrong goes to standard error."""
     yield "| | calls parsed | list, then read | right slug | right answer |"
     yield "|---|--:|--:|--:|--:|"
     for number, row in enumerate(ROWS):
-        marks = [ask(backend, row, SEED + 10_000 * number + each) for each in range(asked)]
+        first = SEED + 10_000 * number
+        marks = list(pool.map(partial(ask, folder, row), range(first, first + asked), chunksize=10))
         cells = [share(sum(mark.calls for mark in marks), 2 * asked)]
         cells += [share(sum(getattr(mark, name) for mark in marks), asked) for name in ("order", "slug", "answer")]
         yield f"| {row.name} | {' | '.join(cells)} |"
@@ -120,23 +128,28 @@ def table(backend: Local, asked: int) -> Iterator[str]:
                 print(row.name, *mark.said, sep="\n    ", file=sys.stderr)
 
 
-def answered_seeds(backend: Local, seeds: Sequence[int]) -> list[int]:
-    """The seeds of which `corpora.corpus` writes libraries whose questions are all answered right, and by both calls.
+def answers_all(folder: Path, seed: int) -> bool:
+    """Whether every question of the library that `corpora.corpus` writes is answered right, and by both calls.
 
     Each question is asked in a session of its own, and all of them in one.
     """
-    return [seed for seed in seeds if all(_answers(backend, seed))]
-
-
-def _answers(backend: Local, seed: int) -> Iterator[bool]:
+    backend = _model(folder)
     with TemporaryDirectory() as name:
         questions = corpus(Path(name), seed)
         tools = toolbox(load(Path(name)), Path(name), Notes())
     for session in [*([one] for one in questions), questions]:
         agent = _agent(backend, tools)
-        for asked in session:
-            mark = judge(asked, list(run(agent, asked.text)))
-            yield mark.order and mark.slug and mark.answer
+        marks = [judge(asked, list(run(agent, asked.text))) for asked in session]
+        if not all(mark.order and mark.slug and mark.answer for mark in marks):
+            return False
+    return True
+
+
+@cache
+def _model(folder: Path) -> Local:
+    """The model of a folder, for this process."""
+    torch.set_num_threads(1)
+    return Local(folder)
 
 
 def share(right: int, of: int) -> str:
@@ -149,12 +162,15 @@ def main(arguments: Sequence[str]) -> None:
     """Measure a model, and write its card if it is the one of this folder."""
     folder = Path(arguments[0]) if arguments else FOLDER
     asked = int(arguments[1]) if arguments[1:] else ASKED
-    backend, lines = Local(folder), []
-    for line in table(backend, asked):
-        print(line, flush=True)
-        lines.append(line)
+    lines = []
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        for line in table(folder, asked, pool):
+            print(line, flush=True)
+            lines.append(line)
+        right = pool.map(partial(answers_all, folder), range(SEEDS))
+        sound = [seed for seed, every in enumerate(right) if every]
+    print(f"All questions right: {len(sound)} of {SEEDS} libraries")
     if not arguments:
-        sound = answered_seeds(backend, range(SEEDS))
         (folder / SOUND).write_text(f"{json.dumps(sound)}\n", "utf-8")
         (folder / "README.md").write_text(card("\n".join(lines), asked, f"{len(sound)} of {SEEDS}"), "utf-8")
 
