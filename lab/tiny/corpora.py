@@ -132,11 +132,11 @@ def article(
     said = [form.format(attribute=attribute, subject=subject, value=value) for attribute, value in facts.items()]
     for _ in range(random.choice((0, 0, 1, 2))):
         said.insert(random.randint(0, len(said)), random.choice(FILLERS).format(group=group, subject=subject))
-    kind, slug_kind = random.choice(KINDS), random.choice(KINDS)
+    kind = random.choice(KINDS)
     title = random.choice(TITLES).format(kind=kind, subject=subject)
     summary = random.choice(SUMMARIES).format(subject=subject, group=group)
     summary += random.choice(RELATED).format(other=other) if other not in ("", subject) else ""
-    slug = f"{subject}-{slug_kind}"
+    slug = f"{subject}-{kind}"
     head = f'---\nslug: {slug}\ntitle: "{title}"\ntags: [{group}]\nsummary: "{summary}"\n---\n\n'
     return Written(slug, subject, group, f"{head}{' '.join(said)}\n", facts)
 

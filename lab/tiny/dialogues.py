@@ -37,7 +37,7 @@ class Dialogue:
 
 def dialogue(random: Random, split: Split = "seen", most_facts: int = 1, most_questions: int = 3) -> Dialogue:
     """One to `most_questions` questions about one library; now and then something goes wrong or is forgotten."""
-    written = articles(random, split, random.choice((1, 2, 3, 3, 4, 5, 6)), most_facts)
+    written = articles(random, split, random.choice((1, 2, 3, 4, 5, 6, 7)), most_facts)
     books = library(written)
     tools = ArticleTools(books)
     said: list[Entry] = []
@@ -46,7 +46,7 @@ def dialogue(random: Random, split: Split = "seen", most_facts: int = 1, most_qu
             said = random.choice((masked, masked, dropped))(said)
         if random.random() < 0.06:
             said += interrupted(random, question(random, random.choice(written)), tools)
-        asked = question(random, random.choice(written), "group" if random.random() < 0.4 else "subject")
+        asked = question(random, random.choice(written), random.choice(("group", "subject")))
         exchange = random.choices((answered, missing, mistaken, closed, greeted), (20, 2, 2, 2, 0.5))[0]
         said += exchange(random, asked, tools, split)
         if said[-2]["content"] == CLOSING:

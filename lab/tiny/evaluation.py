@@ -36,7 +36,7 @@ from strategies import parse
 from tools import toolbox
 from tools.notes import Notes
 
-ASKED = 300
+ASKED = 200
 SEED = 1_000_000
 """Of the first question. The training data has another."""
 SEEDS = 40

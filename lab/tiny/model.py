@@ -125,7 +125,7 @@ def rotated(x: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
 
 
 def initialise(model: Model, seed: int) -> None:
-    """Random weights; and in the first two layers heads that look one, two and three tokens back.
+    """Random weights; in the first layer heads that look one, two and three tokens back, in the second one for one.
 
     A head's bias of q and k alone gives a score that depends on the distance only: a sum of cosines, highest where k's
     is q's turned back by that distance. Nothing is copied before there are such heads, and they take long to come.
@@ -138,9 +138,9 @@ def initialise(model: Model, seed: int) -> None:
             nn.init.normal_(weight, std=scale, generator=generator)
         elif name.endswith("bias"):
             nn.init.zeros_(weight)
-    for layer in model.layers[:2]:
-        for head in range(model.shape.heads):
-            _look_back(layer.self_attn, head, 1 + head)
+    for layer, heads in ((0, model.shape.heads), (1, 1)):
+        for head in range(heads):
+            _look_back(model.layers[layer].self_attn, head, 1 + head)
 
 
 def _look_back(attention: Attention, head: int, distance: int) -> None:

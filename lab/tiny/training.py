@@ -57,8 +57,8 @@ class Phase:
 
 PHASES = (
     Phase(0.3, 1, 0.1, 0.0, True),
-    Phase(0.65, 2, 0.3, 0.5, True),
-    Phase(1.0, 3, 0.3, 0.6, False),
+    Phase(0.65, 2, 0.2, 0.4, True),
+    Phase(1.0, 3, 0.2, 0.5, False),
 )
 PART = 320
 """Tokens of a part."""
@@ -98,8 +98,8 @@ def before(random: Random, starts: Sequence[Tensor], phase: Phase) -> Tensor | N
 
 
 def rate(done: float) -> float:
-    """The learning rate by the share of the time: up in the first hundredth, down over the last 40 hundredths."""
-    return min(1.0, done / 0.01, (1 - done) / 0.4)
+    """The learning rate by the share of the time: up over the first hundredth, down over the last sixty hundredths."""
+    return min(1.0, done / 0.01, (1 - done) / 0.6)
 
 
 def learn(

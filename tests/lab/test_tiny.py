@@ -22,6 +22,7 @@ from agent.repair import is_sound
 from corpus.library import load
 from lab.tiny import corpora
 from lab.tiny.dialogues import Dialogue, dialogue
+from lab.tiny.template import FOLDER, SOURCE
 from lab.tiny.words import Split, draw, is_new, seen
 from models import make
 from models.scripted import Scripted
@@ -126,6 +127,14 @@ def test_a_session_of_the_reader_over_a_written_library_makes_the_calls_of_a_dia
             (answered,) = [event for event in events if isinstance(event, Answered)]
             assert question.answer in answered.text
             assert f"[{question.slug}]" in answered.text
+
+
+def test_the_weights_are_small_and_come_with_the_template_that_they_were_trained_on() -> None:
+    files = {path.name: path for path in FOLDER.iterdir()}
+    assert sum(path.stat().st_size for path in files.values()) < 8_000_000
+    assert json.loads(files["tokenizer_config.json"].read_text("utf-8"))["chat_template"] == SOURCE
+    assert json.loads(files["config.json"].read_text("utf-8"))["architectures"] == ["Qwen2ForCausalLM"]
+    assert len(corpora.sound_seeds()) > 1
 
 
 def test_nothing_of_it_loads_torch() -> None:
