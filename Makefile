@@ -9,7 +9,9 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 SERVERS := .servers/bin
 LLAMA := .servers/llama-cpp
 
-.PHONY: run test check test-servers nightly format lock bench clean
+TINY := .tiny/bin/python
+
+.PHONY: run test check test-servers nightly format lock bench tiny-model clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -39,6 +41,10 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/prepare.py --check
 	$(BIN)/python benchmarks/streaming.py --check
 
+tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
+	$(TINY) -m lab.tiny.training
+	$(TINY) -m lab.tiny.evaluation
+
 lock:  # needs uv; hashes and versions only, no addresses
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--group build pyproject.toml -o requirements.txt
@@ -50,9 +56,11 @@ lock:  # needs uv; hashes and versions only, no addresses
 		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
 	echo 'llama-cpp-python==0.3.36' | uv pip compile -q --no-deps --no-binary :all: --generate-hashes --no-header \
 		--no-annotate - -o requirements-llama.txt
+	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--group tiny pyproject.toml -o requirements-tiny.txt
 
 clean:
-	rm -rf .venv .servers
+	rm -rf .venv .servers .tiny
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
@@ -89,3 +97,12 @@ $(SERVERS)/llama-server: requirements-llama.txt | .servers/stamp
 		-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF > $(LLAMA)/log
 	cmake --build $(LLAMA)/build --target llama-server --parallel `nproc` >> $(LLAMA)/log 2>&1 || (tail -30 $(LLAMA)/log; false)
 	mv $(LLAMA)/build/bin/llama-server $@ && rm -rf $(LLAMA)
+
+# The tiny model has an environment of its own. pip is left to take the build of torch that the machine offers.
+.tiny/bin/python:
+	$(PYTHON) -m venv .tiny
+
+.tiny/stamp: requirements-tiny.txt | .tiny/bin/python
+	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	$(TINY) -m pip install --quiet --disable-pip-version-check --no-deps torch==2.13.0
+	@touch $@
