@@ -33,6 +33,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
+    monkeypatch.setenv("OPENAI_BASE_URL", NOWHERE)
     monkeypatch.setenv("PYTHONPATH", str(PROJECT))
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
