@@ -26,7 +26,7 @@ from tests.servers.serve import BLOCK, MODEL, ROOT, Server
 Kind = TypeVar("Kind")
 ALIKE = 0.02
 CLOSED = {"/tokenize": NOT_FOUND, "/apply-template": NOT_FOUND}
-ENDLESS_TOKENS = 5000
+ENDLESS_TOKENS = 7000
 SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What is there?")
 
 
