@@ -87,6 +87,12 @@ def test_text_and_calls_were_streamed_in_pieces(server: str) -> None:
 
 
 @pytest.mark.parametrize("server", SERVERS)
+def test_left_to_itself_the_tiny_model_calls_a_tool(server: str) -> None:
+    assert calls(recorded(server, "own-words")) == [("list_articles", '{"topic": "bosfisdul"}')]
+    assert text(recorded(server, "own-words")).strip() == "I will look for an article about bosfisdul."
+
+
+@pytest.mark.parametrize("server", SERVERS)
 def test_a_call_that_was_cut_by_length_has_no_whole_arguments(server: str) -> None:
     exchange = recorded(server, "cut-by-length")
     assert finish(exchange) == "length"

@@ -28,7 +28,7 @@ KEY = "sk-of-a-test"
 
 QUESTION = [
     {"role": "system", "content": "You answer from the articles of a small library. List, read, then answer briefly."},
-    {"role": "user", "content": "How much does a café thimble hold?"},
+    {"role": "user", "content": "What is the melting point of bosfisdul?"},
 ]
 
 

@@ -35,12 +35,13 @@ BLOCK = 128
 START_SECONDS = 600.0
 END_SECONDS = 10.0
 
-OFFLINE = {
+ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
     "VLLM_NO_USAGE_STATS": "1",
     "DO_NOT_TRACK": "1",
     "VLLM_CPU_KVCACHE_SPACE": "1",  # GiB
+    "VLLM_CPU_NUM_OF_RESERVED_CPU": "1",  # or on two cores what it computes is sent seconds later
 }
 
 
@@ -139,7 +140,7 @@ def running(name: str, command: list[str], folder: Path, key: str, *, ready: boo
     port = _free_port()
     log = folder / f"{name}-{port}.log"
     dies_with_us = ["setpriv", "--pdeathsig", "TERM"]
-    environment = {**os.environ, **OFFLINE, "VLLM_CACHE_ROOT": str(folder), "VLLM_CONFIG_ROOT": str(folder)}
+    environment = {**os.environ, **ENVIRONMENT, "VLLM_CACHE_ROOT": str(folder), "VLLM_CONFIG_ROOT": str(folder)}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [*dies_with_us, *command, "--host", "127.0.0.1", "--port", str(port)],

@@ -13,21 +13,16 @@ import pytest
 
 from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
-from agent.messages import Message
 from agent.protocols import Waiting
-from models import server_at
-from models.server import ToolsRefused
 from repl.session import Session
 from tests.models.faults import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
 from tests.servers.conftest import Sessions, eventually
-from tests.servers.record import TOOLS
-from tests.servers.serve import BLOCK, MODEL, ROOT, Server
+from tests.servers.serve import BLOCK, ROOT, Server
 
 Kind = TypeVar("Kind")
 ALIKE = 0.02
 CLOSED = {"/tokenize": NOT_FOUND, "/apply-template": NOT_FOUND}
 ENDLESS_TOKENS = 7000
-SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What is there?")
 
 
 def only(kind: type[Kind], events: Iterable[object]) -> list[Kind]:
@@ -174,11 +169,14 @@ def test_a_prompt_longer_than_the_context_is_refused_and_the_session_goes_on(
         assert is_answered(session, sessions)
 
 
-def test_vllm_without_a_parser_refuses_tools(sessions: Sessions, bare_vllm: Server) -> None:
-    backend = server_at("vllm", bare_vllm.url).backend(MODEL, 8000)
-    with pytest.raises(ToolsRefused, match="--enable-auto-tool-choice") as caught:
-        list(backend.stream([SYSTEM, USER], TOOLS))
-    assert "--tool-call-parser" in caught.value.fix
+def test_vllm_without_a_parser_is_told_of_the_tools_in_text(sessions: Sessions, bare_vllm: Server) -> None:
+    session = sessions.open(bare_vllm, max_turns=3)
+    session.agent.max_output = 16
+    asked = [list(session.ask(question.text)) for question in sessions.questions[:2]]
+    assert getattr(session.agent.backend, "protocol", "") == "text ReAct"
+    assert any("text ReAct" in notice for notice in session.notices)
+    prepared, replied = only(Prepared, asked[1])[0], only(Replied, asked[1])[0]
+    assert prepared.view.tokens == pytest.approx(replied.usage.prompt_tokens, rel=ALIKE)
 
 
 def test_a_model_that_the_server_does_not_have(sessions: Sessions, server: Server) -> None:
