@@ -13,7 +13,17 @@ import pytest
 from lab.tiny.corpora import Question, corpus, sound_seeds
 from repl.session import Session
 from repl.settings import Settings
-from tests.servers.serve import ENDLESS, INSTALLED, TOOLS_AND_DETAILS, WEIGHTS, Server, llama, vllm, workshop
+from tests.servers.serve import (
+    ENDLESS,
+    ENDLESS_WINDOW,
+    INSTALLED,
+    TOOLS_AND_DETAILS,
+    WEIGHTS,
+    Server,
+    llama,
+    vllm,
+    workshop,
+)
 
 KEY = "sk-of-a-test"
 WAIT_SECONDS = 60.0
@@ -38,7 +48,7 @@ def vllm_server(models: Path) -> Iterator[Server]:
 @pytest.fixture(scope="session")
 def bare_vllm(models: Path) -> Iterator[Server]:
     """vLLM as it is without a flag, which takes no tools and tells no cached tokens; its replies do not end."""
-    with vllm(models, model=ENDLESS) as server:
+    with vllm(models, "--max-model-len", str(ENDLESS_WINDOW), model=ENDLESS) as server:
         yield server
 
 

@@ -27,6 +27,8 @@ MODEL = "tiny"
 GGUF = "tiny.gguf"
 ENDLESS = "endless"
 """The model, for vLLM, with replies that only the room for them ends. llama-server has `--ignore-eos` for that."""
+ENDLESS_WINDOW = 65_536
+"""What vLLM computes can be far ahead of what it sends and hears: so small a model is faster than its server."""
 WINDOW = 8192
 """Tokens of prompt and reply that a server holds, if a test does not ask for another window."""
 BLOCK = 128
@@ -99,13 +101,13 @@ def workshop(folder: Path) -> Path:
 
 
 def _endless(folder: Path) -> None:
-    """The model with another token as the end of a reply, one that it never says."""
+    """The model with a long context, and with another token as the end of a reply, one that it never says."""
     shutil.copytree(WEIGHTS, folder)
     never = json.loads((folder / "config.json").read_bytes())["pad_token_id"]
     for name, change in (
-        ("config.json", {"eos_token_id": never}),
+        ("config.json", {"eos_token_id": never, "max_position_embeddings": ENDLESS_WINDOW}),
         ("generation_config.json", {"eos_token_id": never}),
-        ("tokenizer_config.json", {"eos_token": "<|endoftext|>"}),
+        ("tokenizer_config.json", {"eos_token": "<|endoftext|>", "model_max_length": ENDLESS_WINDOW}),
     ):
         file = folder / name
         file.write_text(json.dumps(json.loads(file.read_bytes()) | change))
@@ -113,7 +115,7 @@ def _endless(folder: Path) -> None:
 
 @contextmanager
 def vllm(folder: Path, *flags: str, key: str = "", model: str = MODEL) -> Iterator[Server]:
-    """vLLM, in 30 to 60 seconds. Without flags it parses no tool calls and tells no cached tokens."""
+    """vLLM, in half a minute or more. Without flags it parses no tool calls and tells no cached tokens."""
     command = [str(INSTALLED / "python"), "-m", "vllm.entrypoints.openai.api_server"]
     command += ["--model", model, "--served-model-name", MODEL, "--max-model-len", str(WINDOW), "--max-num-seqs", "4"]
     command += ["--override-generation-config", '{"temperature": 0}']
@@ -174,12 +176,24 @@ def _wait(server: Server) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ask the server to end, then end the whole group: its workers are processes of their own."""
+    """Ask the server to end, and its workers, which are processes of their own; after a while they are not asked."""
     _signal(process, signal.SIGTERM)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(END_SECONDS)
+    until = time.monotonic() + END_SECONDS
+    while not is_gone(process) and time.monotonic() < until:
+        time.sleep(0.05)
     _signal(process, signal.SIGKILL)
     process.wait()
+
+
+def is_gone(process: subprocess.Popen[bytes]) -> bool:
+    """Whether neither the server nor any process of its group is left."""
+    if process.poll() is None:
+        return False
+    try:
+        os.killpg(process.pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
 
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:

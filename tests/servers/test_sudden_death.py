@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from agent.errors import ModelError
 from agent.events import Said
 from models import READER
 from tests.servers.conftest import Sessions, eventually
-from tests.servers.serve import Server
+from tests.servers.serve import Server, is_gone
 from tests.servers.test_sessions import ENDLESS_TOKENS, failure, is_answered
 
 
 def test_a_server_that_dies_in_the_middle_of_a_reply(sessions: Sessions, endless: Server) -> None:
     session = sessions.open(endless, max_turns=1)
-    session.agent.max_output = ENDLESS_TOKENS
+    session.agent.max_output = ENDLESS_TOKENS[endless.name]
     events = session.ask(sessions.questions[0].text)
     next(event for event in events if isinstance(event, Said))
     endless.kill()
@@ -28,13 +26,4 @@ def test_a_server_that_dies_in_the_middle_of_a_reply(sessions: Sessions, endless
     session.agent.max_turns = 12
     session.use_model(READER)
     assert is_answered(session, sessions)
-    assert eventually(lambda: is_gone(endless.process.pid))
-
-
-def is_gone(group: int) -> bool:
-    """Whether no process of a group is left."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return True
-    return False
+    assert eventually(lambda: is_gone(endless.process))
