@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 WHERE = "check the address: --base-url"
+LOWER = "lower the budget (/budget N, --budget N)"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
@@ -84,6 +85,11 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
         raise (stopped() if begun else lost()) from error
     if last := b"".join(rest).strip():
         yield last
+
+
+def figure(value: object) -> int | None:
+    """A figure that a server reports, such as a count of tokens; None where it is none that a server can mean."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
 def reason(body: str) -> str:

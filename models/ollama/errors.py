@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent.errors import ModelError
-from models.http import WHERE, reason
+from models.http import LOWER, WHERE, reason
 from models.retry import Busy
 from models.server import ToolsRefused
 
@@ -16,14 +16,13 @@ _OVERFLOW = (
     r"exceed\w*\b.*\bcontext|context\b.*\bexceed|(prompt|input)\b.*\b(too (long|large)|exceed)"
     r"|longer than the context|context limit|num_ctx"
 )
-_LOWER = "lower the budget (/budget N, --budget N)"
 _REASONS = (
     (r"not support thinking", "{model} cannot think aloud", "let it be: --think off"),
     (r"not support (chat|generate)", "{model} cannot chat", f"choose a model that can: --model {DEFAULT_MODEL}"),
     (
         _OVERFLOW,
         "the prompt is longer than the model's context: {error}",
-        f"{_LOWER}, or take a strategy that keeps to it",
+        f"{LOWER}, or take a strategy that keeps to it",
     ),
     (
         r"system memory|out of memory|cudamalloc",

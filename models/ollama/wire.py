@@ -10,6 +10,7 @@ from agent.chat import UNREADABLE
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.calls import arguments, given
+from models.http import figure
 from models.ollama.errors import unreadable
 
 
@@ -58,11 +59,11 @@ def usage(chunk: dict[str, Any]) -> Usage:
     Early servers left the prompt's count out, or made it 0, where the prompt was cached.
     """
     reason = chunk.get("done_reason")
-    prompt, cached = _number(chunk, "prompt_eval_count") or None, _number(chunk, "prompt_eval_cached_count")
+    prompt, cached = figure(chunk.get("prompt_eval_count")) or None, figure(chunk.get("prompt_eval_cached_count"))
     return Usage(
         prompt_tokens=prompt,
         cached_tokens=cached if prompt is not None and cached is not None and cached <= prompt else None,
-        output_tokens=_number(chunk, "eval_count"),
+        output_tokens=figure(chunk.get("eval_count")),
         load_seconds=_seconds(chunk, "load_duration"),
         prefill_seconds=_seconds(chunk, "prompt_eval_duration"),
         decode_seconds=_seconds(chunk, "eval_duration"),
@@ -78,12 +79,6 @@ def _call(call: Any, taken: set[str]) -> ToolCall:
     return given(call.get("id"), function.get("name"), function.get("arguments"), taken)
 
 
-def _number(chunk: dict[str, Any], key: str) -> int | None:
-    """A figure of the account; None where it is none that a server can mean."""
-    value = chunk.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
-
-
 def _seconds(chunk: dict[str, Any], key: str) -> float | None:
-    nanoseconds = _number(chunk, key)
+    nanoseconds = figure(chunk.get(key))
     return None if nanoseconds is None else nanoseconds / 1e9

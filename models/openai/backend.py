@@ -14,7 +14,7 @@ from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Thinking, Usage
 from models import http
 from models.openai import facts, wire
-from models.openai.errors import LOWER, NoModel, missing, refusal, unreadable
+from models.openai.errors import NoModel, missing, refusal, unreadable
 from models.openai.link import Link, encoded
 from models.openai.metrics import PrefixCache, prefix_cache
 from models.retry import retried
@@ -102,7 +102,7 @@ class OpenAIBackend:
         flag = "--max-model-len" if self.name == "vllm" else "-c"
         return (
             f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
-            f"{LOWER}, or start the server with {flag} {needed}"
+            f"{http.LOWER}, or start the server with {flag} {needed}"
         )
 
     def _counts(self) -> ServerCounter:
@@ -149,7 +149,7 @@ class OpenAIBackend:
             prompt = counter.whole(messages, tools) or prompt  # to the token, where it matters
         if prompt >= self.context and counter.exact:
             what = f"the prompt of {prompt:,} tokens leaves no room for a reply: {self.model} holds {self.context:,}"
-            raise ModelError(what, f"{LOWER}, or start the server with a longer context")
+            raise ModelError(what, f"{http.LOWER}, or start the server with a longer context")
         return max(1, self.context - prompt)
 
     def _reply(self, request: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:

@@ -15,7 +15,6 @@ START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WH
 WITH_TOOLS = (
     "vllm serve … --enable-auto-tool-choice --tool-call-parser NAME (hermes for Qwen2.5), llama-server … --jinja"
 )
-LOWER = "lower the budget (/budget N, --budget N)"
 NAMES_TOLD = 8
 
 _TOOLS = (
@@ -30,7 +29,7 @@ _REASONS = (
     (
         _LENGTH,
         "the prompt and its reply are longer than the model's context: {error}",
-        LOWER + ", or give the server more",
+        http.LOWER + ", or give the server more",
     ),
     (
         r"reasoning_effort|enable_thinking|chat_template_kwargs",

@@ -11,6 +11,7 @@ from agent import chat
 from agent.messages import Message
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.calls import arguments, given
+from models.http import figure
 
 DONE = b"[DONE]"
 FINISH: dict[object, Literal["stop", "length"]] = {
@@ -114,17 +115,17 @@ class Reply:
     def usage(self) -> Usage:
         """What the server reported; None is what it left out."""
         return Usage(
-            prompt_tokens=_number(self.account.get("prompt_tokens")),
+            prompt_tokens=figure(self.account.get("prompt_tokens")),
             cached_tokens=self._cached(),
-            output_tokens=_number(self.account.get("completion_tokens")),
+            output_tokens=figure(self.account.get("completion_tokens")),
             prefill_seconds=_seconds(self.timings.get("prompt_ms")),
             decode_seconds=_seconds(self.timings.get("predicted_ms")),
             finish=FINISH.get(self.finish, ""),
         )
 
     def _cached(self) -> int | None:
-        cached = _number(_object(self.account.get("prompt_tokens_details")).get("cached_tokens"))
-        return _number(self.timings.get("cache_n")) if cached is None else cached
+        cached = figure(_object(self.account.get("prompt_tokens_details")).get("cached_tokens"))
+        return figure(self.timings.get("cache_n")) if cached is None else cached
 
     def _add(self, fragment: dict[str, Any]) -> None:
         """Put a fragment to its call.
@@ -170,11 +171,6 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return "".join(_text(part.get("text")) for part in value if isinstance(part, dict))
     return value if isinstance(value, str) else ""
-
-
-def _number(value: Any) -> int | None:
-    """A figure of the account; None where it is none that a server can mean."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
 
 
 def _seconds(milliseconds: Any) -> float | None:
