@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent.messages import Message, ToolCall
-from agent.protocols import Usage, Waiting
+from agent.protocols import Sent, Usage, Waiting
 from agent.view import View
 
 Ending = Literal["answered", "turn-limit", "thought", "empty"]
@@ -118,6 +118,7 @@ Event = (
     | Preparing
     | SideCalled
     | Prepared
+    | Sent
     | Waiting
     | Said
     | Replied

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, SideCalled, ToolReturned
-from agent.protocols import Usage
+from agent.protocols import Sent, Usage
 from agent.view import View
 
 
@@ -105,6 +105,8 @@ class Ledger:
     prepared: Prepared | None = None
     prepared_in: int = 0
     """The exchange of the newest view."""
+    sent: Sent | None = None
+    """The request that the newest view went out in; None where none went out."""
 
     @property
     def view(self) -> View | None:
@@ -124,7 +126,9 @@ class Ledger:
             case Preparing():
                 self.preparing = event
             case Prepared():
-                self.prepared, self.prepared_in = event, self.exchanges
+                self.prepared, self.prepared_in, self.sent = event, self.exchanges, None
+            case Sent():
+                self.sent = event
             case SideCalled():
                 self.calls.append(self._side(event))
             case Replied():

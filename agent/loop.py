@@ -31,7 +31,7 @@ from agent.ledger import Ledger
 from agent.messages import Message, Role, ToolCall
 from agent.prices import estimated
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Backend, Delta, Schema, Strategy, Text, Tool, Usage, Waiting
+from agent.protocols import Backend, Delta, Schema, Sent, Strategy, Text, Tool, Usage, Waiting
 from agent.repair import named
 from agent.side import SideModel
 
@@ -76,6 +76,12 @@ class Agent:
     def model(self) -> str:
         """The backend and its model in one name."""
         return f"{self.backend.name}/{self.backend.model}"
+
+    @property
+    def before(self) -> tuple[views.View | None, bool]:
+        """The view of the newest call, and whether the server of the next one knows it: the same model."""
+        last = self.ledger.prepared
+        return (last.view, last.model == self.model) if last else (None, False)
 
     def offered(self) -> dict[str, Tool]:
         """The tools that the model may call: the usual ones, and those that the strategy brings."""
@@ -184,11 +190,13 @@ class _Reply:
         """Seconds in which the server did not compute: it was busy, or loaded the model."""
         return self.passed_seconds + (self.usage.load_seconds or 0)
 
-    def take(self, delta: Delta, seconds: float) -> Said | Waiting | None:
+    def take(self, delta: Delta, seconds: float) -> Said | Sent | Waiting | None:
         """Add a delta that came so many seconds after the question; what there is to show of it."""
         if isinstance(delta, Usage):
             self.usage = delta
             return None
+        if isinstance(delta, Sent):
+            return delta
         if isinstance(delta, Waiting):
             self.passed_seconds += delta.seconds
             return delta
@@ -206,13 +214,13 @@ def _prepare(agent: Agent, tools: Sequence[Schema], closing_turn: bool) -> views
     budget = agent.budget(tools)
     if agent.side:
         agent.side.offered = tools if agent.side.backend is agent.backend else ()
-    last = agent.ledger.prepared
-    before, warm = (last.view, last.model == agent.model) if last else (None, False)
+    before, warm = agent.before
     if not closing_turn:
         return views.prepare(agent.history, agent.strategy, budget, before, warm)
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
     view = views.prepare(agent.history, agent.strategy, tight)
-    return views.measure(agent.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes)
+    closed = views.measure(view.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes)
+    return replace(closed, left_out=view.left_out)
 
 
 def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, None]:

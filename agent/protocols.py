@@ -48,7 +48,15 @@ class Waiting:
     seconds: float = 0.0
 
 
-Delta = Text | Thinking | ToolCall | Waiting | Usage
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The request as it goes out: where to, and its body, byte for byte, as text. Keys are in neither."""
+
+    to: str
+    body: str
+
+
+Delta = Sent | Waiting | Text | Thinking | ToolCall | Usage
 
 
 class Backend(Protocol):
@@ -69,9 +77,10 @@ class Backend(Protocol):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; before it, any `Waiting`.
+        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        Closing the generator closes the connection. Raises ModelError.
+        Before it come `Sent`, where there is a server to send to, and any `Waiting`. Closing the generator closes the
+        connection. Raises ModelError.
         """
 
 
@@ -98,7 +107,8 @@ class Counter(Protocol):
 class Strategy(Protocol):
     """How a session manages its context: one method, small enough for a slide.
 
-    Four attributes are optional. `state` is a JSON-able dict that holds all that is remembered between two calls: it
+    Five attributes are optional. `why(message)` is the rule by which the newest view leaves a message out, one sentence
+    with its numbers. `state` is a JSON-able dict that holds all that is remembered between two calls: it
     is saved with a session and given back on resume. `fitted = False` asks the loop to send the view even when it is
     over budget. `tools` are names of tools that the model is offered only with this strategy, such as `recall`.
     `priced = True` says that its views depend on `budget.prices`: a replay at several prices then asks it at each.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import lt
 from typing import Literal
@@ -28,6 +28,7 @@ class View:
     byte for byte; `prefill` the rest. `edited` says that the strategy changed the prefix: something of the view
     before is not where it was. `acted` counts the messages whose fate is new in this view. `warm` says that the server
     could use the prompt before at all: the same model with the same tools. `history` is the one beside it, repaired.
+    `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it.
     """
 
     messages: tuple[Message, ...]
@@ -44,6 +45,7 @@ class View:
     notes: tuple[str, ...] = ()
     warm: bool = False
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
+    left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def settled(self) -> int:
@@ -68,7 +70,25 @@ def prepare(
     messages = settled.messages
     if getattr(strategy, "fitted", True):
         messages = fit(messages, budget, {message.id for message in pinned(sound.messages)})
-    return measure(sound.messages, messages, budget, before, warm, (*sound.notes, *settled.notes))
+    view = measure(sound.messages, messages, budget, before, warm, (*sound.notes, *settled.notes))
+    return (
+        replace(view, left_out=_left_out(view, settled.messages, strategy, budget)) if "dropped" in view.fates else view
+    )
+
+
+def _left_out(view: View, offered: Sequence[Message], strategy: Strategy, budget: Budget) -> dict[str, str]:
+    """Why each dropped message is not in the view: `offered` is what the strategy left to `fit`."""
+    fitted = {message.id for message in offered}
+    size = budget.size(offered)
+    by_fit = (
+        f"the strategy left {size:,} tokens for {budget.limit:,}: the oldest went, a quarter of the budget at a time"
+    )
+    rule: Callable[[Message], str] | None = getattr(strategy, "why", None)
+    return {
+        message.id: by_fit if message.id in fitted else rule(message) if rule else ""
+        for message, fate in zip(view.history, view.fates, strict=True)
+        if fate == "dropped"
+    }
 
 
 def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[Message] = ()) -> Settled:

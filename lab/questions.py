@@ -31,7 +31,7 @@ from agent.side import SideModel
 from corpus.library import Library, load
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
-from lab.score import score
+from corpus.score import score
 from models import READER, SERVERS, make
 from strategies import STRATEGIES, parse
 from tools import on_demand, toolbox

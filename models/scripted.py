@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from agent.messages import Message, ToolCall
-from agent.protocols import Counter, Delta, Schema, Text, Thinking, Usage, Waiting
+from agent.protocols import Counter, Delta, Schema, Sent, Text, Thinking, Usage, Waiting
 from models.meter import PrefixMeter
 from models.tokens import EstimateCounter
 
@@ -88,7 +88,7 @@ def _parts(reply: Reply) -> Sequence[Delta | BaseException]:
     match reply:
         case str():
             return [Text(reply)]
-        case Text() | Thinking() | ToolCall() | Waiting() | Usage() | BaseException():
+        case Text() | Thinking() | ToolCall() | Sent() | Waiting() | Usage() | BaseException():
             return [reply]
         case _:
             return reply
@@ -98,4 +98,4 @@ def _written(part: Delta) -> str:
     """What a model writes for a delta, as text to count."""
     if isinstance(part, ToolCall):
         return f'\n<tool_call>\n{{"name": "{part.name}", "arguments": {part.arguments}}}\n</tool_call>'
-    return "" if isinstance(part, Usage | Waiting) else part.text
+    return "" if isinstance(part, Usage | Sent | Waiting) else part.text

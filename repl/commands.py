@@ -258,9 +258,9 @@ ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
 
 def _next_prompt(session: Session, console: Console) -> None:
     """What the next prompt will cost, as far as that can be known without asking a model."""
-    from repl.preview import preview
+    from repl.forecast import forecast
 
-    next_ = preview(session)
+    next_ = forecast(session)
     tokens = figures.tokens(next_.tokens, session.agent.backend.counter.exact)
     share = figures.share(next_.tokens, next_.limit)
     unless = "" if next_.settled else ", before the strategy has done its work"

@@ -20,7 +20,7 @@ from agent.events import (
 )
 from agent.ledger import Amount, totals
 from agent.messages import ToolCall
-from agent.protocols import Usage, Waiting
+from agent.protocols import Sent, Usage, Waiting
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -44,6 +44,8 @@ def event(of: Event) -> Fields:
             return _side_called(of)
         case Prepared():
             return _prepared(of)
+        case Sent(to, body):
+            return {"type": "sent", "to": to, "bytes": len(body.encode("utf-8", "replace"))}
         case Waiting(what, seconds):
             return {"type": "waiting", "what": what, "seconds": seconds}
         case PromptCut(turn, sent, read, exact):

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from agent.errors import ThimbleError
+from agent.messages import Message
 from repl import figures
 from repl.footer import Level, level
-from repl.preview import Preview, preview, typed
+from repl.forecast import DRAFT, Forecast, forecast
 from repl.sanitise import line
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class Meter:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._warm = False
-        self._next: Preview | None = None
+        self._next: Forecast | None = None
         self.error: ThimbleError | None = None
 
     def warm(self) -> None:
@@ -47,7 +48,7 @@ class Meter:
         self._next = None
         if self._warm:
             with suppress(Exception):
-                self._next = preview(self._session)
+                self._next = forecast(self._session)
 
     def pieces(self, text: str, width: int) -> list[Piece]:
         """`ctx ▓▓▓▓▓░░░ ~5,012/8,000 63% + 14 · observation-masking · reader · 3 exchanges`, cut to `width` columns."""
@@ -62,7 +63,7 @@ class Meter:
         )
         return [*context, ("class:rest", rest)]
 
-    def _context(self, next_: Preview, text: str, exact: bool) -> list[Piece]:
+    def _context(self, next_: Forecast, text: str, exact: bool) -> list[Piece]:
         added = typed(self._session, text) if text.strip() and not text.startswith("/") else 0
         tokens = next_.tokens + added
         how: Level = level(tokens, next_.limit)
@@ -79,3 +80,11 @@ def _fitting(fields: list[str], width: int) -> str:
     while len(fields) > 1 and cell_len(" · ".join(fields)) > width:
         fields = fields[:-1]
     return " · ".join(fields)
+
+
+def typed(session: Session, text: str) -> int:
+    """Tokens that a question of these words adds; the end of a very long one is taken to be like its beginning."""
+    counter = session.agent.backend.counter
+    looked_at = text[:8_000]
+    tokens = counter.count(Message(DRAFT, "user", looked_at)) - counter.count(Message(DRAFT, "user"))
+    return tokens if text == looked_at else tokens * len(text) // len(looked_at)

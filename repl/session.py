@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from copy import deepcopy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from agent.delegate import brief
@@ -158,6 +160,25 @@ class Session:
         self.agent.history.clear()
         self.agent.ledger = Ledger()
 
+    def fork(self, spec: str = "") -> Agent:
+        """An agent that goes on from here; nothing that it does is seen in this session.
+
+        With a SPEC under that strategy, which starts fresh as after a swap, else under a copy of the one in use.
+
+        Raises:
+            UsageError: the SPEC names no strategy.
+        """
+        agent = self.agent
+        side = SideModel(_side(agent).backend)
+        strategy = parse(spec, side) if spec else deepcopy(agent.strategy, {id(agent.side): side})
+        ledger = Ledger(prepared=agent.ledger.prepared)
+        fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
+        fork.history = [*agent.history]
+        notes = Notes()
+        notes.state = self.notes.state
+        self._equip(fork, notes)
+        return fork
+
     def _use(self, backend: Backend) -> None:
         """Go on with this backend; so do the strategies, unless they have a model of their own."""
         agent, side = self.agent, _side(self.agent)
@@ -172,14 +193,20 @@ class Session:
             backend=backend,
             strategy=parse(self.spec, side),
             strategy_name=self.spec,
-            tools=toolbox(self.library, self.settings.files, self.notes),
+            tools={},
             limit=self.settings.budget,
             max_turns=self.settings.max_turns,
             side=side,
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
-        agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(READS_WITH, side)))
+        self._equip(agent, self.notes)
         return agent
+
+    def _equip(self, agent: Agent, notes: Notes) -> None:
+        """Give an agent its tools."""
+        side = _side(agent)
+        agent.tools = toolbox(self.library, self.settings.files, notes)
+        agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(READS_WITH, side)))
 
     def _read_library(self) -> Library:
         from corpus.library import load

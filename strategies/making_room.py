@@ -14,6 +14,13 @@ def observations(messages: Sequence[Message], groups: Sequence[range]) -> list[M
     return [messages[index] for turn in whole for index in turn[1:]]
 
 
+def rules(size: int, budget: Budget, old: Iterable[Message], recent: Iterable[Message], done: str) -> dict[str, str]:
+    """By id why an observation goes from a view of `size` tokens; `done` says of the old ones how far that went."""
+    over = f"the view was {size:,} of {budget.limit:,} tokens"
+    late = f"{over}, and to hide every older result was not enough"
+    return {m.id: f"{done}; {over}" for m in old} | {m.id: late for m in recent}
+
+
 def enough(size: int, budget: Budget, *steps: tuple[float, Iterable[tuple[Message, int]]]) -> list[Message]:
     """Who goes from a view of `size` tokens: in each step, in order, until the step's goal in tokens is reached.
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agent.budget import Budget
 from agent.messages import Message, turns
-from strategies.making_room import enough, observations
+from strategies.making_room import enough, observations, rules
 from strategies.parameter import parameter
 
 
@@ -45,10 +45,14 @@ class ObservationMasking:
         size = budget.size(view)
         if size > budget.limit:
             old, recent = groups[: min(split, len(groups) - 1)], groups[split:-1]
-            down_to_target = self.target * budget.limit, savings(observations(view, old), budget)
-            only_to_fit = budget.limit, savings(observations(view, recent), budget)
-            why = f"the view was {size:,} of {budget.limit:,} tokens; the {self.window} newest turns stay"
-            masked.update((message.id, why) for message in enough(size, budget, down_to_target, only_to_fit))
+            older, newer = observations(view, old), observations(view, recent)
+            down_to_target = self.target * budget.limit, savings(older, budget)
+            only_to_fit = budget.limit, savings(newer, budget)
+            done = f"older than the {self.window} newest turns, masked down to {self.target:.0%} of the budget"
+            whys = rules(size, budget, older, newer, done)
+            masked.update(
+                (message.id, whys[message.id]) for message in enough(size, budget, down_to_target, only_to_fit)
+            )
             view = with_masks(messages, masked)
         return view
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message, turns
-from strategies.making_room import enough, observations
+from strategies.making_room import enough, observations, rules
 from strategies.parameter import parameter
 
 LEAST, MOST = 100, 400
@@ -49,13 +49,14 @@ class Offload:
         size = budget.size(view)
         if size > budget.limit:
             split = max(0, len(groups) - self.window)
-            why = f"the view was {size:,} of {budget.limit:,} tokens; the {self.window} newest turns stay"
             old = observations(messages, groups[: min(split, len(groups) - 1)])
             recent = observations(messages, groups[split:-1])
             down_to_target = self.target * budget.limit, _savings(old, tokens, shown, why, budget)
             only_to_fit = budget.limit, _savings(recent, tokens, shown, why, budget)
+            done = f"older than the {self.window} newest turns, offloaded down to {self.target:.0%} of the budget"
+            whys = rules(size, budget, old, recent, done)
             chosen = enough(size, budget, down_to_target, only_to_fit)
-            offloaded.update((message.id, [tokens[message.id], shown, why]) for message in chosen)
+            offloaded.update((message.id, [tokens[message.id], shown, whys[message.id]]) for message in chosen)
             view = self._view(messages)
         return view
 

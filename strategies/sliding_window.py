@@ -35,6 +35,10 @@ class SlidingWindow:
             view = self._slide(view, budget)
         return view
 
+    def why(self, message: Message) -> str:
+        """The rule by which the newest view leaves a message out."""
+        return self.state.get("why", "") if self.window is None else f"older than the {self.window} newest turns"
+
     def _start(self, messages: Sequence[Message]) -> int:
         first = self.state.get("first")
         return next((index for index, message in enumerate(messages) if message.id == first), 0)
@@ -48,7 +52,9 @@ class SlidingWindow:
                 break
             size -= sum(budget.count(view[index]) for index in block if view[index].id not in stays)
             start = block.stop
-        self.state = {"first": view[start].id, "kept": stays} if start else self.state
+        if start:
+            why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens: slid down to {self.target:.0%} of it"
+            self.state = {"first": view[start].id, "kept": stays, "why": why}
         return _from(view, start, set(stays))
 
 

@@ -108,11 +108,20 @@ class Pipeline:
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """What the last part makes of what the parts before it left; what they recite comes behind all of it."""
         recitals: dict[str, Message] = {}
+        self._dropped: dict[str, Strategy] = {}
         for part in self.parts:
             view = part.prepare(messages, budget)
+            if len(view) < len(messages):
+                left = {message.id for message in view}
+                self._dropped |= {message.id: part for message in messages if message.id not in left}
             messages = without_recital(view, messages)
             recitals |= {message.id: message for message in view[len(messages) :]}
         return [*messages, *recitals.values()]
+
+    def why(self, message: Message) -> str:
+        """The rule of the part by which the newest view leaves a message out."""
+        rule: Callable[[Message], str] | None = getattr(self._dropped.get(message.id), "why", None)
+        return rule(message) if rule else ""
 
 
 def parse(spec: str, side: SideModel) -> Strategy:

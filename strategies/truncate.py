@@ -28,4 +28,11 @@ class Truncate:
             if left < 0 and start < len(messages):
                 break
             start = block.start
+        self._rule = (
+            f"older than the newest messages that {budget.limit:,} tokens hold, which are {len(messages) - start}"
+        )
         return [message for index, message in enumerate(messages) if index >= start or message.id in stays]
+
+    def why(self, message: Message) -> str:
+        """The rule by which the newest view leaves a message out."""
+        return self._rule

@@ -14,8 +14,9 @@ from typing import Any
 
 from agent.errors import ModelError
 from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Usage, Waiting
+from agent.protocols import Counter, Delta, Schema, Sent, Usage, Waiting
 from models import http, thinking
+from models.address import hidden
 from models.ollama import wire
 from models.ollama.facts import Facts, keep_seconds, think
 from models.ollama.server import OllamaServer
@@ -25,6 +26,7 @@ from models.server import THINKING_TOKENS
 CONTEXT_STEP_TOKENS = 16_384
 """In steps, because another context makes the server load the model anew."""
 
+CHAT = "/api/chat"
 COUNTS_WITHOUT_CACHED = "0.30."
 """Versions whose count of a prompt leaves out what was cached, without saying how much that was."""
 
@@ -84,15 +86,16 @@ class Ollama:
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; before it, any `Waiting`.
+        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; before it, what was sent.
 
         Closing it closes the connection, and with that the server stops computing. Raises ModelError.
         """
-        body = self._request(messages, tools, max_tokens)
+        request = json.dumps(self._request(messages, tools, max_tokens))
         taken = {call.id for message in messages for call in message.calls}
         if self._must_load():
             yield Waiting(f"loading {self.model}")
-        yield from retried(lambda: self._reply(body, taken), sleep=self.server.sleep)
+        yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
+        yield from retried(lambda: self._reply(request, taken), sleep=self.server.sleep)
         self._loaded_until = monotonic() + keep_seconds(self.server.manner.keep_alive)
 
     def with_room(self, tokens: int) -> Ollama:
@@ -112,10 +115,10 @@ class Ollama:
             return f"{self.model} holds {loaded:,} tokens of prompt and reply, and no more: see that the budget fits in"
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
-    def _reply(self, body: Mapping[str, Any], taken: set[str]) -> Generator[Delta, None, None]:
+    def _reply(self, request: str, taken: set[str]) -> Generator[Delta, None, None]:
         """The reply to one request, as it comes. Raises Busy before its first line, ModelError after it."""
         seconds = self.server.manner.timeout_seconds
-        with closing(self.server.replies("/api/chat", body, seconds, self.model)) as chunks:
+        with closing(self.server.replies(CHAT, request, seconds, self.model)) as chunks:
             yield from thinking.apart(self._deltas(chunks, set(taken)))
 
     def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:

@@ -97,7 +97,7 @@ class OllamaServer:
             ModelError: It cannot, or the connection broke.
         """
         download = Download()
-        with closing(self.replies("/api/pull", {"model": model}, PULL_SECONDS, model)) as steps:
+        with closing(self.replies("/api/pull", json.dumps({"model": model}), PULL_SECONDS, model)) as steps:
             for step in steps:
                 if step.get("error") is not None:
                     raise pull_refusal(json.dumps(step), model)
@@ -115,16 +115,16 @@ class OllamaServer:
 
     def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
         """The answer to a question, as a JSON object; without a body it is a GET. Raises ModelError."""
-        with self._response(path, body, ASK_SECONDS, model) as response:
+        with self._response(path, None if body is None else json.dumps(body), ASK_SECONDS, model) as response:
             text = _whole(response)
         return _object(text)
 
-    def replies(self, path: str, body: Body, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
+    def replies(self, path: str, request: str, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
         """A reply that streams, line by line, each of them a JSON object. Closing it closes the connection.
 
         Args:
             path: Where it is asked.
-            body: What is asked.
+            request: What is asked, as JSON.
             seconds: Longest wait for the next piece.
             model: Named in errors.
 
@@ -132,7 +132,7 @@ class OllamaServer:
             Busy: The server takes no request now, or the connection was lost before the first line.
             ModelError: It refused, or is none of Ollama's.
         """
-        with self._response(path, body, seconds, model) as response:
+        with self._response(path, request, seconds, model) as response:
             yield from map(_line, http.lines(response.iter_bytes()))
 
     def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
@@ -144,12 +144,11 @@ class OllamaServer:
         return error
 
     @contextmanager
-    def _response(self, path: str, body: Body | None, seconds: float, model: str) -> Iterator[httpx.Response]:
-        content = None if body is None else json.dumps(body).encode()
+    def _response(self, path: str, request: str | None, seconds: float, model: str) -> Iterator[httpx.Response]:
         with (
             http.said_plainly(self.url, seconds, START),
             http.client(self.url, seconds, self._transport) as client,
-            client.stream("GET" if body is None else "POST", path, content=content) as response,
+            client.stream("GET" if request is None else "POST", path, content=request) as response,
         ):
             if response.is_redirect:
                 raise http.moved(self.url, response.headers.get("location", ""))

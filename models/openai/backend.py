@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from time import perf_counter
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
 from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Thinking, Usage
+from agent.protocols import Counter, Delta, Schema, Sent, Thinking, Usage
 from models import http
+from models.address import hidden
 from models.openai import facts, wire
 from models.openai.errors import NoModel, missing, refusal, unreadable
 from models.openai.link import Link, encoded
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from models.openai.counter import ServerCounter
 
+CHAT = "/v1/chat/completions"
 JSON = {"Content-Type": "application/json"}
 
 
@@ -83,7 +85,8 @@ class OpenAIBackend:
             ToolsRefused: the server takes no tools for this model.
             ModelError: it cannot be used, or the prompt leaves no room for a reply.
         """
-        request = self._request(messages, tools, max_tokens)
+        request = encoded(self._request(messages, tools, max_tokens))
+        yield Sent(hidden(f"{self._link.url}{CHAT}"), request.decode())
         before = prefix_cache(self._link) if self._reads_metrics else None
         with closing(retried(lambda: self._reply(request, messages), sleep=self._link.sleep)) as deltas:
             for delta in deltas:
@@ -152,14 +155,14 @@ class OpenAIBackend:
             raise ModelError(what, f"{http.LOWER}, or start the server with a longer context")
         return max(1, self.context - prompt)
 
-    def _reply(self, request: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:
+    def _reply(self, request: bytes, messages: Sequence[Message]) -> Generator[Delta, None, None]:
         """Ask once, and stream what is answered."""
         seconds = self._manner.timeout_seconds
         reply = wire.Reply(wire.call_ids(messages))
         with (
             self._link.said_plainly(seconds),
             self._link.client(seconds) as client,
-            client.stream("POST", "/v1/chat/completions", content=encoded(request), headers=JSON) as response,
+            client.stream("POST", CHAT, content=request, headers=JSON) as response,
         ):
             for delta in apart(self._deltas(response, reply)):
                 self._thinks = self._thinks or isinstance(delta, Thinking)

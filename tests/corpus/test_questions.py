@@ -12,12 +12,12 @@ import pytest
 from agent.errors import UsageError
 from corpus.library import Library, load
 from corpus.markdown import plain
+from corpus.normalise import states
 from corpus.questions import Exchange, Fact, Proof, Question
 from corpus.questions import load as load_questions
+from corpus.score import score
 from corpus.search import Search
 from corpus.words import STOPWORDS
-from lab.normalise import states
-from lab.score import score
 
 ROOT = Path(__file__).parents[2]
 FILES = ROOT / "corpus" / "files"

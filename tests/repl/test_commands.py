@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ThimbleError, UsageError
 from repl.commands import COMMANDS, obey, run_command
-from repl.preview import preview
+from repl.forecast import forecast
 from repl.session import Session
 from strategies import STRATEGIES
 from strategies.parameter import parameters
@@ -102,7 +102,7 @@ def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     text = said(session, "/strategy observation-masking:when=always,window=0")
     assert session.agent.history == history
     assert "whole history afresh" in text
-    promised = preview(session)
+    promised = forecast(session)
     assert f"{promised.tokens:,} of 8,000" in text
     ask(session, "")
     view = session.agent.ledger.view

@@ -9,8 +9,8 @@ from rich.cells import cell_len
 
 from agent.errors import UsageError
 from agent.messages import Message
-from repl.meter import Meter
-from repl.preview import preview, typed
+from repl.forecast import forecast
+from repl.meter import Meter, typed
 from repl.session import Session, open_session
 from repl.settings import Settings
 from strategies import STRATEGIES
@@ -43,7 +43,7 @@ def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
     ask(session)
     requests = len(session.agent.backend.requests)  # type: ignore[attr-defined]
     state = repr(getattr(session.agent.strategy, "state", None))
-    promised, words = preview(session), "And what does it cost?"
+    promised, words = forecast(session), "And what does it cost?"
     expected = promised.tokens + typed(session, words)
     assert repr(getattr(session.agent.strategy, "state", None)) == state
     assert len(session.agent.backend.requests) == requests, "a preview asks no model"  # type: ignore[attr-defined]
@@ -64,7 +64,7 @@ def test_what_is_typed_is_added() -> None:
     meter, words = warm(session), "a question of some words"
     assert f" + {typed(session, words)} · observation-masking · scripted" in text(meter, words)
     assert " + " not in text(meter, "/strategy hybrid")
-    assert text(meter).startswith(f"ctx ░░░░░░░░ ~{preview(session).tokens:,}/8,000 ")
+    assert text(meter).startswith(f"ctx ░░░░░░░░ ~{forecast(session).tokens:,}/8,000 ")
 
 
 def test_long_drafts_are_counted_by_their_beginning() -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from agent.budget import Budget, Prices
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Answered, SideCalled
+from agent.loop import run
 from agent.messages import Message
 from agent.protocols import Backend
 from models.server import Served
@@ -493,3 +494,19 @@ def test_what_is_made_late_is_made_once() -> None:
     for thread in threads:
         thread.join()
     assert (later(), made) == (1, [1])
+
+
+def test_a_fork_goes_on_apart() -> None:
+    session = scripted("One.", "Two.", "Three.", strategy="observation-masking")
+    session.notes.save("a", "b")
+    ask(session)
+    before = [*session.agent.history], [*session.agent.ledger.calls], session.notes.state
+    fork = session.fork("sliding-window")
+    list(run(fork, "And what else?"))
+    fork.tools["save_note"].run({"title": "c", "text": "d"})
+    assert (session.agent.history, session.agent.ledger.calls, session.notes.state) == before
+    assert [message.content for message in fork.history[-2:]] == ["And what else?", "Two."]
+    assert fork.ledger.exchanges == 1
+    assert session.fork().strategy_name == "observation-masking"
+    with pytest.raises(UsageError, match="no strategy 'nonsense'"):
+        session.fork("nonsense")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from corpus.questions import Exchange, Fact, Proof
-from lab.score import MOST_WORDS, cited, refuses, score
+from corpus.score import MOST_WORDS, cited, refuses, score
 
 SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
 ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))

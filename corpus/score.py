@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from corpus.markdown import sentences
+from corpus.normalise import states
 from corpus.questions import Exchange, Fact
-from lab.normalise import states
 
 MOST_WORDS = 120
 CITED = re.compile(r"\[([^\[\]]+)\](?!\()")

@@ -1,0 +1,34 @@
+"""Why: which rule decided what became of a message, in one sentence."""
+
+from __future__ import annotations
+
+from agent.messages import Message, pending, question, task
+from agent.view import View
+
+UNSAID = "the strategy gave no reason"
+
+
+def why(view: View, place: int) -> str:
+    """The rule behind the fate of the message at this place of the view's history, with its numbers.
+
+    A strategy's own words, where it did something and said why; else what the laws and the view tell.
+    """
+    message, fate = view.history[place], view.fates[place]
+    if fate == "kept":
+        return _kept(view, message)
+    if fate == "dropped":
+        return view.left_out.get(message.id, "") or UNSAID
+    copies = (copy for copy in view.messages if copy.id == message.id or message.id in copy.covers)
+    return next((copy.why for copy in copies if copy.why), UNSAID)
+
+
+def _kept(view: View, message: Message) -> str:
+    history = view.history
+    pinned = (
+        (history[:1], "the system message is first in every view, byte for byte"),
+        ((question(history),), "the current question stays in every view, word for word"),
+        ((task(history),), "the first task stays in every view, word for word"),
+        (pending(history), "its turn still waits for results, and stays whole"),
+    )
+    law = next((rule for messages, rule in pinned if any(one is message for one in messages)), "")
+    return law or f"the strategy left it as it was; the view is {view.tokens:,} of {view.limit:,} tokens"

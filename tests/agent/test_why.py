@@ -1,0 +1,83 @@
+"""Why: every message of every view has a rule, and where a strategy or `fit` acted it says so with the numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent.messages import Message
+from agent.replay import calls, replay
+from agent.side import SideModel
+from agent.view import View
+from agent.why import UNSAID, why
+from models.scripted import Scripted
+from strategies import parse
+from tests.histories import TinyCounter, budget, react
+
+
+def last(spec: str, limit: int = 2_000) -> View:
+    strategy = parse(spec, SideModel(Scripted([], TinyCounter())))
+    view = [*replay([*react(12), Message("q", "user", "And now?")], strategy, budget(limit))][-1]
+    assert view is not None
+    return view
+
+
+def whys(view: View, fate: str) -> set[str]:
+    return {why(view, place) for place, its in enumerate(view.fates) if its == fate}
+
+
+@pytest.mark.parametrize(
+    ("spec", "fate", "words"),
+    [
+        (
+            "observation-masking",
+            "masked",
+            "older than the 2 newest turns, masked down to 40% of the budget; the view was ",
+        ),
+        ("observation-masking:when=always,window=3", "masked", "older than the 3 newest turns"),
+        ("offload", "offloaded", "larger than 25% of the budget when it came"),
+        ("sliding-window", "dropped", "tokens: slid down to 40% of it"),
+        ("sliding-window:window=3", "dropped", "older than the 3 newest turns"),
+        ("truncate", "dropped", "older than the newest messages that 2,000 tokens hold, which are "),
+        ("observation-masking+sliding-window:window=1", "dropped", "older than the 1 newest turns"),
+    ],
+)
+def test_a_strategy_says_by_which_rule_it_acted(spec: str, fate: str, words: str) -> None:
+    assert any(words in said for said in whys(last(spec), fate)), whys(last(spec), fate)
+
+
+def test_what_fit_leaves_out_is_laid_to_fit() -> None:
+    class Everything:
+        def prepare(self, messages: list[Message], budget: object) -> list[Message]:
+            return messages
+
+    view = [*replay(react(12), Everything(), budget(2_000))][-1]  # type: ignore[arg-type]
+    assert view is not None
+    (said,) = whys(view, "dropped")
+    assert said.startswith("the strategy left ")
+    assert said.endswith(" tokens for 2,000: the oldest went, a quarter of the budget at a time")
+
+
+def test_a_strategy_that_drops_and_does_not_say_why() -> None:
+    class Last:
+        def prepare(self, messages: list[Message], budget: object) -> list[Message]:
+            return messages[-1:]
+
+    view = [*replay(react(3), Last(), budget())][-1]  # type: ignore[arg-type]
+    assert view is not None
+    assert whys(view, "dropped") == {UNSAID}
+
+
+def test_what_is_kept_is_kept_by_a_law_or_because_nothing_was_done() -> None:
+    view = last("none", limit=100_000)
+    said = [why(view, place) for place in range(len(view.history))]
+    assert said[0] == "the system message is first in every view, byte for byte"
+    assert said[1] == "the first task stays in every view, word for word"
+    assert said[-1] == "the current question stays in every view, word for word"
+    assert said[2] == f"the strategy left it as it was; the view is {view.tokens:,} of 100,000 tokens"
+
+
+def test_a_replay_has_a_view_for_each_call_and_for_the_next() -> None:
+    history = react(5)
+    views = [*replay(history, parse("none", SideModel(Scripted([], TinyCounter()))), budget())]
+    assert len(views) == len(calls(history)) == 6
+    assert [len(view.messages) for view in views if view] == calls(history)
