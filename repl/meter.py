@@ -1,35 +1,54 @@
-"""The meter below the prompt: what the next prompt will hold, the words that are being typed included."""
+"""The meter below the prompt: what Enter will do with the words that are being typed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from threading import Condition, Thread
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
 from agent.errors import ThimbleError
-from agent.messages import Message
+from agent.view import Fate, View
 from repl import figures
 from repl.footer import Level, level
-from repl.forecast import DRAFT, Forecast, forecast
+from repl.forecast import Forecast, forecast
 from repl.sanitise import line
 
 if TYPE_CHECKING:
     from repl.session import Session
 
 BAR = 8
+PAUSE_SECONDS = 0.08
+"""Typing that is faster is waited out before the next look."""
+DEEDS: dict[Fate, str] = {
+    "masked": "masks",
+    "shortened": "shortens",
+    "summarised": "summarises",
+    "offloaded": "offloads",
+    "dropped": "drops",
+}
 
 Piece = tuple[str, str]
 """A style class of the prompt and its text."""
 
 
 class Meter:
-    """Shows `…` until the session is warm. What a prompt holds is found once for each, so that typing never waits."""
+    """Shows `…` until the session is warm. A thread of its own looks ahead, so that typing never waits for it.
 
-    def __init__(self, session: Session) -> None:
+    Args:
+        session: What is looked at; nothing of it changes.
+        redraw: Called from that thread when there is something new to show.
+    """
+
+    def __init__(self, session: Session, redraw: Callable[[], None] = lambda: None) -> None:
         self._session = session
+        self._redraw = redraw
         self._warm = False
-        self._next: Forecast | None = None
+        self._known: tuple[str, Forecast] | None = None
+        self._wanted = ""
+        self._changed = Condition()
         self.error: ThimbleError | None = None
 
     def warm(self) -> None:
@@ -42,37 +61,83 @@ class Meter:
             return
         self._warm = True
         self.refresh()
+        Thread(target=self._follow, daemon=True).start()
 
     def refresh(self) -> None:
-        """Find anew what the next prompt will hold, once the session is warm. A meter never ends a session."""
-        self._next = None
+        """Find anew what the next prompt will hold, once the session is warm."""
+        self._known, self._wanted = None, ""
+        self.look("")
+
+    def look(self, question: str) -> None:
+        """Find what Enter would do with this question. A meter never ends a session."""
         if self._warm:
             with suppress(Exception):
-                self._next = forecast(self._session)
+                found = forecast(self._session, question)
+                self._known = (question, found) if question == self._wanted else self._known  # it may have been sent
 
     def pieces(self, text: str, width: int) -> list[Piece]:
-        """`ctx ▓▓▓▓▓░░░ ~5,012/8,000 63% + 14 · observation-masking · reader · 3 exchanges`, cut to `width` columns."""
-        spec = line(self._session.spec)
-        if self._next is None:
-            return [("class:rest", _fitting(["ctx …", spec], width))]
-        agent = self._session.agent
-        context = self._context(self._next, text, agent.backend.counter.exact)
-        exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
-        rest = _fitting(
-            ["", spec, line(figures.model(agent.backend)), *exchanges], width - cell_len("".join(t for _, t in context))
-        )
-        return [*context, ("class:rest", rest)]
+        """What is known by now, in at most `width` columns.
 
-    def _context(self, next_: Forecast, text: str, exact: bool) -> list[Piece]:
-        added = typed(self._session, text) if text.strip() and not text.startswith("/") else 0
-        tokens = next_.tokens + added
-        how: Level = level(tokens, next_.limit)
-        filled = min(BAR, round(BAR * tokens / next_.limit))
-        figure = f"{figures.tokens(next_.tokens, exact)}/{next_.limit:,} {figures.share(tokens, next_.limit)}"
-        plus = f" + {added:,}" if added else ""
-        over = " OVER" if how == "over" else ""
-        bar = "▓" * filled + "░" * (BAR - filled)
-        return [("class:rest", "ctx "), (f"class:{how}", f"{bar} {figure}{plus}{over}")]
+        `ctx ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` is what a
+        strategy of the user's own will decide when it is asked.
+        """
+        self._follow_to("" if text.startswith("/") else text.strip())
+        spec = line(self._session.spec)
+        if self._known is None:
+            return [("class:rest", _fitting(["ctx …", spec], width))]
+        question, next_ = self._known
+        agent = self._session.agent
+        exact = agent.backend.counter.exact
+        context = _context(next_, exact)
+        outlook = _outlook(next_, exact, bool(question))
+        exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
+        fields = ["", *outlook, spec, line(figures.model(agent.backend)), *exchanges]
+        room = width - cell_len("".join(shown for _, shown in context))
+        return [*context, ("class:rest", _fitting(fields, room))]
+
+    def _follow_to(self, question: str) -> None:
+        with self._changed:
+            if question != self._wanted:
+                self._wanted = question
+                self._changed.notify()
+
+    def _follow(self) -> None:
+        """Look at the newest question, whenever it is another one and typing pauses."""
+        seen = ""
+        while True:
+            with self._changed:
+                while self._wanted == seen:
+                    self._changed.wait()
+                while self._changed.wait(PAUSE_SECONDS):
+                    pass
+                seen = self._wanted
+            self.look(seen)
+            self._redraw()
+
+
+def _context(next_: Forecast, exact: bool) -> list[Piece]:
+    how: Level = level(next_.tokens, next_.limit)
+    filled = min(BAR, round(BAR * next_.tokens / next_.limit))
+    figure = f"{figures.tokens(next_.tokens, exact)}/{next_.limit:,} {figures.share(next_.tokens, next_.limit)}"
+    more = " OVER" if how == "over" else " + ?" * (next_.view is None)
+    bar = "▓" * filled + "░" * (BAR - filled)
+    return [("class:rest", "ctx "), (f"class:{how}", f"{bar} {figure}{more}")]
+
+
+def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
+    """What Enter will do: the acts of the strategy, a model that it asks first, and what must be computed."""
+    view = next_.view
+    if view is None:
+        return ["the budget cannot hold it"] * (next_.tokens > next_.limit)
+    prefill = [f"prefill {figures.tokens(view.prefill, exact)}"] if asked else []
+    return [*["asks a model first"] * next_.asks, *_acts(view, exact), *prefill]
+
+
+def _acts(view: View, exact: bool) -> list[str]:
+    deeds = [f"{DEEDS[fate]} {count:,}" for fate, count in view.acted.items() if count]
+    less = view.history_tokens - view.tokens
+    saved = f" −{figures.short(less, exact)}" if less > 0 else ""
+    return [", ".join(deeds) + saved] if deeds else []
 
 
 def _fitting(fields: list[str], width: int) -> str:
@@ -80,11 +145,3 @@ def _fitting(fields: list[str], width: int) -> str:
     while len(fields) > 1 and cell_len(" · ".join(fields)) > width:
         fields = fields[:-1]
     return " · ".join(fields)
-
-
-def typed(session: Session, text: str) -> int:
-    """Tokens that a question of these words adds; the end of a very long one is taken to be like its beginning."""
-    counter = session.agent.backend.counter
-    looked_at = text[:8_000]
-    tokens = counter.count(Message(DRAFT, "user", looked_at)) - counter.count(Message(DRAFT, "user"))
-    return tokens if text == looked_at else tokens * len(text) // len(looked_at)

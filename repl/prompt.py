@@ -81,7 +81,7 @@ class TerminalPrompt:
 
     def __init__(self, session: Session, announce: Callable[[], None]) -> None:
         self._announce = announce
-        self._meter = Meter(session)
+        self._meter = Meter(session, self._redraw)
         self._warming = False
         self._prompt: PromptSession[str] = PromptSession(
             [("class:glyph", GLYPH)],
@@ -121,6 +121,10 @@ class TerminalPrompt:
         pieces: StyleAndTextTuples = []
         pieces += self._meter.pieces(self._prompt.default_buffer.text, columns - 1)
         return pieces
+
+    def _redraw(self) -> None:
+        if self._prompt.app.is_running:
+            self._prompt.app.invalidate()
 
     def _warm(self) -> None:
         if not self._warming:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 from models.ollama.backend import Ollama
 from tests.models.wire import ANSWER, CALLS, Chunks, Wire, model, server
 
@@ -21,6 +21,7 @@ TOOL = {"type": "function", "function": {"name": "list_articles", "description":
 def reply(wire: Wire, messages: Sequence[Message] = (SYSTEM, USER), **manner: Any) -> list[Delta]:
     deltas = list(model(wire, **manner).stream(messages, [TOOL]))
     assert deltas.pop(0) == Waiting("loading qwen2.5:7b")
+    assert isinstance(deltas.pop(0), Sent)
     return deltas
 
 

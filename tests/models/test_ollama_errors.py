@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from agent.messages import Message
-from agent.protocols import Delta, Text, Waiting
+from agent.protocols import Delta, Sent, Text, Waiting
 from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
 from models.server import Manner
@@ -42,6 +42,7 @@ def begun(wire: Wire) -> Generator[Delta, None, None]:
     """A stream whose first words have come."""
     stream = model(wire).stream([USER], [])
     assert isinstance(next(stream), Waiting)
+    assert isinstance(next(stream), Sent)
     assert next(stream) == Text("A thimble")
     return stream
 
@@ -172,6 +173,7 @@ def test_a_server_that_falls_silent_is_given_up_on_and_a_cancelled_one_notices()
             list(backend.stream([USER], []))
         endless = backend.stream([Message("u", "user", "endless")], [])
         assert isinstance(next(endless), Waiting)
+        assert isinstance(next(endless), Sent)
         next(endless)
         endless.close()
         assert gone.wait(5)

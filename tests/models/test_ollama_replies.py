@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from agent.budget import Budget
@@ -9,7 +11,7 @@ from agent.errors import ModelError
 from agent.events import Prepared, Replied
 from agent.ledger import Ledger
 from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 from agent.view import measure
 from models.address import host_url
 from models.ollama import wire
@@ -153,7 +155,9 @@ def test_a_cancelled_stream_closes_the_connection_and_has_no_usage(ollama: tuple
     server, url = ollama
     server.replies = [Reply("word " * 2_000)]
     stream = backend(url).stream([SYSTEM, USER], [])
-    assert [next(stream) for _ in range(2)] == [Waiting("loading qwen2.5:7b"), Text("word ")]
+    waiting, sent, first = (next(stream) for _ in range(3))
+    assert (waiting, first) == (Waiting("loading qwen2.5:7b"), Text("word "))
+    assert isinstance(sent, Sent)
     stream.close()
     assert not [delta for delta in stream]
 
@@ -204,7 +208,7 @@ def test_a_model_that_runs_elsewhere_is_not_said_to_load() -> None:
 def test_an_empty_request_only_loads_which_is_no_reply(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     body = {"model": "qwen2.5:7b", "messages": [], "keep_alive": -1}
-    (line,) = OllamaServer(url).replies("/api/chat", body, 5, "qwen2.5:7b")
+    (line,) = OllamaServer(url).replies("/api/chat", json.dumps(body), 5, "qwen2.5:7b")
     assert (line["done_reason"], server.loads) == ("load", [4_096])
     assert wire.usage(line) == Usage()
 

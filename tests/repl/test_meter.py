@@ -1,16 +1,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.errors import UsageError
-from agent.messages import Message
+from agent.errors import BudgetError, UsageError
+from agent.events import Prepared
 from repl.forecast import forecast
-from repl.meter import Meter, typed
+from repl.meter import Meter
 from repl.session import Session, open_session
 from repl.settings import Settings
 from strategies import STRATEGIES
@@ -35,42 +36,95 @@ def test_before_it_is_warm_nothing_is_known() -> None:
     assert text(Meter(scripted())) == "ctx … · observation-masking"
 
 
+WORDS = "And what does it cost?"
+READS = [[tool_call("read_article", n, slug="observation-masking", page=1, section="Open")] for n in range(3)]
+
+
 @pytest.mark.parametrize("spec", [*STRATEGIES, "observation-masking+sliding-window"])
 @pytest.mark.parametrize("budget", [700, 1_500, 8_000])
 def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
-    reads = [[tool_call("read_article", n, slug="observation-masking", page=1, section="Open")] for n in range(3)]
-    session = scripted(*reads, *["So."] * 9, strategy=spec, budget=budget)
+    session = scripted(*READS, *["So."] * 9, strategy=spec, budget=budget)
     ask(session)
     requests = len(session.agent.backend.requests)  # type: ignore[attr-defined]
     state = repr(getattr(session.agent.strategy, "state", None))
-    promised, words = forecast(session), "And what does it cost?"
-    expected = promised.tokens + typed(session, words)
+    promised = forecast(session, WORDS)
     assert repr(getattr(session.agent.strategy, "state", None)) == state
-    assert len(session.agent.backend.requests) == requests, "a preview asks no model"  # type: ignore[attr-defined]
-    if promised.settled and expected <= budget:
-        ask(session, words)
-        view = session.agent.ledger.view
-        assert view is not None
-        assert view.tokens == expected
+    assert len(session.agent.backend.requests) == requests, "a forecast asks no model"  # type: ignore[attr-defined]
+    if promised.asks:
+        return
+    if promised.view is None:
+        with pytest.raises(BudgetError):
+            ask(session, WORDS)
+        return
+    event = next(event for event in session.ask(WORDS) if isinstance(event, Prepared))
+    sent, seen = event.view, promised.view
+    assert (seen.tokens, seen.prefill, seen.fates, seen.acted) == (sent.tokens, sent.prefill, sent.fates, sent.acted)
+    assert [message.content for message in seen.messages] == [message.content for message in sent.messages]
 
 
 @given(st.text(max_size=60), st.integers(20, 120))
 def test_it_never_wraps(draft: str, width: int) -> None:
+    METER._wanted = draft
+    METER.look(draft)
     assert cell_len(text(METER, draft, width)) <= max(width, 48)
 
 
-def test_what_is_typed_is_added() -> None:
-    session = scripted(counter=TinyCounter(exact=False))
-    meter, words = warm(session), "a question of some words"
-    assert f" + {typed(session, words)} · observation-masking · scripted" in text(meter, words)
-    assert " + " not in text(meter, "/strategy hybrid")
-    assert text(meter).startswith(f"ctx ░░░░░░░░ ~{forecast(session).tokens:,}/8,000 ")
+def test_it_says_what_enter_will_do() -> None:
+    session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
+    ask(session)
+    session.agent.limit = forecast(session).tokens + 100
+    meter, question = warm(session), ("word " * 200).strip()
+    view = forecast(session, question).view
+    assert view is not None
+    assert view.acted["masked"]
+    meter.pieces(question, 100)
+    meter.look(question)
+    assert f" · masks {view.acted['masked']} −" in text(meter, question)
+    assert f" · prefill {view.prefill:,} · observation-masking" in text(meter, question)
 
 
-def test_long_drafts_are_counted_by_their_beginning() -> None:
+def test_a_thread_of_its_own_follows_what_is_typed() -> None:
+    session, drawn = scripted(counter=TinyCounter(exact=False)), Event()
+    meter = Meter(session, drawn.set)
+    meter.warm()
+    before = text(meter)
+    assert before.startswith(f"ctx ░░░░░░░░ ~{forecast(session).tokens:,}/8,000 ")
+    text(meter, "a question of some words")
+    assert drawn.wait(5)
+    tokens = forecast(session, "a question of some words").tokens
+    assert f" ~{tokens:,}/8,000 " in text(meter, "a question of some words")
+
+
+def test_what_was_sent_in_the_meantime_is_not_shown() -> None:
+    session = scripted("So.")
+    meter = warm(session)
+    text(meter, "one")
+    meter.look("another")
+    assert f" {forecast(session).tokens:,}/8,000 " in text(meter, "one")
+
+
+def test_a_model_that_would_be_asked_first_is_named() -> None:
+    session = scripted(*READS, "So.", strategy="summary-buffer")
+    ask(session)
+    session.agent.limit = forecast(session).tokens + 100
+    meter, question = warm(session), "word " * 200
+    meter.pieces(question, 100)
+    meter.look(question.strip())
+    assert " · asks a model first · " in text(meter, question)
+
+
+def test_what_cannot_be_sent_is_said() -> None:
     session = scripted()
-    exact = session.agent.backend.counter.count(Message("x", "user", "word " * 40_000))
-    assert typed(session, "word " * 40_000) == pytest.approx(exact, rel=0.02)
+    meter, question = warm(session), "word " * 40_000
+    text(meter, question)
+    meter.look(question.strip())
+    assert " OVER · the budget cannot hold it · " in text(meter, question)
+
+
+def test_a_strategy_of_the_users_own_is_not_run(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def prepare(messages, budget):\n    raise SystemExit('it was run')\n")
+    assert "% + ? · " in text(warm(scripted(strategy=str(mine))))
 
 
 def test_over_the_budget_is_said_in_words() -> None:

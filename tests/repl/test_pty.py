@@ -29,7 +29,7 @@ def test_a_conversation(terminal: Open) -> None:
     here = terminal("repl", "--backend", "reader")
     here.see("thimble", "›", "56 articles", "ctx ")
     here.type("What breaks a prefix cache?")
-    here.see("› What breaks a prefix cache?", "% + ")
+    here.see("› What breaks a prefix cache?", " · prefill ")
     here.type("\r")
     shown = here.see("⌕ search_articles", "turns ", "1 exchange")
     footer = next(line for line in shown.splitlines() if line.startswith("turns "))

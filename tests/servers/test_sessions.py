@@ -13,7 +13,7 @@ import pytest
 
 from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
-from agent.protocols import Waiting
+from agent.protocols import Sent, Waiting
 from repl.session import Session
 from tests.models.faults import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
 from tests.servers.conftest import Sessions, eventually
@@ -30,8 +30,9 @@ def only(kind: type[Kind], events: Iterable[object]) -> list[Kind]:
 
 
 def kinds(events: Iterable[Event]) -> list[str]:
-    """What happened, the pieces of a reply as one."""
-    return [name for name, _ in groupby(type(event).__name__ for event in events)]
+    """What happened, the pieces of a reply as one; that a request went out, which the reader has none of, left out."""
+    told = (type(event).__name__ for event in events if not isinstance(event, Sent))
+    return [name for name, _ in groupby(told)]
 
 
 def replies(events: Iterable[Event]) -> list[tuple[str, list[tuple[str, str]]]]:

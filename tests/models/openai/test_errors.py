@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.errors import ModelError
-from agent.protocols import Text, Waiting
+from agent.protocols import Sent, Text, Waiting
 from models.openai import key
 from models.openai.errors import refusal
 from models.openai.server import OpenAIServer
@@ -92,6 +92,7 @@ def test_a_refusal_of_tools_in_the_middle_is_no_refusal() -> None:
     stream = backend(Wire({CHAT: chunk('"content":"A"') + b"data: " + error(TOOLLESS[0]) + b"\n\n"})).stream(
         [USER], [TOOL]
     )
+    assert isinstance(next(stream), Sent)
     assert next(stream) == Text("A")
     with pytest.raises(ModelError) as caught:
         next(stream)
@@ -152,6 +153,7 @@ def test_an_error_in_the_middle_comes_after_what_was_said(field: bytes) -> None:
     said = error("EngineCore encountered an issue", code=500)
     said = said if field == b"data: " else json.dumps(json.loads(said)["error"]).encode()
     stream = backend(Wire({CHAT: chunk('"content":"A"') + field + said + b"\n\n"})).stream([USER], [])
+    assert isinstance(next(stream), Sent)
     assert next(stream) == Text("A")
     with pytest.raises(ModelError, match="broke off its reply: EngineCore encountered an issue"):
         next(stream)
@@ -205,7 +207,8 @@ def test_a_redirect_is_not_followed() -> None:
 )
 def test_it_is_asked_again_before_the_first_token(busy: Reply, state: str) -> None:
     wire = Wire({CHAT: [busy, busy, ANSWER]})
-    deltas = list(backend(wire).stream([USER], []))
+    sent, *deltas = backend(wire).stream([USER], [])
+    assert isinstance(sent, Sent), "once, however often it is asked"
     assert [delta.what.partition(":")[0] for delta in deltas if isinstance(delta, Waiting)] == [state] * 2
     assert deltas[2] == Text("A thimble")
     assert len(wire.pauses) == 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage
+from agent.protocols import Delta, Sent, Text, Thinking, Usage
 from models.calls import arguments
 from models.openai.wire import sent
 from tests.models.openai.wire import (
@@ -48,7 +48,9 @@ JSON = st.recursive(
 
 
 def reply(body: Reply, messages: Sequence[Message] = (SYSTEM, USER), **settings: Any) -> list[Delta]:
-    return list(backend(Wire({CHAT: body}), **settings).stream(messages, [TOOL]))
+    sent, *deltas = backend(Wire({CHAT: body}), **settings).stream(messages, [TOOL])
+    assert isinstance(sent, Sent)
+    return deltas
 
 
 def calls(body: Reply) -> list[tuple[str, str]]:
@@ -250,7 +252,7 @@ def test_a_whole_reply_is_read_as_a_streamed_one() -> None:
     body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}], "x": 1})
     whole = (body[:-1] + USAGE + "}").encode()
     wire = Wire({CHAT: whole})
-    assert named(list(backend(wire, stream=False).stream([SYSTEM, USER], [TOOL]))) == named(reply(CALLS))
+    assert named(list(backend(wire, stream=False).stream([SYSTEM, USER], [TOOL]))[1:]) == named(reply(CALLS))
     assert not {"stream", "stream_options"} & set(wire.sent())
     assert named(reply(whole)) == named(reply(CALLS))  # a server that does not stream though it is asked to
 
@@ -283,6 +285,7 @@ def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> No
 def test_closing_midway_closes_the_response() -> None:
     body = Chunks([chunk('"content":"A"')] * 100)
     stream = backend(Wire({CHAT: body})).stream([USER], [])
+    assert isinstance(next(stream), Sent)
     assert next(stream) == Text("A")
     assert not body.closed
     stream.close()

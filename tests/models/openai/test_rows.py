@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import ModelError
 from agent.messages import ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage
+from agent.protocols import Delta, Sent, Text, Thinking, Usage
 from models.openai.metrics import PrefixCache, read
 from models.openai.server import OpenAIServer
 from models.server import ToolsRefused
@@ -37,7 +37,9 @@ SILENT = chunk('"content":"A"', '"stop"') + chunk(choices=False, rest=ACCOUNT + 
 
 
 def stream(wire: Wire, **settings: Any) -> list[Delta]:
-    return list(backend(wire, "vllm", **settings).stream([SYSTEM, USER], [TOOL]))
+    sent, *deltas = backend(wire, "vllm", **settings).stream([SYSTEM, USER], [TOOL])
+    assert isinstance(sent, Sent)
+    return deltas
 
 
 def figures(queries: float, hits: float, name: str = "vllm:prefix_cache_{}_total") -> bytes:

@@ -11,7 +11,7 @@ import pytest
 
 from agent.errors import ModelError, UsageError
 from agent.messages import Message, ToolCall
-from agent.protocols import Text
+from agent.protocols import Sent, Text
 from models import SERVERS, find, make, server_at
 from models.openai import key
 from models.openai.server import OpenAIServer
@@ -299,6 +299,7 @@ def test_a_slow_server_is_given_up_on_and_a_cancelled_one_notices() -> None:
                 with pytest.raises(ModelError, match=r"nothing came from .* for 0.3 seconds"):
                     list(model.stream([Message("u", "user", words)], []))
             stream = model.stream([Message("u", "user", "endless")], [])
+            assert isinstance(next(stream), Sent)
             assert next(stream) == Text("A")
             gone.clear()
             stream.close()
