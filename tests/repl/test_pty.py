@@ -77,7 +77,7 @@ def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     here.type("/strategy tests.repl.stage:Bug\r")
     here.see("now tests.repl.stage:Bug", "tests.repl.stage:Bug · scripted")
     here.type("fifth\r")
-    here.see("ZeroDivisionError: of mine", "5 exchanges")
+    here.see("ZeroDivisionError: of mine", "% + ? · tests.repl.stage:Bug")
     here.type("/strategy none\r")
     here.see("now none", "none · scripted")
     here.type("sixth\r")
