@@ -1,0 +1,74 @@
+"""Does a key wait for the forecast? A session of 4,000 messages, and a question typed at 20 keys a second.
+
+    python benchmarks/keys.py            # a table in Markdown
+    python benchmarks/keys.py --check    # exits 1 where drawing the toolbar takes 50 ms
+
+*Forecast* is the median of what one look ahead takes, in the thread of its own; *toolbar* the longest that drawing took
+of 60 times, while that thread was looking ahead. Milliseconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from repl.forecast import forecast
+from repl.meter import Meter
+from repl.session import Session, open_session
+from repl.settings import Settings
+from strategies import STRATEGIES
+from strategies.table import asks_a_model
+from tests.histories import react
+
+MESSAGES = 4_000
+LIMIT_MS = 50
+QUESTION = "What does observation masking leave in place? "
+SPECS = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
+
+
+def main(messages: int = MESSAGES) -> int:
+    print(f"Milliseconds on a session of {messages:,} messages\n\n| strategy | forecast | toolbar |\n|---|--:|--:|")
+    slowest = 0.0
+    for spec in SPECS:
+        session = long_session(spec, messages)
+        looked, drawn = looks(session), drawings(session)
+        slowest = max(slowest, drawn)
+        print(f"| {spec} | {looked:.1f} | {drawn:.2f} |")
+    return int("--check" in sys.argv and slowest > LIMIT_MS)
+
+
+def long_session(spec: str, messages: int) -> Session:
+    """A session with the built-in reader that has come so far under this strategy."""
+    session = open_session(Settings(backend="reader", strategy=spec, budget=1_000_000 if spec == "none" else 8_000))
+    session.agent.history.extend(react(messages // 2))
+    list(session.ask("Which article is about tokenisers?"))
+    return session
+
+
+def looks(session: Session) -> float:
+    taken = []
+    for words in range(10):
+        started = time.perf_counter()
+        forecast(session, QUESTION * words)
+        taken.append(1000 * (time.perf_counter() - started))
+    return median(taken)
+
+
+def drawings(session: Session) -> float:
+    meter = Meter(session)
+    meter.warm()
+    slowest = 0.0
+    for keys in range(60):
+        started = time.perf_counter()
+        meter.pieces(QUESTION[: 1 + keys % len(QUESTION)], 100)
+        slowest = max(slowest, 1000 * (time.perf_counter() - started))
+        time.sleep(0.05 if keys % 5 else 0.15)
+    return slowest
+
+
+if __name__ == "__main__":
+    sys.exit(main())
