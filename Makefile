@@ -40,6 +40,7 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/startup.py --check
 	$(BIN)/python benchmarks/prepare.py --check
 	$(BIN)/python benchmarks/streaming.py --check
+	$(BIN)/python benchmarks/commands.py --check
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
 	$(BIN)/python docs/pictures.py $(ARGS)
