@@ -72,7 +72,10 @@ PICTURES = [
     ),
     Picture(
         "stats",
-        [*READ, ("/stats\r", ["The last prompt, by role", "by what became of each", "Prompt tokens of each call"])],
+        [
+            *READ,
+            ("/stats\r", ["The last prompt, by role", "by what became", "Prompt tokens of each call", "· 2 exchanges"]),
+        ],
         since="› /stats",
     ),
     Picture(

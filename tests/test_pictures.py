@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pyte
 import pytest
 
-from docs.pictures import FOLDER, PICTURES, Picture, draw, timeless
+from docs.pictures import CELL, COLOURS, FOLDER, MARGIN, PICTURES, Picture, Screen, draw, shown, svg_of, timeless
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -79,3 +80,33 @@ def test_times_alone_are_left_out_of_account() -> None:
     assert timeless("<text>2.9</text>") == timeless("<text>0.4</text>")
     for one, other in [("31%", "32%"), ("1.1×", "1.2×"), ("4.4k", "4.5k"), ("2,513", "2,514"), ("red", "blue")]:
         assert timeless(one) != timeless(other)
+
+
+def drawn(text: str, since: str = "") -> list[ElementTree.Element]:
+    """The pieces of text of a small screen to which this is written."""
+    screen = Screen(20, 3, history=100)
+    pyte.Stream(screen).feed(text)
+    return list(ElementTree.fromstring(svg_of(shown(screen, since), 20)).iter(f"{{{SVG}}}text"))
+
+
+def test_columns_stand_behind_wide_characters() -> None:
+    pieces = {piece.text: piece for piece in drawn("日本 ─ <x>")}
+    behind = next(piece for text, piece in pieces.items() if text and "<x>" in text)
+    assert float(pieces["本"].attrib["x"]) == pytest.approx(MARGIN + 2 * CELL, abs=0.1)
+    assert float(pieces["─"].attrib["x"]) == pytest.approx(MARGIN + 5 * CELL, abs=0.1)
+    assert float(behind.attrib["x"]) == pytest.approx(MARGIN + 6 * CELL, abs=0.1)
+    assert float(pieces["日"].attrib["textLength"]) == pytest.approx(2 * CELL, abs=0.1)
+
+
+def test_colours_and_dim_text_are_told_apart() -> None:
+    red, dim, green, plain = drawn("\x1b[31mred\x1b[2mdim\x1b[22;32mgreen\x1b[0mplain\x1b[?25l")
+    assert red.attrib["fill"] == COLOURS["red"]
+    assert dim.attrib["fill"] not in COLOURS.values()
+    assert green.attrib["fill"] == COLOURS["green"]
+    assert "fill" not in plain.attrib
+
+
+def test_rows_that_have_scrolled_away_are_there() -> None:
+    rows = [f"row {number}" for number in range(9)]
+    assert [(piece.text or "").rstrip() for piece in drawn("\r\n".join(rows))] == rows
+    assert [(piece.text or "").rstrip() for piece in drawn("\r\n".join(rows), since="row 2")] == rows[2:]
