@@ -5,7 +5,7 @@
 
 A picture is a row of PICTURES: what is typed, and the words that must be on the screen before anything else is typed.
 The last words are what the picture has to show. Seconds and milliseconds differ from run to run, so a picture that
-differs in nothing else is left as it was.
+differs in nothing else is left as it was; take columns enough that no row is cut behind such a figure.
 """
 
 from __future__ import annotations
@@ -68,7 +68,8 @@ READ: Sequence[Step] = (
 PICTURES = [
     Picture(
         "session",
-        [OPENED, ("What does a KV cache hold?\r", ["▤ read_article", "turns ", "cached", "· 1 exchange"])],
+        [OPENED, ("What does GRPO do without?\r", ["▤ read_article", "turns ", "Σ ", "· 1 exchange"])],
+        columns=100,
     ),
     Picture(
         "stats",
@@ -132,7 +133,7 @@ def draw(picture: Picture) -> str:
 def timeless(svg: str) -> str:
     """The picture without what no two runs share: figures with ms or s behind them, or with one decimal and no unit."""
     placed = re.sub(r' (x|width|textLength)="[^"]*"', "", svg)
-    return re.sub(r"\s+", " ", re.sub(r"\b\d+(\.\d+)?(?= ?m?s\b)|\b\d+\.\d\b(?![×%])", "…", placed))
+    return re.sub(r"\s+", " ", re.sub(r"\b\d+(\.\d+)? ?m?s\b|\b\d+\.\d\b(?![×%])", "…", placed))
 
 
 # ---- the screen ----

@@ -77,6 +77,7 @@ def test_a_picture_made_anew_differs_in_times_alone() -> None:
 
 def test_times_alone_are_left_out_of_account() -> None:
     assert timeless('<text x="8.4">read · 88 ms · 2.9s</text>') == timeless('<text x="1">read ·  9 ms · 12.0s</text>')
+    assert timeless("<text>0.1 s</text>") == timeless("<text>99 ms</text>")
     assert timeless("<text>2.9</text>") == timeless("<text>0.4</text>")
     for one, other in [("31%", "32%"), ("1.1×", "1.2×"), ("4.4k", "4.5k"), ("2,513", "2,514"), ("red", "blue")]:
         assert timeless(one) != timeless(other)
