@@ -11,7 +11,7 @@ LLAMA := .servers/llama-cpp
 
 TINY := .tiny/bin/python
 
-.PHONY: run test check test-servers nightly format lock bench tiny-model clean
+.PHONY: run test check test-servers nightly format lock bench pictures tiny-model clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -41,6 +41,10 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/prepare.py --check
 	$(BIN)/python benchmarks/streaming.py --check
 	$(BIN)/python benchmarks/keys.py --check
+	$(BIN)/python benchmarks/commands.py --check
+
+pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
+	$(BIN)/python docs/pictures.py $(ARGS)
 
 tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
 	$(TINY) -m lab.tiny.training

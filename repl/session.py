@@ -64,6 +64,7 @@ class Session:
         self.look_for_server = _Later(self._find_server)
         self._agent = _Later(self._make_agent)
         self._library = _Later(self._read_library)
+        self._reader = _Later(lambda: built_in(settings.pace))  # one, so that no swap to it counts all messages anew
 
     @property
     def agent(self) -> Agent:
@@ -129,7 +130,7 @@ class Session:
             ModelError: the server cannot be used, or does not have the model.
         """
         if name.strip() == READER:
-            self._use(built_in(self.settings.pace))
+            self._use(self._reader())
             return
         server = self.server
         self._use(server.backend(server.choose(name.strip()), room(self.agent.limit)))
@@ -242,7 +243,7 @@ class Session:
         """The backend to start with. Raises UsageError, and ModelError when the one asked for cannot be used."""
         wanted, found = self.settings, self.look_for_server()
         if found is None:
-            return self._no_server() if READER not in (wanted.backend, wanted.model) else built_in(wanted.pace)
+            return self._no_server() if READER not in (wanted.backend, wanted.model) else self._reader()
         try:
             return found.backend(found.choose(wanted.model), room(wanted.budget))
         except ModelError as error:
@@ -271,7 +272,7 @@ class Session:
 
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
-        return built_in(self.settings.pace)
+        return self._reader()
 
 
 class _Later(Generic[Made]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pexpect
@@ -64,6 +65,14 @@ class Terminal:
             except pexpect.EOF:
                 assert all(text in self.text for text in texts), f"it ended without {texts}:\n{self.text}"
                 break
+        return self.text
+
+    def settle(self, silent_seconds: float = 0.5) -> str:
+        """Wait until nothing more comes for so long."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        with suppress(pexpect.TIMEOUT, pexpect.EOF):
+            while time.monotonic() < deadline:
+                self._feed(self._child.read_nonblocking(65_536, timeout=silent_seconds))
         return self.text
 
     def end(self) -> int:

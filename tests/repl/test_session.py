@@ -20,6 +20,7 @@ from agent.events import Answered, SideCalled
 from agent.loop import run
 from agent.messages import Message
 from agent.protocols import Backend
+from models.scripted import Scripted
 from models.server import Served
 from repl import jsonl, trace
 from repl.session import Session, _Later, open_session
@@ -261,6 +262,14 @@ def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(UsageError, match="no address"):
         _ = open_session(Settings(base_url="::::")).agent
     assert reader(base_url="::::").models() == ["reader"]
+
+
+def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
+    session = open_session(Settings(backend="reader"))
+    reader = session.agent.backend
+    session._use(Scripted([]))
+    session.use_model("reader")
+    assert session.agent.backend is reader
 
 
 def test_another_model_counts_and_summarises_too() -> None:

@@ -1,0 +1,254 @@
+"""The pictures of the docs: thimble in a real terminal, as it looks after somebody has typed.
+
+    python docs/pictures.py                # all of PICTURES, into docs/pictures/*.svg
+    python docs/pictures.py stats forecast # these
+
+A picture is a row of PICTURES: what is typed, and the words that must be on the screen before anything else is typed.
+The last words are what the picture has to show. Seconds and milliseconds differ from run to run, so a picture that
+differs in nothing else is left as it was; take columns enough that no row is cut behind such a figure.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from xml.sax.saxutils import escape
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+import pyte
+from pyte.screens import Char
+from rich.cells import cell_len
+
+from tests.repl.terminal import Terminal
+
+FOLDER = Path(__file__).parent / "pictures"
+NO_SERVER = "http://127.0.0.1:9"
+
+Step = tuple[str, Sequence[str]]
+"""What is typed, and the words to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture: how it comes about, and from which row on it is shown.
+
+    Attributes:
+        steps: What is typed and what must then be on the screen; the first one comes with the program's start.
+        since: How the first row that is shown begins, the last such row; the whole session without it.
+        columns: Width of the terminal.
+        arguments: Of the command line.
+    """
+
+    name: str
+    steps: Sequence[Step]
+    since: str = ""
+    columns: int = 80
+    arguments: Sequence[str] = ("--backend", "reader")
+
+    @property
+    def shows(self) -> Sequence[str]:
+        """The words that it must show."""
+        return self.steps[-1][1]
+
+
+OPENED: Step = ("", ["reader (built in)", "ctx ▓"])
+READ: Sequence[Step] = (
+    OPENED,
+    ("Read the article about context windows\r", ["· 1 exchange"]),
+    ("Now read the article about testing LLM applications\r", ["· 2 exchanges"]),
+)
+
+LONG_QUESTION = (
+    "Thank you. We want to give a small model 8,000 tokens, and it reads whole articles of about 2,000 tokens each: "
+    "which of these ways to stretch a window would you try first on one machine with little memory, what does each of "
+    "them cost in quality and in time, and how full should we let the window become before anything is taken away?"
+)
+
+PICTURES = [
+    Picture(
+        "session",
+        [OPENED, ("What does GRPO do without?\r", ["▤ read_article", "turns ", "Σ ", "· 1 exchange"])],
+        columns=100,
+    ),
+    Picture(
+        "stats",
+        [
+            *READ,
+            ("/stats\r", ["The last prompt, by role", "by what became", "Prompt tokens of each call", "· 2 exchanges"]),
+        ],
+        since="› /stats",
+    ),
+    Picture(
+        "strategy",
+        [
+            *READ,
+            ("/help strategy sliding-window\r", ["Parameters", "Swap to it"]),
+            ("/strategy sliding-window\r", ["The strategy is now sliding-window", "· sliding-window ·", "will hold"]),
+        ],
+        since="› /help",
+    ),
+    Picture(
+        "forecast",
+        [OPENED, READ[1], (LONG_QUESTION, ["masks ", "· prefill "])],
+        since="turns ",
+        columns=100,
+        arguments=("--backend", "reader", "--budget", "4800"),
+    ),
+]
+
+
+def main(names: Sequence[str]) -> int:
+    """Make the pictures of these names, all of them for none; 2 where there is none of a name."""
+    unknown = {*names} - {picture.name for picture in PICTURES}
+    if unknown:
+        print(f"no picture of {', '.join(sorted(unknown))}; there are {', '.join(each.name for each in PICTURES)}")
+        return 2
+    for picture in PICTURES:
+        if not names or picture.name in names:
+            path, svg = FOLDER / f"{picture.name}.svg", draw(picture)
+            same = path.exists() and timeless(path.read_text("utf-8")) == timeless(svg)
+            if not same:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(svg, "utf-8")
+            print(f"{path.name}: {'as it was' if same else f'{len(svg):,} characters'}")
+    return 0
+
+
+def draw(picture: Picture) -> str:
+    """The SVG of what the terminal shows in the end. Raises AssertionError when the words do not come."""
+    with TemporaryDirectory() as home:
+        surroundings = {"OLLAMA_HOST": NO_SERVER, "OPENAI_BASE_URL": NO_SERVER}
+        here = Terminal("repl", *picture.arguments, state=Path(home), columns=picture.columns, **surroundings)
+        try:
+            for keys, words in picture.steps:
+                here.type(keys)
+                here.see(*words)
+            here.settle()
+        finally:
+            here.close()
+    screen = Screen(picture.columns, here.screen.lines, history=10_000)
+    pyte.Stream(screen).feed(here.raw)
+    return svg_of(shown(screen, picture.since), picture.columns)
+
+
+def timeless(svg: str) -> str:
+    """The picture without what no two runs share: figures with ms or s behind them, or with one decimal and no unit."""
+    placed = re.sub(r' (x|width|textLength)="[^"]*"', "", svg)
+    return re.sub(r"\s+", " ", re.sub(r"\b\d+(\.\d+)? ?m?s\b|\b\d+\.\d\b(?![×%])", "…", placed))
+
+
+# ---- the screen ----
+
+Row = Sequence[Char]
+
+
+class Screen(pyte.HistoryScreen):
+    """Knows dim text too, as blinking: pyte has no attribute for it, and nothing in thimble blinks."""
+
+    def select_graphic_rendition(self, *attributes: int, **rest: Any) -> None:
+        """Colours and the like, for what is written next."""
+        plain = not {38, 48} & set(attributes)  # else a 2 may be part of a colour
+        known = [{2: 5}.get(each, each) if plain else each for each in attributes]
+        super().select_graphic_rendition(*known, *[25] * (22 in attributes), **rest)
+
+
+def shown(screen: Screen, since: str) -> Sequence[Row]:
+    """The rows from the last one that begins so to the last that holds anything, those that have scrolled away too.
+
+    The cell where the cursor stands is turned over.
+    """
+    lines: list[Mapping[int, Char]] = [*screen.history.top, *(screen.buffer[row] for row in range(screen.lines))]
+    rows = [[line[column] for column in range(screen.columns)] for line in lines]
+    row, column = rows[len(screen.history.top) + screen.cursor.y], min(screen.cursor.x, screen.columns - 1)
+    row[column] = row[column]._replace(reverse=not screen.cursor.hidden)
+    texts = ["".join(cell.data for cell in row).rstrip() for row in rows]
+    first = max(at for at, text in enumerate(texts) if text.startswith(since)) if since else 0
+    last = max(at for at, text in enumerate(texts) if text)
+    return rows[first : last + 1]
+
+
+# ---- the drawing ----
+
+CELL, LINE, SIZE, MARGIN = 8.4, 16, 14, 16
+"""Width of a column, height of a row, size of the letters and space around them, in pixels."""
+INK, PAPER = "#e6e9ef", "#15181e"
+COLOURS = {
+    "black": "#15181e", "red": "#ff7b72", "green": "#7ee787", "brown": "#e3b341", "blue": "#79b8ff",
+    "magenta": "#d2a8ff", "cyan": "#56d4dd", "white": "#c9d1d9", "brightblack": "#8b949e", "brightred": "#ffa198",
+    "brightgreen": "#aff5b4", "brightbrown": "#f2cc60", "brightblue": "#a5d6ff", "brightmagenta": "#e2c5ff",
+    "brightcyan": "#b3f0ff", "brightwhite": "#ffffff",
+}  # fmt: skip
+STYLE = f"""\
+text {{ font: {SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
+.b {{ font-weight: bold; }} .i {{ font-style: italic; }} .u {{ text-decoration: underline; }}"""
+
+
+def svg_of(rows: Sequence[Row], columns: int) -> str:
+    """A picture of these rows on dark paper. It names no host: the fonts are those of whoever looks at it."""
+    drawn = "\n".join(piece for number, row in enumerate(rows) for piece in _pieces(row, MARGIN + number * LINE))
+    width, height = round(2 * MARGIN + CELL * columns), 2 * MARGIN + LINE * len(rows)
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" fill="{INK}">
+<style>
+{STYLE}
+</style>
+<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>
+{drawn}
+</svg>
+"""
+
+
+def _pieces(row: Row, top: int) -> Iterator[str]:
+    """A row as pieces of one look. Each has its exact width, so that columns stand whatever the font is."""
+    column = 0
+    for (look, _), cells in groupby(row, key=lambda cell: (cell._replace(data=""), _kind(cell.data))):
+        text = "".join(cell.data for cell in cells)
+        x, width = MARGIN + CELL * column, CELL * cell_len(text)
+        column += cell_len(text)
+        ink, paper = _colours(look)
+        if paper:
+            yield f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{LINE}" fill="{paper}"/>'
+        if text.strip():
+            fill = f' fill="{ink}"' if ink else ""
+            yield (
+                f'<text x="{x:.1f}" y="{top + 13}" textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'
+                f'{_letters(look)}{fill} xml:space="preserve">{escape(text)}</text>'
+            )
+
+
+def _kind(letter: str) -> str:
+    """Letters that any font has go together, and so do lines and blocks; each other sign may come from another font."""
+    if letter < "\u2100":
+        return "letters"
+    return "lines" if "\u2500" <= letter <= "\u259f" else letter
+
+
+def _colours(cell: Char) -> tuple[str, str]:
+    """Ink and paper of a cell, "" for the picture's own. A colour of the 256 is its six digits."""
+    ink, paper = ("" if name == "default" else COLOURS.get(name, f"#{name}") for name in (cell.fg, cell.bg))
+    if cell.blink:
+        ink = _dim(ink or INK)
+    return (paper or PAPER, ink or INK) if cell.reverse else (ink, paper)
+
+
+def _dim(ink: str) -> str:
+    """Two thirds of the way from the paper to this ink; see-through ink would show where letters overlap."""
+    pairs = [(int(PAPER[at : at + 2], 16), int(ink[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{(dark + 2 * light) // 3:02x}" for dark, light in pairs)
+
+
+def _letters(cell: Char) -> str:
+    looks = {"b": cell.bold, "i": cell.italics, "u": cell.underscore}
+    names = " ".join(name for name, wanted in looks.items() if wanted)
+    return f' class="{names}"' if names else ""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

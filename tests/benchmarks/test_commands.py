@@ -1,0 +1,33 @@
+"""The benchmark of commands types every command, and leaves the session as it found it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from benchmarks.commands import ARGUMENTS, LEFT_OUT, long_session, main, milliseconds, typed
+from repl.commands import COMMANDS
+
+STEPS = 60
+
+
+def test_it_types_every_command_and_names_those_that_it_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([], STEPS, times=1) == 0
+    printed = capsys.readouterr().out
+    assert re.findall(r"^\| `(.+)` \|", printed, re.MULTILINE) == typed()
+    assert {line.split()[0] for line in typed()} == {f"/{name}" for name in COMMANDS.keys() - LEFT_OUT}
+    assert all((f"/{name} (" in printed) == (name in COMMANDS) for name in LEFT_OUT)
+    assert {*ARGUMENTS} <= {*COMMANDS} - {*LEFT_OUT}
+
+
+def test_what_is_typed_meets_the_same_session_each_time() -> None:
+    session = long_session(STEPS)
+    agent = session.agent
+    before = [*agent.history], agent.ledger, [*agent.ledger.calls]
+    for line in ["/strategy hybrid", "/budget 4000", "/reset"]:
+        milliseconds(session, line)
+        assert (agent.history, agent.ledger, agent.ledger.calls) == before
+    assert len(agent.history) == 2 * STEPS + 4
+    assert agent.ledger.view
+    assert len(agent.ledger.calls) == STEPS
