@@ -40,7 +40,7 @@ def context(session: Session, rest: str, console: Console) -> None:
         xray = last_call(session)
         show_message(xray, xray.find(rest), console)
     elif between:
-        _show_range(last_call(session), *between.groups(), console)
+        _show_range(last_call(session), between[1], between[2], console)
     else:
         raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {FORMS}")
 

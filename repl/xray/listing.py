@@ -13,13 +13,13 @@ from rich.text import Text
 
 from agent.messages import Message
 from repl import figures
-from repl.fates import LETTERS
 from repl.forecast import DRAFT
 from repl.sanitise import line
 from repl.tables import Table
 from repl.theme import is_drawn
 from repl.trace import call_line, cut
 from repl.xray.rows import Row, Xray
+from repl.xray.strip import TOOLS, letter
 
 MOST = 38
 """Rows of messages that a screen shows at most."""
@@ -28,7 +28,6 @@ NEWEST = 20
 LOOKED_AT = 400
 """Characters of a message that are looked at for its first words."""
 WHO = 16
-HEAD = ("N", "who", "fate", ">tokens", ">sent", "", "first words")
 
 Group = Sequence[Row]
 """Messages that share a row."""
@@ -50,8 +49,10 @@ class Line:
 
 
 def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
-    """Print a row for the tool schemas and one for each group of messages."""
-    lines = [_schemas(xray), *(_line(xray, group) for group in groups)]
+    """Print a row for each group of messages; above the first message one for the tool schemas."""
+    lines = [_line(xray, group) for group in groups]
+    if groups and groups[0][0] is xray.rows[0]:
+        lines.insert(0, _schemas(xray))
     if not is_drawn(console):
         rows = [
             (row.name, row.who, row.fate, row.before, row.after, _in_words(row), cut(row.words, 100)) for row in lines
@@ -105,7 +106,7 @@ def span(group: Group) -> str:
 def _schemas(xray: Xray) -> Line:
     size = figures.tokens(xray.view.overhead, xray.exact)
     words = f"{_share(xray.view.overhead, xray)} of the budget"
-    return Line("", "tool schemas", "T sent always", size, size, xray.view.cached > 0, True, words, "quiet")
+    return Line("", "tool schemas", TOOLS, size, size, xray.view.cached > 0, True, words, "quiet")
 
 
 def _line(xray: Xray, group: Group) -> Line:
@@ -123,7 +124,7 @@ def _line(xray: Xray, group: Group) -> Line:
         who, words = first.who, first_words(first.message)
         if who == "system":
             words = f"{_share(after, xray)} of the budget: {words}"
-    fate = f"{LETTERS[first.fate]} {first.fate}" if len(fates) == 1 else "several"
+    fate = f"{letter(first)} {first.fate}" if len(fates) == 1 else "several"
     style = f"fate.{first.fate}" if len(fates) == 1 else ""
     return Line(span(group), who, fate, *sizes, cached, sent, words, style)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
-from rich.cells import chop_cells
 from rich.console import Console
 from rich.text import Text
 
@@ -34,10 +33,10 @@ def rule(xray: Xray, place: int) -> str:
     if row.before is None:
         said = row.message.why or UNSAID
         stands_for = _covered(xray, row.message)
-        return line(said).rstrip(".") + (f"; it stands for {stands_for}" if stands_for else "")
+        return line(said).rstrip(".") + (f"; it is sent in place of {stands_for}" if stands_for else "")
     said = line(why(view, int(row.name) - 1)).rstrip(".")
     summary = _summary(xray, row)
-    return said + (f"; {summary} stands for it" if summary else "")
+    return f"{summary} is sent in its place ({said})" if summary else said
 
 
 def show_message(xray: Xray, place: int, console: Console) -> None:
@@ -105,22 +104,19 @@ def _covered(xray: Xray, message: Message) -> str:
 def _say_text(console: Console, title: str, text: str) -> None:
     """A text under its title, cut to so many lines, and how much more there is."""
     _say(console, f"{title}:" if text else f"{title}: (empty)", "bold")
-    columns = console.width - 2 if is_drawn(console) else PLAIN_COLUMNS
-    shown, rest = excerpt(text, columns)
+    shown, rest = excerpt(console, text, console.width - 2 if is_drawn(console) else PLAIN_COLUMNS)
     for words in shown:
         _say(console, f"  {words}")
     if rest:
         _say(console, f"  … {rest:,} characters more; /context raw has all that was sent", "quiet")
 
 
-def excerpt(text: str, columns: int) -> tuple[list[str], int]:
+def excerpt(console: Console, text: str, columns: int) -> tuple[list[str], int]:
     """The first lines of a text, none longer than so many columns, and how many characters are left out."""
     looked_at = text[: MOST_LINES * columns]
-    lines: list[str] = []
-    for paragraph in clean(looked_at).expandtabs(4).rstrip("\n").split("\n") if text else ():
-        lines += chop_cells(paragraph, columns) or [""]
-    rest = len(text) - len(looked_at) + sum(map(len, lines[MOST_LINES:]))
-    return lines[:MOST_LINES], rest
+    shown = clean(looked_at).rstrip()
+    lines = [found.plain for found in Text(shown, tab_size=4).wrap(console, columns)] if shown else []
+    return lines[:MOST_LINES], len(text) - len(looked_at) + sum(map(len, lines[MOST_LINES:]))
 
 
 def _say(console: Console, words: str, style: str = "") -> None:

@@ -107,10 +107,17 @@ def legend(xray: Xray) -> Text:
     """What the letters mean that are there."""
     met = {row.fate for row in xray.rows}
     words = Text("T tool schemas · P system prompt", style="quiet")
-    for fate, letter in LETTERS.items():
+    for fate, sign in LETTERS.items():
         if fate in met:
-            words.append(" · ", style="quiet").append(f"{letter} {fate}", style=f"not dim fate.{fate}")
+            words.append(" · ", style="quiet").append(f"{sign} {fate}", style=f"not dim fate.{fate}")
+    if xray.view.tokens > xray.view.limit:
+        words.append(" · ", style="quiet").append("! over", style="not dim over")
     return words
+
+
+def letter(row: Row) -> str:
+    """The letter of a message: that of its fate, P for the system prompt."""
+    return SYSTEM if _is_system(row) else LETTERS[row.fate]
 
 
 def in_words(xray: Xray) -> Iterator[str]:
@@ -147,8 +154,7 @@ def _tools(xray: Xray) -> list[Block]:
 
 
 def _block(row: Row, tokens: int) -> Block:
-    letter = SYSTEM if _is_system(row) else LETTERS[row.fate]
-    return Block(letter, FILLS.get(row.fate, ALTERED), f"fate.{row.fate}", tokens)
+    return Block(letter(row), FILLS.get(row.fate, ALTERED), f"fate.{row.fate}", tokens)
 
 
 def _is_system(row: Row) -> bool:
