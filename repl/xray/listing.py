@@ -28,6 +28,8 @@ NEWEST = 20
 LOOKED_AT = 400
 """Characters of a message that are looked at for its first words."""
 WHO = 16
+PLAIN_WORDS = 100
+"""Columns of who says it, and of first words where nothing is drawn."""
 
 Group = Sequence[Row]
 """Messages that share a row."""
@@ -54,11 +56,7 @@ def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
     if groups and groups[0][0] is xray.rows[0]:
         lines.insert(0, _schemas(xray))
     if not is_drawn(console):
-        rows = [
-            (row.name, row.who, row.fate, row.before, row.after, _in_words(row), cut(row.words, 100)) for row in lines
-        ]
-        columns = ("", "who", "fate", ">tokens", ">sent", "", "first words")
-        Table("Every message, oldest first", columns, rows).show(console)
+        _as_table(lines).show(console)
         return
     for text in _drawn(lines, console.width):
         console.print(text)
@@ -124,9 +122,18 @@ def _line(xray: Xray, group: Group) -> Line:
         who, words = first.who, first_words(first.message)
         if who == "system":
             words = f"{_share(after, xray)} of the budget: {words}"
-    fate = f"{letter(first)} {first.fate}" if len(fates) == 1 else "several"
+    fate = f"{letter(first)} {first.fate}" if len(fates) == 1 else "  several"
     style = f"fate.{first.fate}" if len(fates) == 1 else ""
     return Line(span(group), who, fate, *sizes, cached, sent, words, style)
+
+
+def _as_table(lines: Sequence[Line]) -> Table:
+    rows = [
+        (row.name or row.who, row.who if row.name else "", row.fate[2:], row.before, row.after, _in_words(row),
+         cut(row.words, PLAIN_WORDS))
+        for row in lines
+    ]  # fmt: skip
+    return Table("Message by message", ("", "who", "fate", ">tokens", ">sent", "", "words"), rows)
 
 
 def _drawn(lines: Sequence[Line], width: int) -> list[Text]:

@@ -18,8 +18,7 @@ from repl.xray.rows import Row, Xray
 
 MOST_LINES = 16
 """Lines of a text that are shown."""
-PLAIN_COLUMNS = 400
-"""The longest line of a text where the terminal breaks lines itself."""
+SENT = "; /context raw has all that was sent"
 
 
 def sentence(xray: Xray, place: int) -> str:
@@ -47,12 +46,12 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
         _say(console, words, "quiet")
     _say(console, f"why: {rule(xray, place)}")
     if row.before and row.after and row.after.same(row.before):
-        _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content)
+        _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, SENT)
         return
     if row.before:
         _say_text(console, f"before, {_tokens(xray, row.tokens_before)}", row.before.content)
     if row.after:
-        _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content)
+        _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, SENT)
     else:
         _say(console, "after: it is not sent", "bold")
 
@@ -101,21 +100,22 @@ def _covered(xray: Xray, message: Message) -> str:
     return f"{figures.several(len(names), 'message')} from {names[0]} to {names[-1]}"
 
 
-def _say_text(console: Console, title: str, text: str) -> None:
+def _say_text(console: Console, title: str, text: str, hint: str = "") -> None:
     """A text under its title, cut to so many lines, and how much more there is."""
     _say(console, f"{title}:" if text else f"{title}: (empty)", "bold")
-    shown, rest = excerpt(console, text, console.width - 2 if is_drawn(console) else PLAIN_COLUMNS)
+    shown, rest = excerpt(console, text)
     for words in shown:
         _say(console, f"  {words}")
     if rest:
-        _say(console, f"  … {rest:,} characters more; /context raw has all that was sent", "quiet")
+        _say(console, f"  … {rest:,} characters more{hint}", "quiet")
 
 
-def excerpt(console: Console, text: str, columns: int) -> tuple[list[str], int]:
-    """The first lines of a text, none longer than so many columns, and how many characters are left out."""
-    looked_at = text[: MOST_LINES * columns]
-    shown = clean(looked_at).rstrip()
-    lines = [found.plain for found in Text(shown, tab_size=4).wrap(console, columns)] if shown else []
+def excerpt(console: Console, text: str) -> tuple[list[str], int]:
+    """The first lines of a text as the console breaks them, and how many characters are left out."""
+    looked_at = text[: MOST_LINES * console.width]
+    shown = Text(clean(looked_at).rstrip(), tab_size=4)
+    columns = console.width - 2 if is_drawn(console) else len(looked_at)
+    lines = [found.plain for found in shown.wrap(console, columns)] if shown else []
     return lines[:MOST_LINES], len(text) - len(looked_at) + sum(map(len, lines[MOST_LINES:]))
 
 
