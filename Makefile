@@ -40,6 +40,7 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/startup.py --check
 	$(BIN)/python benchmarks/prepare.py --check
 	$(BIN)/python benchmarks/streaming.py --check
+	$(BIN)/python benchmarks/commands.py --check
 
 tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
 	$(TINY) -m lab.tiny.training

@@ -32,8 +32,11 @@ OFFERED = 100
 def context(session: Session, rest: str, console: Console) -> None:
     """Show a call, a range of its messages, one of them, or the request. Raises UsageError for anything else."""
     between = RANGE.fullmatch(rest)
-    if rest in ("", "next"):
-        show_call(next_call(session) if rest else last_call(session), console)
+    if not rest:
+        show_call(last_call(session), console)
+        _tell_later(session, console)
+    elif rest == "next":
+        show_call(next_call(session), console)
     elif rest == "raw":
         show_raw(session, console)
     elif MESSAGE.fullmatch(rest):
@@ -59,7 +62,8 @@ def why(session: Session, rest: str, console: Console) -> None:
 def show_call(xray: Xray, console: Console) -> None:
     """Print what a call is sent: the head line, the strip, the list."""
     if is_drawn(console):
-        console.print(Text(head(xray, console.width), style="bold"))
+        over = xray.view.tokens > xray.view.limit
+        console.print(Text(head(xray, console.width), style="over" if over else "bold"))
         show_strip(xray, console)
         console.print()
     else:
@@ -73,10 +77,10 @@ def head(xray: Xray, width: int) -> str:
 
     Fields drop from the right.
     """
-    view, exact = xray.view, xray.exact
+    view = xray.view
     over = " OVER" if view.tokens > view.limit else ""
-    size = f"{figures.tokens(view.tokens, exact)}/{view.limit:,} {figures.share(view.tokens, view.limit)}{over}"
-    parts = [f"cached {figures.tokens(view.cached, exact)}", f"prefill {figures.tokens(view.prefill, exact)}"]
+    size = f"{xray.tokens(view.tokens)}/{view.limit:,} {figures.share(view.tokens, view.limit)}{over}"
+    parts = [f"cached {xray.tokens(view.cached)}", f"prefill {xray.tokens(view.prefill)}"]
     fields = [xray.call, xray.strategy, size, *parts]
     while len(fields) > 3 and cell_len(" · ".join(fields)) > width:
         fields.pop()
@@ -96,6 +100,15 @@ def offers_of_why(session: Session) -> Iterator[tuple[str, str]]:
     if session.agent.ledger.view:
         changed = [row for row in last_call(session).rows if row.fate != "kept"]
         yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-OFFERED:])
+
+
+def _tell_later(session: Session, console: Console) -> None:
+    """What the last call could not be sent, since it came afterwards."""
+    view = session.agent.ledger.view
+    later = len(session.agent.history) - len(view.history) if view else 0
+    if later > 0:
+        words = f"{figures.several(later, 'message')} came after this call; /context next has all"
+        console.print(Text(words, style="quiet"))
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:

@@ -102,7 +102,7 @@ def span(group: Group) -> str:
 
 
 def _schemas(xray: Xray) -> Line:
-    size = figures.tokens(xray.view.overhead, xray.exact)
+    size = xray.tokens(xray.view.overhead)
     words = f"{_share(xray.view.overhead, xray)} of the budget"
     return Line("", "tool schemas", TOOLS, size, size, xray.view.cached > 0, True, words, "quiet")
 
@@ -112,7 +112,7 @@ def _line(xray: Xray, group: Group) -> Line:
     after = sum(row.tokens_after for row in group)
     first, sent = group[0], any(row.after for row in group)
     cached = sent and all(row.cached for row in group if row.after)
-    sizes = figures.tokens(before, xray.exact), figures.tokens(after, xray.exact)
+    sizes = xray.tokens(before), xray.tokens(after)
     fates = Tally(row.fate for row in group)
     if len(group) > 1:
         which = ", ".join(f"{count:,} {fate}" for fate, count in fates.items())

@@ -41,7 +41,7 @@ def rule(xray: Xray, place: int) -> str:
 def show_message(xray: Xray, place: int, console: Console) -> None:
     """Print the message before and after, what it calls or answers, and why it is so."""
     row = xray.rows[place]
-    _say(console, _title(xray, row), f"bold fate.{row.fate}" if is_drawn(console) else "")
+    _say(console, _title(xray, row), f"fate.{row.fate}")
     for words in _belongs(xray, place, console.width):
         _say(console, words, "quiet")
     _say(console, f"why: {rule(xray, place)}")
@@ -57,12 +57,12 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
 
 
 def _title(xray: Xray, row: Row) -> str:
-    sizes = figures.tokens(row.tokens_before, xray.exact), figures.tokens(row.tokens_after, xray.exact)
+    sizes = xray.tokens(row.tokens_before), xray.tokens(row.tokens_after)
     return f"message {row.name} ({row.who}), {row.fate}, {' → '.join(sizes)} tokens"
 
 
 def _tokens(xray: Xray, count: int) -> str:
-    return f"{figures.tokens(count, xray.exact)} tokens"
+    return f"{xray.tokens(count)} tokens"
 
 
 def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:

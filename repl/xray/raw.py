@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.segment import Segment, Segments
 
 from agent.chat import write
 from agent.errors import UsageError
@@ -36,8 +37,8 @@ def show_raw(session: Session, console: Console) -> None:
     else:
         words = f"{line(ledger.sent.to)} was sent {len(ledger.sent.body.encode()):,} bytes, laid out here for reading:"
         body = json.loads(ledger.sent.body)
-    console.out(words, highlight=False)
-    console.out(escaped(body), highlight=False)
+    whole = Segments([Segment(f"{words}\n{escaped(body)}\n")])  # as it is: to lay out megabytes takes long
+    console.print(whole, soft_wrap=True)
 
 
 def escaped(value: object) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from agent.errors import UsageError
 from agent.messages import Message
 from agent.view import Fate, View
+from repl import figures
 from repl.sanitise import line
 
 if TYPE_CHECKING:
@@ -62,6 +63,10 @@ class Xray:
     call: str
     strategy: str
     exact: bool
+
+    def tokens(self, count: int) -> str:
+        """Tokens as they are shown; nothing is exactly nothing."""
+        return figures.tokens(count, self.exact or not count)
 
     def find(self, name: str) -> int:
         """Which row is the message of this name. Raises UsageError that says which there are."""

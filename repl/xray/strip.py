@@ -33,18 +33,18 @@ class Block:
 
 def show_strip(xray: Xray, console: Console) -> None:
     """Both bars with a caption each, the line that marks what is cached, and what the letters mean."""
-    view, exact = xray.view, xray.exact
+    view = xray.view
     was, sent = was_blocks(xray), sent_blocks(xray)
     messages = figures.several(len(view.history), "message")
-    _say(console, f"was   {figures.tokens(view.history_tokens, exact)} tokens: the whole history, {messages}")
+    _say(console, f"was   {xray.tokens(view.history_tokens)} tokens: the whole history, {messages}")
     console.print(bar(was, widths([block.tokens for block in was], console.width)))
     columns = widths([block.tokens for block in sent], console.width)
     _say(console, f"sent  {_size(xray)}", "over" if view.tokens > view.limit else "")
     shown = bar(sent, columns)
     console.print(over(shown, limit_column(view.tokens, view.limit, console.width)))
-    console.print(Text(ruler(xray, sent, columns), style="quiet"))
-    cached, prefill = figures.tokens(view.cached, exact), figures.tokens(view.prefill, exact)
-    _say(console, f"═ cached {cached} · ╌ prefill {prefill}: to be computed", "quiet")
+    console.print(ruler(xray, sent, columns))
+    cached, prefill = xray.tokens(view.cached), xray.tokens(view.prefill)
+    console.print(Text.assemble((f"═ cached {cached}", "calm"), " · ", (f"╌ prefill {prefill}", "warn")))
     console.print(legend(xray))
 
 
@@ -96,23 +96,20 @@ def limit_column(tokens: int, limit: int, columns: int) -> int:
     return columns if tokens <= limit else columns * limit // tokens
 
 
-def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> str:
+def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
     """`═` below what is cached, `╌` below what is computed anew."""
     cached = sum(row.cached for row in xray.rows) + len(_tools(xray)) if xray.view.cached else 0
     used = [width for block, width in zip(blocks, columns, strict=True) if block.letter != FREE]
-    return "═" * sum(used[:cached]) + "╌" * sum(used[cached:])
+    return Text.assemble(("═" * sum(used[:cached]), "calm"), ("╌" * sum(used[cached:]), "warn"), no_wrap=True)
 
 
 def legend(xray: Xray) -> Text:
     """What the letters mean that are there."""
     met = {row.fate for row in xray.rows}
-    words = Text("T tool schemas · P system prompt", style="quiet")
-    for fate, sign in LETTERS.items():
-        if fate in met:
-            words.append(" · ", style="quiet").append(f"{sign} {fate}", style=f"not dim fate.{fate}")
-    if xray.view.tokens > xray.view.limit:
-        words.append(" · ", style="quiet").append("! over", style="not dim over")
-    return words
+    signs = [(f"{TOOLS} tool schemas", "quiet"), (f"{SYSTEM} system prompt", "fate.kept")]
+    signs += [(f"{sign} {fate}", f"fate.{fate}") for fate, sign in LETTERS.items() if fate in met]
+    signs += [("! over", "over")] * (xray.view.tokens > xray.view.limit)
+    return Text(" · ").join(Text(words, style=style) for words, style in signs)
 
 
 def letter(row: Row) -> str:
@@ -122,30 +119,30 @@ def letter(row: Row) -> str:
 
 def in_words(xray: Xray) -> Iterator[str]:
     """Both bars as sentences, for a screen that draws nothing."""
-    view, exact = xray.view, xray.exact
-    yield f"was: {_by_fate(xray, sent=False)}; {figures.tokens(view.history_tokens, exact)} tokens in all"
+    view = xray.view
+    yield f"was: {_by_fate(xray, sent=False)}; {xray.tokens(view.history_tokens)} tokens in all"
     yield f"sent: {_by_fate(xray, sent=True)}, {_room(xray)} of {view.limit:,}"
 
 
 def _by_fate(xray: Xray, sent: bool) -> str:
-    parts = [f"tool schemas {figures.tokens(xray.view.overhead, xray.exact)}"]
+    parts = [f"tool schemas {xray.tokens(xray.view.overhead)}"]
     met = [row for row in xray.rows if (row.after if sent else row.before)]
     for kind in ("system", *LETTERS):
         rows = [row for row in met if (kind == "system" if _is_system(row) else kind == row.fate)]
         tokens = sum(row.tokens_after if sent else row.tokens_before for row in rows)
         count = "" if kind == "system" else f" in {figures.several(len(rows), 'message')}"
-        parts += [f"{kind} {figures.tokens(tokens, xray.exact)}{count}"] * bool(rows)
+        parts += [f"{kind} {xray.tokens(tokens)}{count}"] * bool(rows)
     return ", ".join(parts)
 
 
 def _size(xray: Xray) -> str:
     messages = figures.several(len(xray.view.messages), "message")
-    return f"{figures.tokens(xray.view.tokens, xray.exact)} of {xray.view.limit:,} tokens: {messages}, {_room(xray)}"
+    return f"{xray.tokens(xray.view.tokens)} of {xray.view.limit:,} tokens: {messages}, {_room(xray)}"
 
 
 def _room(xray: Xray) -> str:
     free = xray.view.limit - xray.view.tokens
-    return f"{'free' if free >= 0 else 'over by'} {figures.tokens(abs(free), xray.exact)}"
+    return f"{'free' if free >= 0 else 'over by'} {xray.tokens(abs(free))}"
 
 
 def _tools(xray: Xray) -> list[Block]:

@@ -66,8 +66,8 @@ def test_the_bars_are_those_of_the_view(history: list[Message], spec: str, limit
     assert sum(block.letter == "I" for block in sent) == len(view.inserted)
     assert (FREE in {block.letter for block in sent}) == (view.tokens < view.limit)
     marked = ruler(xray, sent, widths([block.tokens for block in sent], columns))
-    assert len(marked) <= columns
-    assert ("═" in marked) <= (view.cached > 0)
+    assert marked.cell_len <= columns
+    assert ("═" in marked.plain) <= (view.cached > 0)
     words = " ".join(in_words(xray))
     assert not set(words) & set("█▓▒░═╌·")
     assert f"{view.history_tokens:,} tokens in all" in words
