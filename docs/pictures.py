@@ -65,6 +65,12 @@ READ: Sequence[Step] = (
     ("Now read the article about testing LLM applications\r", ["· 2 exchanges"]),
 )
 
+READ_IN_4000: Sequence[Step] = (
+    OPENED,
+    ("Read the article about observation masking\r", ["· 1 exchange"]),
+    ("Which article is about tokenisers?\r", ["· 2 exchanges"]),
+    ("And what does prefix caching save?\r", ["· 3 exchanges"]),
+)
 LONG_QUESTION = (
     "Thank you. We want to give a small model 8,000 tokens, and it reads whole articles of about 2,000 tokens each: "
     "which of these ways to stretch a window would you try first on one machine with little memory, what does each of "
@@ -93,6 +99,24 @@ PICTURES = [
             ("/strategy sliding-window\r", ["The strategy is now sliding-window", "· sliding-window ·", "will hold"]),
         ],
         since="› /help",
+    ),
+    Picture(
+        "context",
+        [*READ_IN_4000, ("/context\r", ["was ", "sent ", "═ cached", "first words", "ctx ▓"])],
+        since="› /context",
+        columns=100,
+        arguments=("--backend", "reader", "--budget", "4000"),
+    ),
+    Picture(
+        "why",
+        [
+            *READ_IN_4000,
+            ("/why 6\r", ["message 6 (read_article), masked"]),
+            ("/context 6\r", ["before, ", "after, ", "· 3 exchanges"]),
+        ],
+        since="› /why",
+        columns=100,
+        arguments=("--backend", "reader", "--budget", "4000"),
     ),
     Picture(
         "forecast",

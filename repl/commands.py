@@ -92,6 +92,18 @@ def _stats(session: Session, rest: str, console: Console) -> None:
     show_stats(session, console)
 
 
+def _context(session: Session, rest: str, console: Console) -> None:
+    from repl.xray.command import context
+
+    context(session, rest, console)
+
+
+def _why(session: Session, rest: str, console: Console) -> None:
+    from repl.xray.command import why
+
+    why(session, rest, console)
+
+
 def _reset(session: Session, rest: str, console: Console) -> None:
     _no_argument("/reset", rest)
     messages, notes = len(session.agent.history), len(session.notes.kept)
@@ -213,6 +225,20 @@ COMMANDS: dict[str, Command] = {
         "By role, by what became of each message in the last prompt, by exchange; what no management would have cost; "
         "and the prompt of each call against the budget. ~ is an estimate, ? is not known.",
         _stats,
+    ),
+    "context": Command(
+        "/context [N]",
+        "see what the last call was sent, and what became of each message",
+        "A block a message, as wide as its tokens, lettered by its fate; then a row a message. /context next: the call "
+        "that comes next. /context 12: message 12 before and after (+1: the first that was inserted). /context 12-57: "
+        "those row by row. /context raw: the exact request.",
+        _context,
+    ),
+    "why": Command(
+        "/why N",
+        "say which rule decided what became of message N",
+        "As numbered by /context, in the last call: /why 12, or /why +1 for the first message that was inserted.",
+        _why,
     ),
     "budget": Command(
         "/budget [TOKENS]",

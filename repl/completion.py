@@ -45,6 +45,8 @@ class Completions(Completer):
             "articles": self._topics,
             "budget": lambda _: [(size, "tokens") for size in BUDGETS],
             "help": _topics_of_help,
+            "context": lambda _: _of_context(session),
+            "why": lambda _: _of_why(session),
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -119,6 +121,18 @@ def _commands() -> dict[str, Command]:
     from repl.commands import COMMANDS
 
     return COMMANDS
+
+
+def _of_context(session: Session) -> Iterable[Offer]:
+    from repl.xray.command import offers_of_context
+
+    return offers_of_context(session)
+
+
+def _of_why(session: Session) -> Iterable[Offer]:
+    from repl.xray.command import offers_of_why
+
+    return offers_of_why(session)
 
 
 def _topics_of_help(text: str) -> list[Offer]:

@@ -121,11 +121,17 @@ def model(wire: Wire, name: str = "qwen2.5:7b", room: int = 16_384, **manner: An
 
 @contextmanager
 def loopback(handle: Callable[[BaseHTTPRequestHandler, Any], None]) -> Iterator[str]:
-    """A real server on this machine; `handle` gets each request with its JSON body. Gives its address."""
+    """A real server on this machine; `handle` gets each request, whose bytes are `raw`, with its JSON body.
+
+    Gives its address.
+    """
 
     class Handler(BaseHTTPRequestHandler):
+        raw = b""
+
         def do_POST(self) -> None:
-            handle(self, json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.raw = self.rfile.read(int(self.headers["content-length"]))
+            handle(self, json.loads(self.raw))
 
         def do_GET(self) -> None:
             handle(self, None)

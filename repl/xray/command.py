@@ -1,0 +1,118 @@
+"""The commands /context and /why: what is behind the word, and what Tab offers there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from agent.errors import UsageError
+from repl import figures
+from repl.theme import is_drawn
+from repl.trace import cut
+from repl.xray.listing import folded, row_by_row, show_list
+from repl.xray.message import sentence, show_message
+from repl.xray.raw import show_raw
+from repl.xray.rows import Xray, last_call, next_call
+from repl.xray.strip import in_words, show_strip
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+MESSAGE = re.compile(r"\+?\d{1,9}")
+RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
+FORMS = "/context, /context next, /context raw, /context 12, /context +1, /context 12-57"
+OFFERED = 100
+
+
+def context(session: Session, rest: str, console: Console) -> None:
+    """Show a call, a range of its messages, one of them, or the request. Raises UsageError for anything else."""
+    between = RANGE.fullmatch(rest)
+    if not rest:
+        show_call(last_call(session), console)
+        _tell_later(session, console)
+    elif rest == "next":
+        show_call(next_call(session), console)
+    elif rest == "raw":
+        show_raw(session, console)
+    elif MESSAGE.fullmatch(rest):
+        xray = last_call(session)
+        show_message(xray, xray.find(rest), console)
+    elif between:
+        _show_range(last_call(session), between[1], between[2], console)
+    else:
+        raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {FORMS}")
+
+
+def why(session: Session, rest: str, console: Console) -> None:
+    """Say which rule decided the fate of a message. Raises UsageError where it is none."""
+    if not MESSAGE.fullmatch(rest):
+        what = (
+            f"/why takes the number of a message, not {rest[:40]!r}" if rest else "/why takes the number of a message"
+        )
+        raise UsageError(what, "write /why 12, or /why +1 for one that was inserted; /context lists them")
+    xray = last_call(session)
+    console.print(Text(sentence(xray, xray.find(rest))))
+
+
+def show_call(xray: Xray, console: Console) -> None:
+    """Print what a call is sent: the head line, the strip, the list."""
+    if is_drawn(console):
+        over = xray.view.tokens > xray.view.limit
+        console.print(Text(head(xray, console.width), style="over" if over else "bold"))
+        show_strip(xray, console)
+        console.print()
+    else:
+        for words in (head(xray, 10_000), *in_words(xray)):
+            console.print(Text(words))
+    show_list(xray, folded(xray.rows), console)
+
+
+def head(xray: Xray, width: int) -> str:
+    """`last call: turn 2 of exchange 1 · hybrid · 3,897/8,000 49% · cached 912 · prefill 2,985` in so many columns.
+
+    Fields drop from the right.
+    """
+    view = xray.view
+    over = " OVER" if view.tokens > view.limit else ""
+    size = f"{xray.tokens(view.tokens)}/{view.limit:,} {figures.share(view.tokens, view.limit)}{over}"
+    parts = [f"cached {xray.tokens(view.cached)}", f"prefill {xray.tokens(view.prefill)}"]
+    fields = [xray.call, xray.strategy, size, *parts]
+    while len(fields) > 3 and cell_len(" · ".join(fields)) > width:
+        fields.pop()
+    room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
+    fields[1] = cut(fields[1], max(8, room))
+    return " · ".join(fields)
+
+
+def offers_of_context(session: Session) -> Iterator[tuple[str, str]]:
+    """What Tab offers behind /context."""
+    yield "next", "what the next call would be sent"
+    yield "raw", "the exact request of the last call"
+
+
+def offers_of_why(session: Session) -> Iterator[tuple[str, str]]:
+    """The newest messages of the last call that are not as they were."""
+    if session.agent.ledger.view:
+        changed = [row for row in last_call(session).rows if row.fate != "kept"]
+        yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-OFFERED:])
+
+
+def _tell_later(session: Session, console: Console) -> None:
+    """What the last call could not be sent, since it came afterwards."""
+    view = session.agent.ledger.view
+    later = len(session.agent.history) - len(view.history) if view else 0
+    if later > 0:
+        words = f"{figures.several(later, 'message')} came after this call; /context next has all"
+        console.print(Text(words, style="quiet"))
+
+
+def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
+    start, end = xray.find(str(int(first))), xray.find(str(int(last)))
+    if end < start:
+        raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
+    show_list(xray, row_by_row(xray.rows[start : end + 1]), console)

@@ -1,0 +1,55 @@
+"""Raw: the exact request of the last call, as JSON that is laid out for reading."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.segment import Segment, Segments
+
+from agent.chat import write
+from agent.errors import UsageError
+from agent.loop import CLOSING_MESSAGE
+from repl.sanitise import line
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+STEERS = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What the sanitiser would take, and JSON leaves as it is."""
+
+
+def show_raw(session: Session, console: Console) -> None:
+    """Print where the last call was sent to, and its body; what the model was given where nothing was sent.
+
+    Raises:
+        UsageError: there was no call yet.
+    """
+    ledger = session.agent.ledger
+    if ledger.prepared is None:
+        raise UsageError("nothing was sent yet", "ask something; /context next shows what it would be sent with")
+    if ledger.sent is None:
+        model = line(ledger.prepared.model)
+        words = f"No request went over a wire to {model}. It was given these messages and tools:"
+        body: Any = given(session)
+    else:
+        words = f"{line(ledger.sent.to)} was sent {len(ledger.sent.body.encode()):,} bytes, laid out here for reading:"
+        body = json.loads(ledger.sent.body)
+    whole = Segments([Segment(f"{words}\n{escaped(body)}\n")])  # as it is: to lay out megabytes takes long
+    console.print(whole, soft_wrap=True)
+
+
+def escaped(value: object) -> str:
+    """JSON in which every character that could steer a terminal is an escape; read again it is equal."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=dict)
+    return STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def given(session: Session) -> dict[str, Any]:
+    """The messages of the last call in chat-completions form, and the tools; on a closing turn there are none."""
+    view = session.agent.ledger.view
+    messages = view.messages if view else ()
+    tools = [] if CLOSING_MESSAGE in messages else [dict(tool) for tool in session.agent.schemas()]
+    return {"messages": [write(message) for message in messages], "tools": tools}
