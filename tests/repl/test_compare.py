@@ -70,7 +70,8 @@ def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Messag
     try:
         view, edits = prepare_filter.replayed(history, strategy, budget)
     except BudgetError:
-        assert found.next is None and found.refused
+        assert found.next is None
+        assert found.refused
         return
     assert found.next == view
     assert (found.edits, found.kept) == (edits, view.fates.count("kept"))
@@ -172,9 +173,13 @@ def test_the_table() -> None:
     assert rows["none"][1:] == ["22", "0"]
     for one in found[1:]:
         assert one.next is not None
-        assert f"{one.next.tokens:,}" in text and f"{one.lost:,}" in text
-    assert "observation-masking ‹" in text and "‹ in use" in text
-    assert "M masked" in text and "D dropped" in text and "S shortened" not in text
+        assert f"{one.next.tokens:,}" in text
+        assert f"{one.lost:,}" in text
+    assert "observation-masking ‹" in text
+    assert "‹ in use" in text
+    assert "M masked" in text
+    assert "D dropped" in text
+    assert "S shortened" not in text
     assert f"none: {found[0].over} calls over the budget" in text
 
 
@@ -200,7 +205,9 @@ def test_a_next_prompt_that_the_budget_cannot_hold() -> None:
 def test_the_tools_that_a_strategy_brings_are_counted() -> None:
     session = told(react(3))
     none, offload = (replayed(session.agent, spec).next for spec in ("none", "offload"))
-    assert none and offload and offload.overhead > none.overhead
+    assert none
+    assert offload
+    assert offload.overhead > none.overhead
 
 
 @pytest.mark.parametrize("command", ["/compare nonsense", "/compare none nonsense", "/compare none:x=1 run why?"])
@@ -238,7 +245,8 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
             obey(session, f"/compare none {path} truncate", paper.console)
         assert all_of(session) == before
-        assert "3 calls of this session" in paper.text and "What the next prompt holds" in paper.text
+        assert "3 calls of this session" in paper.text
+        assert "What the next prompt holds" in paper.text
         assert "truncate" not in paper.text.rpartition("3 calls of this session")[2]
 
 
