@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -43,11 +44,7 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
                 fork = session.fork("" if spec == session.spec else spec)
                 fork.prices = prices
                 found.append(Asked(spec))
-
-                def on_step(said: str, turn: bool, place: int = place) -> None:
-                    (bars.step if turn else bars.say)(place, said)
-
-                ask(fork, question, found[-1], on_step)
+                ask(fork, question, found[-1], partial(bars.say, place))
                 done += 1
                 bars.done(place, in_brief(found[-1], exchange))
     except KeyboardInterrupt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -80,7 +81,7 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     try:
         with progress(console, specs, len(calls(agent.history))) as bars:
             for place, spec in enumerate(specs):
-                one = replayed(agent, spec, lambda place=place: bars.step(place))  # type: ignore[misc]
+                one = replayed(agent, spec, partial(bars.step, place))
                 found.append(one)
                 bars.done(place, show.in_brief(one, agent.backend.counter.exact))
     except KeyboardInterrupt:

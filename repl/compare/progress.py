@@ -23,11 +23,11 @@ SAID_COLUMNS = 34
 class Progress(Protocol):
     """Is told how far each strategy is, by its place among them."""
 
-    def step(self, place: int, said: str = "") -> None:
-        """One more step of this strategy is done, and what is under way now."""
+    def step(self, place: int) -> None:
+        """One more step of this strategy is done."""
 
-    def say(self, place: int, said: str) -> None:
-        """What is under way now."""
+    def say(self, place: int, said: str, step: bool = False) -> None:
+        """What is under way now, and whether that is one more step."""
 
     def done(self, place: int, said: str) -> None:
         """The strategy is done, with this."""
@@ -57,13 +57,11 @@ class _Drawn:
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
 
-    def step(self, place: int, said: str = "") -> None:
+    def step(self, place: int) -> None:
         self._bars.advance(self._bars.task_ids[place])
-        if said:
-            self.say(place, said)
 
-    def say(self, place: int, said: str) -> None:
-        self._bars.update(self._bars.task_ids[place], said=cut(line(said), SAID_COLUMNS))
+    def say(self, place: int, said: str, step: bool = False) -> None:
+        self._bars.update(self._bars.task_ids[place], advance=int(step), said=cut(line(said), SAID_COLUMNS))
 
     def done(self, place: int, said: str) -> None:
         task = self._bars.task_ids[place]
@@ -75,10 +73,10 @@ class _Lines:
     def __init__(self, console: Console, names: Sequence[str]) -> None:
         self._console, self._names = console, names
 
-    def step(self, place: int, said: str = "") -> None:
+    def step(self, place: int) -> None:
         """Only what is done is told."""
 
-    def say(self, place: int, said: str) -> None:
+    def say(self, place: int, said: str, step: bool = False) -> None:
         """Only what is done is told."""
 
     def done(self, place: int, said: str) -> None:

@@ -28,6 +28,7 @@ from repl.settings import Settings
 from tests.histories import TinyCounter, is_sound
 from tests.repl.sessions import Paper, answer_call, scripted, tool_call
 from tests.repl.sessions import ask as ask_session
+from tests.repl.terminal import Terminal
 from tests.repl.test_compare import all_of, text_of
 from tests.repl.test_sanitise import FORBIDDEN, NASTY
 
@@ -230,6 +231,22 @@ def test_stopped_between_a_call_and_its_result_leaves_a_sound_fork() -> None:
     assert found.turns == 1
     assert found.prompt.tokens
     assert is_sound(fork.history) == []
+
+
+def test_in_a_terminal_the_session_goes_on_after_ctrl_c(tmp_path: Path) -> None:
+    here = Terminal("tests.repl.stage", "--pace", "8", state=tmp_path)
+    try:
+        here.see("thimble", "›", "ctx ")
+        here.type("/compare none truncate run Why?\r")
+        here.see("none ", "turn 1: ", "truncate ")
+        here.type("\x03")
+        here.see("came to", "stopped: 0 of 2 strategies", "ctx ")
+        here.type("And now?\r")
+        here.see("it differs", "turns 1 ")
+        here.type("\x04")
+        assert here.end() == 0
+    finally:
+        here.close()
 
 
 # ---- known answers ---------------------------------------------------------------------------------------------------
