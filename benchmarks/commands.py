@@ -39,8 +39,8 @@ LIMIT_MS = 200.0
 
 ARGUMENTS = {
     "help": ["", "stats", "strategy observation-masking"],
-    "context": ["", "next", "raw", "3000", "12-2000"],
-    "why": ["3000"],
+    "context": ["", "next", "raw", "100", "12-100"],
+    "why": ["100"],
     "strategy": ["", "sliding-window", "retrieval", "hybrid", "observation-masking"],
     "budget": ["", "4000", "8000"],
     "model": ["", "reader"],

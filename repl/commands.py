@@ -85,6 +85,12 @@ def _strategy(session: Session, spec: str, console: Console) -> None:
     _next_prompt(session, console)
 
 
+def _compare(session: Session, text: str, console: Console) -> None:
+    from repl.compare.command import compare
+
+    compare(session, text, console)
+
+
 def _stats(session: Session, rest: str, console: Console) -> None:
     from repl.stats import show_stats
 
@@ -218,6 +224,14 @@ COMMANDS: dict[str, Command] = {
         "to right), a file of yours (./mine.py) or package.module:Name. The history stays as it is; the new strategy "
         "sees all of it, and remembers nothing of the one before. /help strategy NAME tells all about one.",
         _strategy,
+    ),
+    "compare": Command(
+        "/compare [SPEC…]",
+        "this session under other strategies; run QUESTION asks under each",
+        "What this history would have been sent and have cost under each SPEC, had it been in use from the start; by "
+        "default the one in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the "
+        "session for each. Nothing of it enters the session. Ctrl-C keeps what is done.",
+        _compare,
     ),
     "stats": Command(
         "/stats",

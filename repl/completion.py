@@ -41,6 +41,7 @@ class Completions(Completer):
         self._asking: Thread | None = None
         self._arguments: dict[str, Callable[[str], Iterable[Offer]]] = {
             "strategy": self._specs,
+            "compare": self._compared,
             "model": self._models,
             "articles": self._topics,
             "budget": lambda _: [(size, "tokens") for size in BUDGETS],
@@ -56,7 +57,7 @@ class Completions(Completer):
             start, offers = self._offers(text)
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable():
-                    shown = offer[_done(start) :] if text.startswith("/strategy ") else offer
+                    shown = offer[_done(start) :] if text.startswith(("/strategy ", "/compare ")) else offer
                     yield Completion(offer, -len(start), display=shown, display_meta=line(meaning))
         except (ThimbleError, OSError):
             return
@@ -95,6 +96,13 @@ class Completions(Completer):
         elif key in taken:
             values = dict.fromkeys((taken[key].shown, *taken[key].choices))
             yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
+
+    def _compared(self, text: str) -> Iterator[Offer]:
+        """Continuations of the last of several SPECs, and `run`; behind it stands a question."""
+        before, blank, last = text.rpartition(" ")
+        if "run" not in before.split():
+            yield from ((before + blank + offer, meaning) for offer, meaning in self._specs(last))
+            yield f"{before}{blank}run", "ask a question under each"
 
     def _models(self, _: str) -> list[Offer]:
         """The models, if the server tells them soon; a slow one is asked on, and the next Tab has its answer."""
@@ -161,7 +169,7 @@ def _legal(parameter: Parameter) -> str:
 
 def _done(spec: str) -> int:
     """How much of a SPEC is complete, and need not be shown again."""
-    return max(spec.rfind(mark) for mark in "+:,=") + 1
+    return max(spec.rfind(mark) for mark in "+:,= ") + 1
 
 
 def _files(root: Path) -> Iterator[str]:

@@ -40,7 +40,8 @@ class Table:
 
     def _least_width(self) -> int:
         """What names and figures need in full, and words at least."""
-        widths = [max(cell_len(line(cell)) for cell in cells) for cells in zip(self.columns, *self.rows, strict=True)]
+        headers = [column.removeprefix(">") for column in self.columns]
+        widths = [max(cell_len(line(cell)) for cell in cells) for cells in zip(headers, *self.rows, strict=True)]
         for place, column in enumerate(self.columns):
             if place and not column.startswith(">"):
                 widths[place] = min(widths[place], LEAST_WORDS)

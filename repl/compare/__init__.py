@@ -1,0 +1,1 @@
+"""/compare: the same conversation under several strategies, replayed or really asked."""

@@ -1,0 +1,91 @@
+"""Replayed: what the history of a session would have been sent, and have cost, under one strategy."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from agent.budget import Budget
+from agent.events import SideCalled
+from agent.loop import Agent
+from agent.replay import replay
+from agent.side import SideModel
+from agent.view import Fate, View
+from strategies.table import parse
+
+
+@dataclass
+class Replayed:
+    """The figures of one strategy, in tokens or counts.
+
+    `prompt` and `prefill` are sums over all calls, the next one among them; `refused` counts calls that the budget
+    could not hold, `over` those that would be sent over it. `next` is the view of the next call, None where the budget
+    cannot hold it; `fates` counts messages by what became of them there, and `lost` are the tokens of the history that
+    it no longer holds. `asked` are the calls of a model that the strategy made. `failed` says how a strategy broke.
+    """
+
+    spec: str
+    prompt: int = 0
+    prefill: int = 0
+    edits: int = 0
+    refused: int = 0
+    over: int = 0
+    next: View | None = None
+    fates: Mapping[Fate, int] = field(default_factory=dict)
+    lost: int = 0
+    asked: Sequence[SideCalled] = ()
+    failed: str = ""
+
+    @property
+    def kept(self) -> int:
+        """Survivors: messages that the next prompt holds as they were."""
+        return self.fates.get("kept", 0)
+
+    @property
+    def fits(self) -> bool:
+        """Whether every call kept to the budget."""
+        return not (self.failed or self.refused or self.over)
+
+    def add(self, view: View | None) -> None:
+        """Enter the next call."""
+        self.next = view
+        if view is None:
+            self.refused += 1
+            return
+        self.prompt += view.tokens
+        self.prefill += view.prefill
+        self.edits += view.edited
+        self.over += view.tokens > view.limit
+
+
+def replayed(agent: Agent, spec: str, on_call: Callable[[], None] = lambda: None) -> Replayed:
+    """The figures of the agent's history under a strategy, as if it had been in use from the start.
+
+    The tools are those that the agent would offer with it. Nothing of the agent changes. A strategy that asks a model
+    asks the one that it would ask in the session.
+
+    Raises:
+        UsageError: the SPEC names no strategy.
+    """
+    found, side = Replayed(spec), SideModel(agent.side.backend if agent.side else agent.backend)
+    as_if = replace(agent, strategy=parse(spec, side))
+    tools = as_if.schemas()
+    budget = as_if.budget(tools)
+    side.offered = tools if side.backend is agent.backend else ()
+    try:
+        for view in replay([*agent.history], as_if.strategy, budget):
+            found.add(view)
+            on_call()
+    except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
+        found.failed = f"{type(error).__name__}: {error}"
+    found.asked = tuple(side.drain())
+    if found.next and not found.failed:
+        found.fates, found.lost = Tally(found.next.fates), lost(found.next, budget)
+    return found
+
+
+def lost(view: View, budget: Budget) -> int:
+    """Tokens of the history that a view no longer holds: the history, without what the view has of its messages."""
+    inserted = sum(budget.count(view.messages[at]) for at in view.inserted)
+    return view.history_tokens - (view.tokens - inserted)
