@@ -92,6 +92,24 @@ def _stats(session: Session, rest: str, console: Console) -> None:
     show_stats(session, console)
 
 
+def _plant(session: Session, fact: str, console: Console) -> None:
+    from repl.plant import plant_fact
+
+    plant_fact(session, fact, console)
+
+
+def _probe(session: Session, question: str, console: Console) -> None:
+    from repl.probe.show import show_probe
+
+    show_probe(session, question, console)
+
+
+def _predict(session: Session, text: str, console: Console) -> None:
+    from repl.predict import predict
+
+    predict(session, text, console)
+
+
 def _reset(session: Session, rest: str, console: Console) -> None:
     _no_argument("/reset", rest)
     messages, notes = len(session.agent.history), len(session.notes.kept)
@@ -213,6 +231,27 @@ COMMANDS: dict[str, Command] = {
         "By role, by what became of each message in the last prompt, by exchange; what no management would have cost; "
         "and the prompt of each call against the budget. ~ is an estimate, ? is not known.",
         _stats,
+    ),
+    "plant": Command(
+        "/plant FACT",
+        "put a fact into an observation, where facts get lost",
+        "As if the model had read it in a file of one line, planted-1.txt. No model is asked; there is no such file.",
+        _plant,
+    ),
+    "probe": Command(
+        "/probe [QUESTION]",
+        "ask what is left of it; nothing of that enters the session",
+        "The model is sent what it would be sent next, without tools, and is asked for the newest planted facts or the "
+        "QUESTION. Then the session is replayed under each strategy that asks no model: a cell a call, as long as the "
+        "words of the fact stand in the prompt. Ctrl-C keeps what is done.",
+        _probe,
+    ),
+    "predict": Command(
+        "/predict [1-4 9|all|none|off]",
+        "guess which messages the next prompt holds as they are",
+        "Alone it lists the messages with their numbers. After the next exchange it is told how right that was, with "
+        "every surprise and the rule behind it. A second guess replaces the first; off takes it back.",
+        _predict,
     ),
     "budget": Command(
         "/budget [TOKENS]",

@@ -28,6 +28,8 @@ MODELS_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
 BUDGETS = ("2000", "4000", "8000", "16000", "32000")
 
+GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
+
 Offer = tuple[str, str]
 """What is inserted, and what is shown beside it."""
 
@@ -45,6 +47,7 @@ class Completions(Completer):
             "articles": self._topics,
             "budget": lambda _: [(size, "tokens") for size in BUDGETS],
             "help": _topics_of_help,
+            "predict": lambda _: GUESSES,
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
