@@ -73,7 +73,7 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
     fork = session.fork()
     fork.add("user", question)
     tools = fork.schemas()
-    budget, bare = fork.budget(tools), fork.budget(())
+    budget, bare = session.agent.budget(tools), session.agent.budget(())
     if fork.side:
         fork.side.offered = tools if fork.side.backend is fork.backend else ()
     view = prepare(fork.history, fork.strategy, budget, *fork.before)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 COLUMNS, LEAST_COLUMNS = 40, 10
 """Cells of a row at most, and on a terminal that is too narrow."""
-NAME, WORDS = 24, 40
-"""Columns of a strategy's name at most, and of the words behind the cells."""
+NAME, WORDS = 24, 36
+"""Columns of a strategy's name at most, and that the words behind the cells need."""
 MARKS = {
-    "stands": ("█", "fate.kept", "its words stand in the prompt"),
+    "stands": ("█", "fate.kept", "stands in the prompt"),
     "partly": ("▒", "warn", "in some of these calls"),
     "gone": ("·", "quiet", "gone"),
-    "over": ("!", "over", "in a prompt over the budget"),
+    "over": ("!", "over", "stands in one over the budget"),
     "refused": ("×", "over", "too large to be sent"),
     "": (" ", "", ""),
 }
@@ -49,47 +49,46 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
     if session.spec not in specs:
         console.print(Text(f"{line(session.spec)} asks a model, and is left out."))
     done, seen = 0, dict.fromkeys(("stands", "gone"))
+    names = min(NAME, max(map(cell_len, specs)) + 2)
+    columns = max(LEAST_COLUMNS, min(COLUMNS, console.width - names - WORDS - 4))
     try:
         with _bar(console, len(specs) * each) as tick:
             for spec in specs:
                 rows = survive(session, spec, planted, tick)
                 for row in rows:
-                    console.print(_row(row, rows, console, spec == session.spec))
-                    seen |= dict.fromkeys(mark for mark in cells(row.marks, _columns(console)) if mark)
+                    used = spec == session.spec
+                    console.print(_drawn(row, rows, names, columns, used) if drawn else _line(row, used))
+                    seen |= dict.fromkeys(cells(row.marks, columns))
                 done += 1
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped: {done} of {len(specs)} strategies are done") from None
     if drawn:
-        signs = [f"{MARKS[mark][0]} {MARKS[mark][2]}" for mark in seen]
-        console.print(Text("  " + " · ".join([*signs, "the last call is the next one"]), style="quiet"))
+        console.print(Text("  " + "   ".join(f"{MARKS[mark][0]} {MARKS[mark][2]}" for mark in seen), style="quiet"))
+        console.print(Text("  Calls count from the planting; the last is the next one.", style="quiet"))
 
 
-def _row(row: Survival, rows: Sequence[Survival], console: Console, used: bool) -> RenderableType:
-    """A fact under a strategy; the rows of several facts have their calls below each other."""
-    several = len(rows) > 1
-    if not is_drawn(console):
-        fact = f", {row.planted.path}" if several else ""
-        return Text(f"  {line(row.strategy)}{' (in use)' if used else ''}{fact}: {told(row).replace(' · ', '; ')}")
+def _line(row: Survival, used: bool) -> Text:
+    name = f"{line(row.strategy)}{' (in use)' if used else ''}, {row.planted.path}"
+    return Text(f"  {name}: {told(row).replace(' · ', '; ').replace(' … ', '; later ')}")
+
+
+def _drawn(row: Survival, rows: Sequence[Survival], names: int, columns: int, used: bool) -> RenderableType:
+    """A fact under a strategy. The rows of several facts have their numbers, and their calls below each other."""
     from rich.table import Table
 
-    first = row is rows[0]
-    name = trace.cut(f"{'›' if used else ' '} {line(row.strategy)}", NAME) if first else ""
+    several, longest = len(rows) > 1, max(len(one.marks) for one in rows)
+    name = trace.cut(f"{'›' if used else ' '} {line(row.strategy)}", names) if row is rows[0] else ""
     number = row.planted.path.removeprefix("planted-").removesuffix(".txt")
-    longest = max(len(one.marks) for one in rows)
     marks = [*[""] * (longest - len(row.marks)), *row.marks]
-    bar = Text.assemble(*(MARKS[mark][:2] for mark in cells(marks, _columns(console))))
+    bar = Text.assemble(*(MARKS[mark][:2] for mark in cells(marks, columns)))
     grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=NAME, no_wrap=True)
+    grid.add_column(width=names, no_wrap=True)
     if several:
-        grid.add_column(width=cell_len(number), no_wrap=True)
-    grid.add_column(width=min(longest, _columns(console)), no_wrap=True)
+        grid.add_column(width=len(number), no_wrap=True)
+    grid.add_column(width=min(longest, columns), no_wrap=True)
     grid.add_column()
     grid.add_row(Text(name, style="name" if used else ""), *[Text(number, style="quiet")] * several, bar, told(row))
     return grid
-
-
-def _columns(console: Console) -> int:
-    return max(LEAST_COLUMNS, min(COLUMNS, console.width - NAME - WORDS - 4))
 
 
 @contextmanager

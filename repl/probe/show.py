@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from repl import figures, trace
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from repl.session import Session
 
 ANSWER_LINES = 4
+MOST_MISSING = 8
+Kind = Literal["asked first", "question", "answer", "hit", "miss", "no verdict", "where", "cost"]
+SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "miss": "✗", "no verdict": "–"}
 
 
 def show_probe(session: Session, question: str, console: Console) -> None:
@@ -32,39 +35,49 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     for text, planted in asked:
         with moving(console, "asking out of band"):
             found = probe(session, text, planted)
-        for shown in outcome(found, console.width * ANSWER_LINES, is_drawn(console)):
-            console.print(shown)
+        for said in outcome(found, console.width * ANSWER_LINES):
+            console.print(_laid_out(*said, drawn=is_drawn(console)))
     if session.planted:
         chart(session, session.planted[-MOST:], console)
 
 
-def outcome(found: Probe, longest: int, drawn: bool) -> Iterator[Text]:
-    """The question, the answer, the verdict, and where the fact stands in what was sent."""
-    question, answer = ("  ? ", "  » ") if drawn else ("question: ", "answer: ")
+def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
+    """What was asked and answered, the verdict, what it cost and where the fact stands: kind, words and style of each.
+
+    `longest` is how many columns of the answer are shown.
+    """
     for call in found.side_calls:
-        yield Text(trace.side_line(call), style="act")
-    yield Text(f"{question}{line(found.question)}", style="bold")
-    yield Text(f"{answer}{trace.cut(line(found.answer), longest) or '(not a word)'}")
-    yield _verdict(found, drawn)
+        yield "asked first", trace.side_line(call).strip(), "act"
+    yield "question", line(found.question), "bold"
+    yield "answer", trace.cut(line(found.answer), longest) or "(not a word)", ""
     if found.planted:
+        yield _verdict(found)
         there = stands(found.view, found.planted)
         unsaid = " It was there to be read." if there and found.missing else ""
-        place = f"{line(where(found.view, found.planted))}{unsaid}"
-        yield Text(f"{'    ' if drawn else 'where: '}{place}", style="" if there else "warn")
-    yield Text("")
+        yield "where", f"{line(where(found.view, found.planted))}{unsaid}", "" if there else "warn"
+    prompt = figures.tokens(found.tokens, found.exact)
+    spent = f"{prompt} tokens in, {figures.tokens(found.usage.output_tokens)} out, {figures.duration(found.seconds)}"
+    yield "cost", f"{spent}; nothing of it enters the session", "quiet"
 
 
-def _verdict(found: Probe, drawn: bool) -> Text:
-    cost = (
-        f"{figures.tokens(found.tokens, found.exact)} tokens in, {figures.tokens(found.usage.output_tokens)} out, "
-        f"{figures.duration(found.seconds)}; nothing of it stays in the session"
-    )
+def _verdict(found: Probe) -> tuple[Kind, str, str]:
     if found.missing is None:
-        why = "The question says it all: no verdict. " if found.planted else ""
-        return Text(f"{'    ' if drawn else 'cost: '}{why}{cost}", style="quiet")
-    lost = ", ".join(map(line, found.missing[:8])) + ("…" if len(found.missing) > 8 else "")
-    hit, sign = not found.missing, ("✓ " if not found.missing else "✗ ") if drawn else ""
-    said = "HIT: every word and figure of it" if hit else f"MISS, not said: {lost}"
-    return Text.assemble(
-        "  " * drawn, (f"{sign}{said}", "mark" if hit else "over"), (f" · {cost}" if drawn else f"; {cost}", "quiet")
+        return "no verdict", "the question says the whole fact itself", "warn"
+    lost = ", ".join(map(line, found.missing[:MOST_MISSING]))
+    more = f" and {len(found.missing) - MOST_MISSING} more" if len(found.missing) > MOST_MISSING else ""
+    return (
+        ("miss", f"not said: {lost}{more}", "over") if lost else ("hit", "every word and figure of it is said", "mark")
     )
+
+
+def _laid_out(kind: Kind, text: str, style: str, drawn: bool) -> RenderableType:
+    if not drawn:
+        return Text(f"{kind}: {text}")
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=3, justify="right")
+    grid.add_column()
+    verdict = f"{kind.upper()}: " if kind in ("hit", "miss", "no verdict") else ""
+    grid.add_row(SIGNS.get(kind, ""), Text(f"{verdict}{text}", style=style))
+    return grid

@@ -54,7 +54,7 @@ def survive(
     `tick` is called after each call of the replay. Nothing of the session changes.
     """
     fork = session.fork(spec)
-    history, budget = fork.history, fork.budget(fork.schemas())
+    history, budget = fork.history, session.agent.budget(fork.schemas())
     followed = [_Followed(one, history.index(one.holder), history.index(one.messages[-1])) for one in planted]
     for until, view in zip(calls(history), replay(history, fork.strategy, budget), strict=True):
         for one in followed:
@@ -103,15 +103,16 @@ def told(survival: Survival) -> str:
     parts += [f"{marks.count('over')} over the budget"] * ("over" in marks)
     parts += [f"{marks.count('refused')} too large to send"] * ("refused" in marks)
     met = [f"{'back' if fate == 'kept' else fate} at call {number}" for number, fate in changes]
-    parts += met if len(met) < 3 else (met[0], "…", met[-1])
+    parts += met if len(met) < 3 else [f"{met[0]} … {met[-1]}"]
     if changes and changes[-1][1] != "kept" and marks[-1] in ("stands", "over"):
         parts.append("quoted elsewhere")
     return " · ".join(parts)
 
 
 def cells(marks: Sequence[str], columns: int) -> Iterator[str]:
-    """One mark a cell, at most so many cells; one for several calls is `partly` where they differ."""
+    """One mark a cell, at most so many cells; one for several calls is `partly` where they differ. "" is no call."""
     count = min(len(marks), columns)
     for cell in range(count):
         group = set(marks[cell * len(marks) // count : (cell + 1) * len(marks) // count])
-        yield group.pop() if len(group) == 1 else "partly"
+        known = group - {""} or group
+        yield known.pop() if len(known) == 1 else "partly"
