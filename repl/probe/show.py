@@ -38,6 +38,8 @@ def show_probe(session: Session, question: str, console: Console) -> None:
         for said in outcome(found, console.width * ANSWER_LINES):
             console.print(_laid_out(*said, drawn=is_drawn(console)))
     if session.planted:
+        if is_drawn(console):
+            console.print()
         chart(session, session.planted[-MOST:], console)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pyte
 import pytest
@@ -9,12 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import Prepared
+from agent.messages import Message
+from models.scripted import Scripted
 from repl.commands import run_command
 from repl.probe.ask import stands
 from repl.probe.chart import chart
 from repl.probe.survival import cells, strategies, survive, told
 from repl.session import Session
 from strategies.table import STRATEGIES, asks_a_model
+from tests.histories import TinyCounter
 from tests.repl.probe.test_ask import QUESTIONS, kept, planted, reading
 from tests.repl.sessions import Paper, ask, scripted
 from tests.repl.test_sanitise import FORBIDDEN, NASTY
@@ -101,23 +105,32 @@ def test_in_plain_it_is_words_and_figures() -> None:
     assert "".join(lines).isascii()
 
 
-def test_ctrl_c_keeps_what_is_done() -> None:
-    session, paper = reading(budget=2_000), Paper(drawn=False)
-    before, stop = kept(session), [3]
+@dataclass
+class Interrupted(TinyCounter):
+    """A counter during whose work Ctrl-C is pressed."""
 
-    class Stops(list[object]):
-        """A list of facts that presses Ctrl-C when it is gone through for the fourth time."""
+    left: int = 10**9
 
-        def __iter__(self) -> object:  # type: ignore[override]
-            stop[0] -= 1
-            if stop[0] < 0:
-                raise KeyboardInterrupt
-            return super().__iter__()
+    def count(self, message: Message) -> int:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+        return super().count(message)
 
-    with pytest.raises(KeyboardInterrupt) as raised:
-        chart(session, Stops(session.planted), paper.console)  # type: ignore[arg-type]
-    assert str(raised.value) == "stopped: 3 of 8 strategies are done"
-    assert sum("planted-1.txt: " in line for line in paper.lines) == 3
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
+    session, counter, rows = reading(budget=2_000), Interrupted(), set()
+    session._use(Scripted([], counter))
+    before = kept(session)
+    for counts in range(1, 2_000, 150):
+        paper, counter.left = Paper(drawn=drawn), counts
+        with pytest.raises(KeyboardInterrupt) as raised:
+            chart(session, session.planted, paper.console)
+        done = len(re.findall(r"of \d calls", paper.text))
+        assert str(raised.value) == f"stopped: {done} of 8 strategies are done"
+        rows.add(done)
+    assert {0, 1, 2, 3} <= rows
     assert kept(session) == before
 
 
