@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from agent.delegate import brief
 from agent.errors import ModelError, ThimbleError, UsageError
@@ -22,6 +22,7 @@ from models import READER, SERVERS, built_in, find, room, server_at
 from models.address import is_loopback
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
+from repl.later import Later
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
 from strategies import parse
 from tools import on_demand, toolbox
@@ -35,7 +36,6 @@ PROBE_SECONDS = 0.3
 SKIPPED_TOLD = 5
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
-Made = TypeVar("Made")
 
 
 def open_session(settings: Settings) -> Session:
@@ -66,9 +66,9 @@ class Session:
         self.guess: Guess | None = None
         self._checked: Backend | None = None
         self.manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
-        self.look_for_server = _Later(self._find_server)
-        self._agent = _Later(self._make_agent)
-        self._library = _Later(self._read_library)
+        self.look_for_server = Later(self._find_server)
+        self._agent = Later(self._make_agent)
+        self._library = Later(self._read_library)
 
     @property
     def agent(self) -> Agent:
@@ -181,7 +181,7 @@ class Session:
         """
         agent = self.agent
         side = SideModel(_side(agent).backend)
-        strategy = parse(spec, side) if spec else self._copied(agent.strategy, side)
+        strategy = parse(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
         fork.history = [*agent.history]
@@ -190,10 +190,10 @@ class Session:
         self._equip(fork, notes)
         return fork
 
-    def _copied(self, strategy: Strategy, side: SideModel) -> Strategy:
-        """A copy that asks `side`; one of the user's own that cannot be copied, such as a module, starts anew."""
+    def copied_strategy(self, side: SideModel) -> Strategy:
+        """A copy of the one in use that asks `side`; one that cannot be copied, such as a module, starts anew."""
         try:
-            return deepcopy(strategy, {id(self.agent.side): side})
+            return deepcopy(self.agent.strategy, {id(self.agent.side): side})
         except TypeError:
             return parse(self.spec, side)
 
@@ -290,21 +290,6 @@ class Session:
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
         return built_in(self.settings.pace)
-
-
-class _Later(Generic[Made]):
-    """A value that is made once, by whichever thread asks first; the others wait for it."""
-
-    def __init__(self, make: Callable[[], Made]) -> None:
-        self._make = make
-        self._made: list[Made] = []
-        self._lock = threading.RLock()
-
-    def __call__(self) -> Made:
-        with self._lock:
-            if not self._made:
-                self._made.append(self._make())
-            return self._made[0]
 
 
 def _roomy(backend: Backend, budget_tokens: int) -> Backend:
