@@ -41,16 +41,11 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
         KeyboardInterrupt: the user stopped it; what is done stays, and the text says how much that is.
     """
     specs, each, drawn = strategies(session), len(calls(session.agent.history)), is_drawn(console)
-    title = (
-        f"How long it survives: the session replayed under {len(specs)} strategies that ask no model, "
-        f"{each:,} prompts each"
-    )
-    console.print(Text(title, style="bold" if drawn else ""))
-    if session.spec not in specs:
-        console.print(Text(f"{line(session.spec)} asks a model, and is left out."))
-    done, seen = 0, dict.fromkeys(("stands", "gone"))
     names = min(NAME, max(map(cell_len, specs)) + 2)
     columns = max(LEAST_COLUMNS, min(COLUMNS, console.width - names - WORDS - 4))
+    for text in _heading(session, specs, each):
+        console.print(Text(text, style="bold" if drawn else ""))
+    done: list[Survival] = []
     try:
         with _bar(console, len(specs) * each) as tick:
             for spec in specs:
@@ -58,13 +53,28 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
                 for row in rows:
                     used = spec == session.spec
                     console.print(_drawn(row, rows, names, columns, used) if drawn else _line(row, used))
-                    seen |= dict.fromkeys(cells(row.marks, columns))
-                done += 1
+                done += rows
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped: {done} of {len(specs)} strategies are done") from None
-    if drawn:
-        console.print(Text("  " + "   ".join(f"{MARKS[mark][0]} {MARKS[mark][2]}" for mark in seen), style="quiet"))
-        console.print(Text("  Calls count from the planting; the last is the next one.", style="quiet"))
+        stopped = f"stopped: {len(done) // len(planted)} of {len(specs)} strategies are done"
+        raise KeyboardInterrupt(stopped) from None
+    finally:
+        if drawn:
+            console.print(_legend(done, columns))
+
+
+def _heading(session: Session, specs: Sequence[str], each: int) -> Iterator[str]:
+    yield (
+        f"How long it survives: the session replayed under {len(specs)} strategies that ask no model, "
+        f"{each:,} prompts each"
+    )
+    if session.spec not in specs:
+        yield f"{line(session.spec)} asks a model, and is left out"
+
+
+def _legend(shown: Sequence[Survival], columns: int) -> Text:
+    seen = {"stands", "gone"}.union(*(cells(row.marks, columns) for row in shown))
+    signs = "   ".join(f"{sign} {meaning}" for mark, (sign, _, meaning) in MARKS.items() if mark in seen)
+    return Text(f"  {signs}\n  Calls count from the planting; the last is the next one.", style="quiet")
 
 
 def _line(row: Survival, used: bool) -> Text:
