@@ -113,6 +113,23 @@ class Answered:
     ending: Ending
 
 
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A fact was put into the history without asking a model, as the one line of a file that was read.
+
+    `messages` are the exchange that holds it: question, call, result, answer. `path` is what the file is called there.
+    """
+
+    fact: str
+    path: str
+    messages: tuple[Message, ...]
+
+    @property
+    def holder(self) -> Message:
+        """The result that holds the fact; no other message does."""
+        return next(message for message in self.messages if message.role == "tool")
+
+
 Event = (
     Asked
     | Preparing
@@ -126,4 +143,5 @@ Event = (
     | ToolCalled
     | ToolReturned
     | Answered
+    | Planted
 )

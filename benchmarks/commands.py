@@ -41,6 +41,8 @@ ARGUMENTS = {
     "help": ["", "stats", "strategy observation-masking"],
     "context": ["", "next", "raw", "100", "12-100"],
     "why": ["100"],
+    "plant": ["The vault opens at 6 o'clock."],
+    "predict": ["", "1-100", "off"],
     "strategy": ["", "sliding-window", "retrieval", "hybrid", "observation-masking"],
     "budget": ["", "4000", "8000"],
     "model": ["", "reader"],
@@ -50,6 +52,7 @@ ARGUMENTS = {
 LEFT_OUT = {
     "compare": "replays the session under each strategy, and is measured apart",
     "doctor": "waits for servers",
+    "probe": "asks the model, and replays the session",
     "pull": "waits for a server",
     "quit": "leaves",
 }

@@ -102,6 +102,11 @@ def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
     return any(_alike(said[at : at + len(wanted)], wanted, tolerance) for at in starts)
 
 
+def mentions(text: str, wanted: Token) -> bool:
+    """Whether one of the tokens of a text means this one."""
+    return any(_means(said, wanted, 0.0) for said in tokens(text))
+
+
 def _alike(said: Sequence[Token], wanted: Sequence[Token], tolerance: float) -> bool:
     return all(_means(one, other, tolerance) for one, other in zip(said, wanted, strict=True))
 

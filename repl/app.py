@@ -139,6 +139,7 @@ class Conversation:
                 self._say(STOPPED, "warn")
         except ThimbleError as error:
             show_error(self.console, error)
+            self._reveal()
             self._space()
             return
         except (Exception, SystemExit):
@@ -157,7 +158,14 @@ class Conversation:
             shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
         self._space()
         self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
+        self._reveal()
         self._space()
+
+    def _reveal(self) -> None:
+        if self.session.guess:
+            from repl.predict import show_reveal
+
+            show_reveal(self.session, self.console)
 
     def _tell_news(self) -> None:
         for notice in self.session.notices:

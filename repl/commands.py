@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -71,6 +72,15 @@ def _unknown(name: str) -> UsageError:
     return UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
 
 
+def _of(module: str, name: str) -> Run:
+    """A command of another module, which is imported when the command is used."""
+
+    def run(session: Session, rest: str, console: Console) -> None:
+        getattr(import_module(module), name)(session, rest, console)
+
+    return run
+
+
 # ---- the commands ----
 
 
@@ -85,29 +95,11 @@ def _strategy(session: Session, spec: str, console: Console) -> None:
     _next_prompt(session, console)
 
 
-def _compare(session: Session, text: str, console: Console) -> None:
-    from repl.compare.command import compare
-
-    compare(session, text, console)
-
-
 def _stats(session: Session, rest: str, console: Console) -> None:
     from repl.stats import show_stats
 
     _no_argument("/stats", rest)
     show_stats(session, console)
-
-
-def _context(session: Session, rest: str, console: Console) -> None:
-    from repl.xray.command import context
-
-    context(session, rest, console)
-
-
-def _why(session: Session, rest: str, console: Console) -> None:
-    from repl.xray.command import why
-
-    why(session, rest, console)
 
 
 def _reset(session: Session, rest: str, console: Console) -> None:
@@ -231,7 +223,7 @@ COMMANDS: dict[str, Command] = {
         "What this history would have been sent and have cost under each SPEC, had it been in use from the start; by "
         "default the one in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the "
         "session for each. Nothing of it enters the session. Ctrl-C keeps what is done.",
-        _compare,
+        _of("repl.compare.command", "compare"),
     ),
     "stats": Command(
         "/stats",
@@ -246,13 +238,34 @@ COMMANDS: dict[str, Command] = {
         "A block a message, as wide as its tokens, lettered by its fate; then a row a message. /context next: the call "
         "that comes next. /context 12: message 12 before and after (+1: the first that was inserted). /context 12-57: "
         "those row by row. /context raw: the exact request.",
-        _context,
+        _of("repl.xray.command", "context"),
     ),
     "why": Command(
         "/why N",
         "say which rule decided what became of message N",
         "As numbered by /context, in the last call: /why 12, or /why +1 for the first message that was inserted.",
-        _why,
+        _of("repl.xray.command", "why"),
+    ),
+    "plant": Command(
+        "/plant FACT",
+        "put a fact into an observation, where facts get lost",
+        "As if the model had read it in a file of one line, planted-1.txt. No model is asked; there is no such file.",
+        _of("repl.plant", "plant_fact"),
+    ),
+    "probe": Command(
+        "/probe [QUESTION]",
+        "ask what is left of it; nothing of that enters the session",
+        "The model is sent what it would be sent next, without tools, and is asked for the newest planted facts or the "
+        "QUESTION. Then the session is replayed under each strategy that asks no model: a cell a call, as long as the "
+        "words of the fact stand in the prompt. Ctrl-C keeps what is done.",
+        _of("repl.probe.show", "show_probe"),
+    ),
+    "predict": Command(
+        "/predict [1-4 9|all|none|off]",
+        "guess which messages the next prompt holds as they are",
+        "Alone it lists the messages with their numbers. After the next exchange it is told how right that was, with "
+        "every surprise and the rule behind it. A second guess replaces the first; off takes it back.",
+        _of("repl.predict", "predict"),
     ),
     "budget": Command(
         "/budget [TOKENS]",

@@ -28,6 +28,8 @@ MODELS_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
 BUDGETS = ("2000", "4000", "8000", "16000", "32000")
 
+GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
+
 Offer = tuple[str, str]
 """What is inserted, and what is shown beside it."""
 
@@ -48,6 +50,7 @@ class Completions(Completer):
             "help": _topics_of_help,
             "context": lambda _: _of_context(session),
             "why": lambda _: _of_why(session),
+            "predict": lambda _: GUESSES,
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -66,7 +65,7 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
     if not (own or foreign):
         return Forecast(budget.size(_as_it_stands(session, history)), budget.limit, None)
     side = _Unasked(agent.backend)
-    strategy = deepcopy(agent.strategy, {id(agent.side): side})
+    strategy = session.copied_strategy(side)
     before, warm = agent.before
     try:
         view = views.prepare(history, strategy, budget, before, warm)

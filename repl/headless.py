@@ -48,8 +48,11 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     try:
         for prompt in prompts:
             if prompt.startswith("/"):
+                planted = len(session.planted)
                 if not _command(session, prompt):
                     break
+                for event in session.planted[planted:] if as_json else ():
+                    write(jsonl.to_line(jsonl.event(event)))
             else:
                 code = max(code, _ask(session, prompt, printer))
     except (ThimbleError, KeyboardInterrupt) as error:
@@ -181,6 +184,11 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
                 before = event.view
             if isinstance(event, Answered):
                 code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
+    if session.guess:
+        from repl.guess import reveal
+
+        for told in reveal(session):
+            tell(told)
     if code:
         tell(f"thimble: {what}")
         tell(f"fix: {fix}")

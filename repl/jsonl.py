@@ -9,6 +9,7 @@ from agent.events import (
     Answered,
     Asked,
     Event,
+    Planted,
     Prepared,
     Preparing,
     PromptCut,
@@ -60,6 +61,9 @@ def event(of: Event) -> Fields:
             return _tool_returned(of)
         case Answered(text, ending):
             return {"type": "answered", "text": text, "ending": ending}
+        case Planted(fact, path, messages):
+            ids = [message.id for message in messages]
+            return {"type": "planted", "fact": fact, "path": path, "id": of.holder.id, "messages": ids}
 
 
 def session(of: Session) -> Fields:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from agent.delegate import brief
 from agent.errors import ModelError, ThimbleError, UsageError
-from agent.events import Event
+from agent.events import Event, Planted
 from agent.ledger import Ledger
 from agent.loop import Agent, run
 from agent.messages import Message
 from agent.prices import read_prices
-from agent.protocols import Backend
+from agent.protocols import Backend, Strategy
 from agent.side import SideModel
 from models import READER, SERVERS, built_in, find, room, server_at
 from models.address import is_loopback
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
+from repl.later import Later
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
 from strategies import parse
 from tools import on_demand, toolbox
@@ -29,12 +30,12 @@ from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
+    from repl.guess import Guess
 
 PROBE_SECONDS = 0.3
 SKIPPED_TOLD = 5
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
-Made = TypeVar("Made")
 
 
 def open_session(settings: Settings) -> Session:
@@ -52,6 +53,8 @@ class Session:
         spec: The SPEC of the strategy in use, as it was typed.
         notices: One-line words for the user. Those about the articles come when these are first read.
         notes: What the model has noted down.
+        planted: The facts that /plant has put into the history, oldest first.
+        guess: What the room has said of the next prompt; it waits to be revealed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -59,12 +62,14 @@ class Session:
         self.spec = settings.strategy.strip()
         self.notices: list[str] = []
         self.notes = Notes()
+        self.planted: list[Planted] = []
+        self.guess: Guess | None = None
         self._checked: Backend | None = None
         self.manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
-        self.look_for_server = _Later(self._find_server)
-        self._agent = _Later(self._make_agent)
-        self._library = _Later(self._read_library)
-        self._reader = _Later(lambda: built_in(settings.pace))  # one, so that no swap to it counts all messages anew
+        self.look_for_server = Later(self._find_server)
+        self._agent = Later(self._make_agent)
+        self._library = Later(self._read_library)
+        self._reader = Later(lambda: built_in(settings.pace))  # one, so that no swap to it counts all messages anew
 
     @property
     def agent(self) -> Agent:
@@ -99,7 +104,11 @@ class Session:
     def ask(self, question: str) -> Generator[Event, None, None]:
         """Answer one question, event by event, as `agent.loop.run` does. How it is badly served is a notice."""
         agent = self.agent
-        yield from run(agent, question)
+        with closing(run(agent, question)) as events:
+            for event in events:
+                if self.guess:
+                    self.guess.see(event)
+                yield event
         if isinstance(agent.backend, Served) and agent.backend is not self._checked:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
@@ -158,6 +167,8 @@ class Session:
         """Begin anew: history, notes, ledger and what the strategy remembers go; strategy, budget and model stay."""
         self.use_strategy(self.spec)
         self.notes.kept.clear()
+        self.planted.clear()
+        self.guess = None
         self.agent.history.clear()
         self.agent.ledger = Ledger()
 
@@ -171,7 +182,7 @@ class Session:
         """
         agent = self.agent
         side = SideModel(_side(agent).backend)
-        strategy = parse(spec, side) if spec else deepcopy(agent.strategy, {id(agent.side): side})
+        strategy = parse(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
         fork.history = [*agent.history]
@@ -179,6 +190,13 @@ class Session:
         notes.state = self.notes.state
         self._equip(fork, notes)
         return fork
+
+    def copied_strategy(self, side: SideModel) -> Strategy:
+        """A copy of the one in use that asks `side`; one that cannot be copied, such as a module, starts anew."""
+        try:
+            return deepcopy(self.agent.strategy, {id(self.agent.side): side})
+        except TypeError:
+            return parse(self.spec, side)
 
     def _use(self, backend: Backend) -> None:
         """Go on with this backend; so do the strategies, unless they have a model of their own."""
@@ -273,21 +291,6 @@ class Session:
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
         return self._reader()
-
-
-class _Later(Generic[Made]):
-    """A value that is made once, by whichever thread asks first; the others wait for it."""
-
-    def __init__(self, make: Callable[[], Made]) -> None:
-        self._make = make
-        self._made: list[Made] = []
-        self._lock = threading.RLock()
-
-    def __call__(self) -> Made:
-        with self._lock:
-            if not self._made:
-                self._made.append(self._make())
-            return self._made[0]
 
 
 def _roomy(backend: Backend, budget_tokens: int) -> Backend:

@@ -23,7 +23,9 @@ from agent.protocols import Backend
 from models.scripted import Scripted
 from models.server import Served
 from repl import jsonl, trace
-from repl.session import Session, _Later, open_session
+from repl.forecast import forecast
+from repl.later import Later
+from repl.session import Session, open_session
 from repl.settings import Settings, resolve
 from strategies import STRATEGIES
 from tests.models.wire import ANSWER, PAGE, SHOW, TAGS, loopback, send
@@ -496,7 +498,7 @@ def test_what_is_made_late_is_made_once() -> None:
         made.append(1)
         return len(made)
 
-    later = _Later(make)
+    later = Later(make)
     threads = [threading.Thread(target=later) for _ in range(8)]
     for thread in threads:
         thread.start()
@@ -519,3 +521,13 @@ def test_a_fork_goes_on_apart() -> None:
     assert session.fork().strategy_name == "observation-masking"
     with pytest.raises(UsageError, match="no strategy 'nonsense'"):
         session.fork("nonsense")
+
+
+def test_a_module_that_is_a_strategy_is_forked_and_forecast(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def prepare(messages, budget):\n    return [messages[0], messages[-1]]\n")
+    session = scripted("One.", strategy=str(tmp_path / "mine.py"))
+    ask(session)
+    assert [message.role for message in session.fork().history] == ["system", "user", "assistant"]
+    view = forecast(session, "And?", foreign=True).view
+    assert view
+    assert view.fates[2] == "dropped"

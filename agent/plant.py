@@ -1,0 +1,40 @@
+"""Plant: put a fact where facts get lost, into an observation. No model is asked, so none has spoken of it yet."""
+
+from __future__ import annotations
+
+import json
+
+from agent.errors import UsageError
+from agent.events import Planted
+from agent.loop import Agent
+from agent.messages import ToolCall
+
+LONGEST = 500
+"""Characters of a fact: what `read_file` shows of a line."""
+FORM = "write /plant FACT, such as /plant The launch code is 4711."
+
+
+def plant(agent: Agent, fact: str, number: int) -> Planted:
+    """Append an exchange in which a file of one line, the fact, was read; its result looks as `read_file` gives it.
+
+    `number` names the file, planted-N.txt. There is no such file: what the context loses nobody can read again.
+
+    Raises:
+        UsageError: the fact is empty, longer than 500 characters, or of several lines; nothing was appended.
+    """
+    fact = fact.strip()
+    if not fact:
+        raise UsageError("there is no fact to plant", FORM)
+    if len(fact) > LONGEST:
+        raise UsageError(f"a fact has at most {LONGEST} characters, and this one has {len(fact):,}", FORM)
+    if len(fact.splitlines()) > 1:
+        raise UsageError("a fact is one line, and this one has several", FORM)
+    path = f"planted-{number}.txt"
+    call = ToolCall(f"planted_{number}", "read_file", json.dumps({"path": path}))
+    exchange = (
+        agent.add("user", f"Read {path}."),
+        agent.add("assistant", f"I will read the file {path}.", calls=(call,)),
+        agent.add("tool", f"{path} · lines 1-1 of 1\n1: {fact}", call_id=call.id, name=call.name),
+        agent.add("assistant", f"I have read {path}."),
+    )
+    return Planted(fact, path, exchange)

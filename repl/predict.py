@@ -1,0 +1,98 @@
+"""/predict: the messages by number, the guess that is taken, and how right it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from agent.messages import Message
+from repl import figures, trace
+from repl.footer import fated
+from repl.guess import ranges, reveal, take
+from repl.sanitise import line
+from repl.tables import Table
+from repl.theme import is_drawn
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+HOW = "/predict 1-4 9 12 says which will be in the next prompt as they are; /predict all, none; off takes it back"
+FIRST, NEWEST = 2, 16
+"""Messages that are listed of a long history: system message and task, and the newest."""
+REST = 58
+"""Columns that a row needs beside the words of the message."""
+
+
+def predict(session: Session, text: str, console: Console) -> None:
+    """Take a guess or take it back; without either list what there is to guess at. Raises UsageError."""
+    if text.lower() == "off":
+        had, session.guess = session.guess, None
+        _say(console, "The guess is taken back." if had else "There is no guess to take back.")
+    elif text:
+        guess = take(session, text)
+        stay, of = len(guess.stays), len(guess.messages)
+        named = trace.cut(ranges(sorted(guess.stays)), console.width - 4)
+        _say(
+            console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not."
+        )
+        _say(console, f"  {named}" if 0 < stay < of else "", "name")
+        _say(console, "Ask your question: it is told after the answer how right that was.", "quiet")
+    elif not session.agent.history:
+        _say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
+    else:
+        messages(session, console.width).show(console)
+        if session.guess:
+            _say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
+        _say(console, HOW, "quiet")
+
+
+def show_reveal(session: Session, console: Console) -> None:
+    """Say how right the guess was, if its prompt was sent."""
+    for text in reveal(session):
+        if not is_drawn(console):
+            _say(console, text)
+        elif text.startswith(" "):
+            console.print(Padding(Text(text.strip()), (0, 0, 0, 2), expand=False))
+        else:
+            console.print(Text(f"\n{text}", style="bold"))
+
+
+def messages(session: Session, width: int) -> Table:
+    """The messages with their numbers, sizes in tokens, and what became of each in the last prompt; old ones folded."""
+    history, view, budget = session.agent.history, session.agent.ledger.view, session.agent.budget(())
+    fates = [fate for _, fate in fated(history, view)] if view else []
+    met = [*fates, *["new"] * (len(history) - len(fates))]
+    hidden = range(FIRST, max(FIRST, len(history) - NEWEST))
+    rows = []
+    for at, message in enumerate(history):
+        if at not in hidden:
+            tokens = figures.tokens(budget.count(message), session.agent.backend.counter.exact)
+            words = trace.cut(_words(message), max(16, width - REST))
+            rows.append((str(at + 1), _who(message), tokens, met[at], words))
+        elif at == hidden[0]:
+            rows.append((f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(_counted(met, hidden))))
+    title = f"{figures.several(len(history), 'message')}: which of them will the next prompt hold as they are?"
+    return Table(title, ("number", "who", ">tokens", "last prompt", "first words"), rows)
+
+
+def _counted(met: Sequence[str], places: Sequence[int]) -> Iterator[str]:
+    found = [met[place] for place in places]
+    yield from (f"{found.count(fate):,} {fate}" for fate in dict.fromkeys(found))
+
+
+def _who(message: Message) -> str:
+    return line(message.name[: trace.LONGEST])[:15] or "tool" if message.role == "tool" else message.role
+
+
+def _words(message: Message) -> str:
+    said = line(message.content[: trace.LONGEST])
+    return said or ", ".join(trace.call_line(call, 60) for call in message.calls[:3])
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    if text:
+        console.print(Text(text, style=style if is_drawn(console) else ""))

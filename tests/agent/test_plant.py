@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from agent.loop import run
+from agent.plant import LONGEST, plant
+from agent.repair import repair
+from agent.view import prepare
+from models.reader.observation import observe
+from strategies import STRATEGIES
+from tests.agent.stage import agent, call, goes_on, says
+from tests.repl.test_sanitise import NASTY
+from tests.strategies.stage import build
+from tools.files import file_tools
+
+LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=LONGEST)
+FACTS = LINES.map(str.strip).filter(bool)
+
+
+@given(FACTS)
+def test_the_result_is_what_read_file_gives_for_a_file_of_that_line(fact: str) -> None:
+    planted = plant(agent(), fact, 1)
+    with TemporaryDirectory() as folder:
+        Path(folder, planted.path).write_text(f"{fact}\n", "utf-8")
+        read_file = next(tool for tool in file_tools(Path(folder)) if tool.name == "read_file")
+        assert planted.holder.content == read_file.run({"path": planted.path})
+
+
+def test_the_reader_knows_it_for_lines_of_a_file() -> None:
+    shown = observe(plant(agent(), "The launch code is 4711.", 1).holder.content)
+    assert shown.form == "lines"
+    assert [sentence.text for sentence in shown.sentences] == ["The launch code is 4711."]
+
+
+@given(st.lists(st.one_of(FACTS, NASTY), max_size=4), st.booleans())
+def test_the_history_is_sound_and_only_the_result_holds_the_fact(facts: list[str], asked: bool) -> None:
+    session = agent([call(1), *says("I look.")], says("Found."))
+    if asked:
+        list(run(session, "What is masking?"))
+    for number, fact in enumerate(facts, 1):
+        before, history = len(session.history), [*session.history]
+        try:
+            planted = plant(session, fact, number)
+        except UsageError:
+            assert session.history == history
+            continue
+        assert session.history[-4:] == [*planted.messages]
+        assert len(session.history) - before == (4 if before else 5)
+        assert fact.strip() in planted.holder.content
+    assert repair(session.history).notes == []
+    goes_on(session)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_takes_it_as_any_other_turn(name: str) -> None:
+    session = agent()
+    for number in range(1, 30):
+        plant(session, f"Fact {number}: {'word ' * 80}", number)
+    tools = session.budget(session.schemas())
+    for limit in (900, 2_000, 20_000):
+        session.limit = limit
+        assert prepare(session.history, build(name), session.budget(session.schemas())).notes == ()
+    assert tools.size(session.history) > 2_000
+
+
+@pytest.mark.parametrize("fact", ["", "  \n ", "x" * (LONGEST + 1), "one\ntwo", "one\x0btwo", "one\u2028two"])
+def test_what_cannot_be_planted_changes_nothing(fact: str) -> None:
+    session = agent()
+    with pytest.raises(UsageError) as raised:
+        plant(session, fact, 1)
+    assert "/plant" in raised.value.fix
+    assert session.history == []

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpus.missing import missing
+from tests.repl.test_sanitise import NASTY
+
+PIECES = re.split(" ", "launch code 4711 84,000 € 3 May 2031 per cent 1.5 million the of is GPT-4 日本")
+FACTS = st.one_of(NASTY, st.text(max_size=40), st.lists(st.sampled_from(PIECES)).map(" ".join))
+
+
+@given(FACTS, FACTS)
+def test_a_text_that_quotes_the_fact_misses_nothing(before: str, fact: str) -> None:
+    assert not missing(f"{before}\n\n{fact}", fact)
+
+
+@given(FACTS)
+def test_an_empty_text_misses_all_of_it(fact: str) -> None:
+    assert missing("", fact) or not fact.strip()
+
+
+@given(FACTS, FACTS)
+def test_no_verdict_only_where_the_question_says_it_all(text: str, fact: str) -> None:
+    assert missing(text, fact, f"Is it true that\n\n{fact}") is None
+    assert missing(text, fact) is not None or not fact.strip()
+
+
+@pytest.mark.parametrize(
+    ("fact", "text", "lost"),
+    [
+        ("The launch code is 4711-Zebra.", "zebra 4711, to launch: codes", []),
+        ("The launch code is 4711-Zebra.", "The launch code is 4712.", ["zebra", "4711"]),
+        ("Heron costs 84,000 euros a year.", "€84k a year, for Heron: so it costs", []),
+        ("Heron costs 84,000 euros a year.", "Heron costs 8,400 euros a year.", ["84000 €"]),
+        ("We meet on 14 February 2027 in room 12.", "We meet in room 12 on 2027-02-14.", []),
+        ("We meet on 14 February 2027 in room 12.", "We meet in room 12 on 15 February 2027.", ["2027-02-14"]),
+        ("It is 42 per cent.", "42%", []),
+        ("Alice's key", "Bob's key", ["alice"]),
+        ("The second door", "the third door", ["second"]),
+        ("日本語のテスト", "日本語", ["日本語のテスト"]),
+        ("🙂", "nothing", ["🙂"]),
+    ],
+)
+def test_words_in_any_order_and_figures_however_written(fact: str, text: str, lost: list[str]) -> None:
+    assert missing(text, fact) == lost
+
+
+def test_what_the_question_says_is_no_merit_of_the_answer() -> None:
+    fact, question = "The launch code is 4711.", "What is the launch code?"
+    assert missing("4711", fact, question) == []
+    assert missing("I do not know the launch code", fact, question) == ["4711"]
+    assert missing("yes", fact, "Is the launch code 4711?") is None
