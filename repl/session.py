@@ -185,6 +185,7 @@ class Session:
         strategy = parse(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
+        fork.prices = agent.price_card()
         fork.history = [*agent.history]
         notes = Notes()
         notes.state = self.notes.state

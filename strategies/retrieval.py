@@ -59,12 +59,17 @@ class Retrieval:
             return view
         whole = view
         for passages in self._choices(ranked(index(hidden), need(messages)), view):
-            why = f"the {len(passages)} passages of {len(hidden)} hidden results that fit this turn best"
+            why = f"what fits this turn best of {len(hidden)} hidden results, in passages: {len(passages)}"
             longer = recited(view, "retrieved", _quoted(passages, messages), why)
             if budget.count(longer[-1]) > room:
                 break
             whole = longer
         return whole
+
+    def why(self, message: Message) -> str:
+        """The rule by which the newest view leaves a message out."""
+        why: str = self.state["window"].get("why", "")
+        return why
 
     def _shorter(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         masking = ObservationMasking(self.window, target=self.target, state=self.state.setdefault("masks", {}))

@@ -36,13 +36,12 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
         KeyboardInterrupt: the user stopped it; what was done is shown, and the text says how much that was.
     """
     agent, found, done = session.agent, list[Asked](), 0
-    exchange, prices = known(question, session.settings), agent.price_card()
+    exchange = known(question, session.settings)
     stopped = ""
     try:
         with progress(console, specs, agent.max_turns) as bars:
             for place, spec in enumerate(specs):
                 fork = session.fork("" if spec == session.spec else spec)
-                fork.prices = prices
                 found.append(Asked(spec))
                 ask(fork, question, found[-1], partial(bars.say, place))
                 done += 1

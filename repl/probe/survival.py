@@ -54,7 +54,7 @@ def survive(
     `tick` is called after each call of the replay. Nothing of the session changes.
     """
     fork = session.fork(spec)
-    history, budget = fork.history, session.agent.budget(fork.schemas())
+    history, budget = fork.history, fork.budget(fork.schemas())
     followed = [_Followed(one, history.index(one.holder), history.index(one.messages[-1])) for one in planted]
     for until, view in zip(calls(history), replay(history, fork.strategy, budget), strict=True):
         for one in followed:
