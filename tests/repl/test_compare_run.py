@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -280,6 +281,12 @@ def test_a_question_is_known_by_its_words(kind: str) -> None:
     assert known(f"Well, {words}", Settings()) is None
 
 
+def test_what_is_only_said_in_a_dialogue_has_no_answer() -> None:
+    said = [exchange.question for one in load().questions for exchange in one.exchanges if not exchange.scored]
+    assert said
+    assert all(known(question, Settings()) is None for question in said[:20])
+
+
 def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> None:
     for other in (Settings(corpus=tmp_path), Settings(files=tmp_path)):
         assert known(WEBARENA, other) is None
@@ -336,9 +343,15 @@ def test_the_cost_goes_by_the_price_card() -> None:
     assert cost(Amount(100), Amount(None), NOTHING, card) == Amount(None)
 
 
-def test_every_fork_has_the_price_card_of_the_session() -> None:
-    session = after_one("A.", price="cached=0,output=0")
+def test_the_cost_goes_by_the_timings_of_the_session() -> None:
+    session = after_one("A.")
+    for prompt, cached in ((100, 0), (200, 150), (300, 100), (400, 390), (500, 20)):
+        seconds = Usage(prefill_seconds=prompt - cached + 0.5 * cached, decode_seconds=30)
+        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.model}
+        session.agent.ledger.calls.append(answer_call(prompt=prompt, **timed))
+    card = session.agent.price_card()
+    assert (round(card.cached, 3), round(card.output, 3)) == (0.5, 3)
     text = text_of(session, "/compare none run Why?")
-    prompt, prefill_ = (backend(session).requests[-1], text.partition("prefill: ")[2].partition(";")[0])
-    assert prompt
-    assert f"cost: {prefill_}" in text
+    usage = dict(re.findall(r"(prompt|prefill|out|cost): (\d+)", text.partition("What it cost")[2]))
+    prompt, prefill_, out = (int(usage[name]) for name in ("prompt", "prefill", "out"))
+    assert int(usage["cost"]) == round(card.prompt(prompt, prompt - prefill_) + card.output * out)
