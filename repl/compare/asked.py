@@ -11,6 +11,7 @@ from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Ending, Event, Prepared, Preparing, SideCalled, ToolCalled
 from agent.ledger import NOTHING, Amount, Call, totals
 from agent.loop import Agent, run
+from agent.protocols import Waiting
 from repl import figures
 
 ENDINGS: dict[Ending, str] = {
@@ -94,6 +95,8 @@ def _under_way(event: Event) -> str:
             return f"turn {event.turn}"
         case Prepared():
             return f"turn {event.turn}: {figures.tokens(event.view.tokens, event.exact)} tokens"
+        case Waiting(what):
+            return what
         case ToolCalled():
             return event.call.name
         case SideCalled():

@@ -16,7 +16,7 @@ from agent.budget import Prices
 from agent.errors import ModelError, UsageError
 from agent.ledger import NOTHING, Amount
 from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Thinking, Usage
+from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
 from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.app import Interrupts
@@ -105,6 +105,18 @@ def test_notes_of_a_fork_are_not_those_of_the_session() -> None:
     text_of(session, "/compare none run Note it.")
     assert all_of(session) == before
     assert not session.notes.kept
+
+
+def test_what_is_under_way_is_told() -> None:
+    call = tool_call("search_articles", query="prefix cache")
+    session = after_one([Waiting("the server is busy", 0.1), call], "Found.")
+    told: list[tuple[str, bool]] = []
+    ask(session.fork("none"), "Why?", Asked("none"), lambda said, turn: told.append((said, turn)))
+    words = [said for said, _ in told]
+    assert [said for said, turn in told if turn] == ["turn 1", "turn 2"]
+    assert words[2:4] == ["the server is busy", "search_articles"]
+    assert words[1].startswith("turn 1: ")
+    assert words[1].endswith(" tokens")
 
 
 # ---- errors are rows -------------------------------------------------------------------------------------------------
