@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError
-from agent.events import Answered, Ending, Event, Prepared, Preparing, SideCalled, ToolCalled
+from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, SideCalled, ToolCalled
 from agent.ledger import NOTHING, Amount, Call, totals
 from agent.loop import Agent, run
 from agent.protocols import Waiting
@@ -21,6 +21,7 @@ ENDINGS: dict[Ending, str] = {
     "empty": "no answer: empty",
 }
 STOPPED = "stopped"
+CUT = "; the server cut a prompt"
 
 
 @dataclass
@@ -56,12 +57,14 @@ def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool],
 
     `on_step` is told what is under way, and whether a turn begins.
     """
-    prices = fork.price_card()
+    prices, cut = fork.price_card(), ""
     try:
         with closing(run(fork, question)) as events:
             for event in events:
                 if isinstance(event, Answered):
-                    found.outcome, found.answer = ENDINGS[event.ending], event.text
+                    found.outcome, found.answer = ENDINGS[event.ending] + cut, event.text
+                elif isinstance(event, PromptCut):
+                    cut = CUT
                 elif said := _under_way(event):
                     on_step(said, isinstance(event, Preparing))
     except BudgetError as error:

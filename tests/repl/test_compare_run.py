@@ -153,6 +153,17 @@ def test_a_turn_limit_is_told() -> None:
     assert "came to: answered at the turn limit" in text_of(session, "/compare none run Why?")
 
 
+def test_a_prompt_that_the_server_cut_is_told() -> None:
+    class Strict(TinyCounter):
+        def calibrate(self, counted: int, reported: int) -> bool:
+            return reported >= counted
+
+    session = scripted("One.", [Text("Short."), Usage(prompt_tokens=5, finish="stop")], counter=Strict())
+    ask_session(session)
+    text = text_of(session, "/compare none run Why?")
+    assert "came to: answered; the server cut a prompt; known answer" in text
+
+
 @pytest.mark.parametrize("command", ["/compare run", "/compare none run  ", "/compare none nonsense run Why?"])
 def test_nothing_is_asked_where_the_line_is_wrong(command: str) -> None:
     session = after_one()
