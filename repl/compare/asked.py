@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError
-from agent.events import Answered, Ending, Event, Prepared, Preparing, SideCalled, ToolCalled
+from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, SideCalled, ToolCalled
 from agent.ledger import NOTHING, Amount, Call, totals
 from agent.loop import Agent, run
+from agent.protocols import Waiting
 from repl import figures
 
 ENDINGS: dict[Ending, str] = {
@@ -20,6 +21,7 @@ ENDINGS: dict[Ending, str] = {
     "empty": "no answer: empty",
 }
 STOPPED = "stopped"
+CUT = "; the server cut a prompt"
 
 
 @dataclass
@@ -55,12 +57,14 @@ def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool],
 
     `on_step` is told what is under way, and whether a turn begins.
     """
-    prices = fork.price_card()
+    prices, cut = fork.price_card(), ""
     try:
         with closing(run(fork, question)) as events:
             for event in events:
                 if isinstance(event, Answered):
-                    found.outcome, found.answer = ENDINGS[event.ending], event.text
+                    found.outcome, found.answer = ENDINGS[event.ending] + cut, event.text
+                elif isinstance(event, PromptCut):
+                    cut = CUT
                 elif said := _under_way(event):
                     on_step(said, isinstance(event, Preparing))
     except BudgetError as error:
@@ -94,6 +98,8 @@ def _under_way(event: Event) -> str:
             return f"turn {event.turn}"
         case Prepared():
             return f"turn {event.turn}: {figures.tokens(event.view.tokens, event.exact)} tokens"
+        case Waiting(what):
+            return what
         case ToolCalled():
             return event.call.name
         case SideCalled():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from agent.budget import Prices
 from agent.errors import ModelError, UsageError
 from agent.ledger import NOTHING, Amount
 from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Thinking, Usage
+from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
 from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.app import Interrupts
@@ -106,6 +107,18 @@ def test_notes_of_a_fork_are_not_those_of_the_session() -> None:
     assert not session.notes.kept
 
 
+def test_what_is_under_way_is_told() -> None:
+    call = tool_call("search_articles", query="prefix cache")
+    session = after_one([Waiting("the server is busy", 0.1), call], "Found.")
+    told: list[tuple[str, bool]] = []
+    ask(session.fork("none"), "Why?", Asked("none"), lambda said, turn: told.append((said, turn)))
+    words = [said for said, _ in told]
+    assert [said for said, turn in told if turn] == ["turn 1", "turn 2"]
+    assert words[2:4] == ["the server is busy", "search_articles"]
+    assert words[1].startswith("turn 1: ")
+    assert words[1].endswith(" tokens")
+
+
 # ---- errors are rows -------------------------------------------------------------------------------------------------
 
 
@@ -138,6 +151,17 @@ def test_a_turn_limit_is_told() -> None:
     looks = [[tool_call("search_articles", query=str(number))] for number in range(1)]
     session = after_one(*looks, "At last.", max_turns=2)
     assert "came to: answered at the turn limit" in text_of(session, "/compare none run Why?")
+
+
+def test_a_prompt_that_the_server_cut_is_told() -> None:
+    class Strict(TinyCounter):
+        def calibrate(self, counted: int, reported: int) -> bool:
+            return reported >= counted
+
+    session = scripted("One.", [Text("Short."), Usage(prompt_tokens=5, finish="stop")], counter=Strict())
+    ask_session(session)
+    text = text_of(session, "/compare none run Why?")
+    assert "came to: answered; the server cut a prompt; known answer" in text
 
 
 @pytest.mark.parametrize("command", ["/compare run", "/compare none run  ", "/compare none nonsense run Why?"])
@@ -280,6 +304,12 @@ def test_a_question_is_known_by_its_words(kind: str) -> None:
     assert known(f"Well, {words}", Settings()) is None
 
 
+def test_what_is_only_said_in_a_dialogue_has_no_answer() -> None:
+    said = [exchange.question for one in load().questions for exchange in one.exchanges if not exchange.scored]
+    assert said
+    assert all(known(question, Settings()) is None for question in said[:20])
+
+
 def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> None:
     for other in (Settings(corpus=tmp_path), Settings(files=tmp_path)):
         assert known(WEBARENA, other) is None
@@ -336,9 +366,15 @@ def test_the_cost_goes_by_the_price_card() -> None:
     assert cost(Amount(100), Amount(None), NOTHING, card) == Amount(None)
 
 
-def test_every_fork_has_the_price_card_of_the_session() -> None:
-    session = after_one("A.", price="cached=0,output=0")
+def test_the_cost_goes_by_the_timings_of_the_session() -> None:
+    session = after_one("A.")
+    for prompt, cached in ((100, 0), (200, 150), (300, 100), (400, 390), (500, 20)):
+        seconds = Usage(prefill_seconds=prompt - cached + 0.5 * cached, decode_seconds=30)
+        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.model}
+        session.agent.ledger.calls.append(answer_call(prompt=prompt, **timed))
+    card = session.agent.price_card()
+    assert (round(card.cached, 3), round(card.output, 3)) == (0.5, 3)
     text = text_of(session, "/compare none run Why?")
-    prompt, prefill_ = (backend(session).requests[-1], text.partition("prefill: ")[2].partition(";")[0])
-    assert prompt
-    assert f"cost: {prefill_}" in text
+    usage = dict(re.findall(r"(prompt|prefill|out|cost): (\d+)", text.partition("What it cost")[2]))
+    prompt, prefill_, out = (int(usage[name]) for name in ("prompt", "prefill", "out"))
+    assert int(usage["cost"]) == round(card.prompt(prompt, prompt - prefill_) + card.output * out)

@@ -30,7 +30,7 @@ def completed(text: str, **settings: object) -> list[str]:
 
 @given(NASTY | st.text("/strategy hybrid+:=,.~", max_size=30))
 def test_anything_can_stand_before_the_cursor(text: str) -> None:
-    for prefix in ("", "/strategy ", "/articles ", "/help "):
+    for prefix in ("", "/strategy ", "/compare ", "/articles ", "/help "):
         assert all(offer.startswith(prefix) for offer in completed(prefix + text))
 
 
@@ -45,6 +45,15 @@ def test_commands() -> None:
 def test_strategies() -> None:
     assert completed("/strategy ") == [f"/strategy {name}" for name in STRATEGIES]
     assert completed("/strategy hybrid+obs") == ["/strategy hybrid+observation-masking"]
+
+
+def test_several_strategies_to_compare() -> None:
+    assert completed("/compare ") == [*(f"/compare {name}" for name in STRATEGIES), "/compare run"]
+    assert completed("/compare none hybrid+obs") == ["/compare none hybrid+observation-masking"]
+    assert completed("/compare none ru") == ["/compare none run"]
+    assert completed("/compare none run obs") == []
+    found = Completions(SESSION).get_completions(Document("/compare none trunc"), CompleteEvent())
+    assert [offer.display_text for offer in found] == ["truncate"]
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
