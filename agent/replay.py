@@ -16,16 +16,16 @@ def calls(history: Sequence[Message]) -> list[int]:
     return [*(at for at, message in enumerate(history) if message.role == "assistant" and at), len(history)]
 
 
-def replay(history: Sequence[Message], strategy: Strategy, budget: Budget) -> Iterator[View | None]:
-    """The view of each of these calls, the next one's last; None where the budget could not hold it.
+def replay(history: Sequence[Message], strategy: Strategy, budget: Budget) -> Iterator[View | BudgetError]:
+    """The view of each of these calls, the next one's last; in its place the error where the budget cannot hold it.
 
     The strategy is asked at every call in turn: what it does may rest on what it did.
     """
     before: View | None = None
     for until in calls(history):
         try:
-            view: View | None = prepare(history[:until], strategy, budget, before)
-        except BudgetError:
-            view = None
-        yield view
-        before = view or before
+            before = prepare(history[:until], strategy, budget, before)
+        except BudgetError as error:
+            yield error
+        else:
+            yield before

@@ -17,8 +17,9 @@ from agent.messages import Message, pending
 from agent.prices import read_prices
 from agent.protocols import Schema, Strategy
 from agent.repair import Repaired, repair
+from agent.replay import replay
 from agent.side import SideModel
-from agent.view import View, prepare
+from agent.view import View
 from repl import figures
 from repl.jsonl import to_line
 from repl.settings import AUTO
@@ -146,20 +147,13 @@ def replayed(
     The strategy is asked at every model call that the conversation tells of, then for the call that comes next: what
     it does may rest on what it did. A call that the budget could not hold is passed over, but for the last.
     """
-    view: View | None = None
     edits = 0
-    calls = [at for at, message in enumerate(messages) if message.role == "assistant" and at]
-    for until in [*calls, len(messages)]:
-        try:
-            view = prepare(messages[:until], strategy, budget, view)
-        except BudgetError:
-            if until == len(messages):
-                raise
-            continue
-        edits += view.edited
+    for view in replay(messages, strategy, budget):
+        edits += isinstance(view, View) and view.edited
         for call in side.drain() if side else ():
             tell(side_line(call))
-    assert view is not None, "the last call is among them"
+    if isinstance(view, BudgetError):
+        raise view
     return view, edits
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.budget import Budget
+from agent.errors import BudgetError
 from agent.events import SideCalled
 from agent.loop import Agent
 from agent.replay import replay
@@ -47,12 +48,13 @@ class Replayed:
         """Whether every call kept to the budget."""
         return not (self.failed or self.refused or self.over)
 
-    def add(self, view: View | None) -> None:
+    def add(self, view: View | BudgetError) -> None:
         """Enter the next call."""
-        self.next = view
-        if view is None:
+        self.next = None
+        if isinstance(view, BudgetError):
             self.refused += 1
             return
+        self.next = view
         self.prompt += view.tokens
         self.prefill += view.prefill
         self.edits += view.edited

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from agent.errors import BudgetError
 from agent.events import Planted
 from agent.replay import calls, replay
 from agent.view import Fate, View
@@ -73,17 +74,17 @@ class _Followed:
         self._fate: Fate = "kept"
         self._said: dict[str, bool] = {}
 
-    def take(self, until: int, view: View | None) -> None:
+    def take(self, until: int, view: View | BudgetError) -> None:
         """What the next call shows of it."""
         if until <= self._end:
             return
         self.marks.append(self._mark(view))
-        if view and view.fates[self._place] != self._fate:
+        if isinstance(view, View) and view.fates[self._place] != self._fate:
             self._fate = view.fates[self._place]
             self.changes.append((len(self.marks), self._fate))
 
-    def _mark(self, view: View | None) -> Mark:
-        if view is None:
+    def _mark(self, view: View | BudgetError) -> Mark:
+        if isinstance(view, BudgetError):
             return "refused"
         if view.fates[self._place] != "kept" and not any(map(self._says, (one.content for one in view.messages))):
             return "gone"

@@ -17,7 +17,7 @@ from tests.histories import TinyCounter, budget, react
 def last(spec: str, limit: int = 2_000) -> View:
     strategy = parse(spec, SideModel(Scripted([], TinyCounter())))
     view = [*replay([*react(12), Message("q", "user", "And now?")], strategy, budget(limit))][-1]
-    assert view is not None
+    assert isinstance(view, View)
     return view
 
 
@@ -51,7 +51,7 @@ def test_what_fit_leaves_out_is_laid_to_fit() -> None:
             return messages
 
     view = [*replay(react(12), Everything(), budget(2_000))][-1]  # type: ignore[arg-type]
-    assert view is not None
+    assert isinstance(view, View)
     (said,) = whys(view, "dropped")
     assert said.startswith("the strategy left ")
     assert said.endswith(" tokens for 2,000: the oldest went, a quarter of the budget at a time")
@@ -63,7 +63,7 @@ def test_a_strategy_that_drops_and_does_not_say_why() -> None:
             return messages[-1:]
 
     view = [*replay(react(3), Last(), budget())][-1]  # type: ignore[arg-type]
-    assert view is not None
+    assert isinstance(view, View)
     assert whys(view, "dropped") == {UNSAID}
 
 
@@ -80,4 +80,4 @@ def test_a_replay_has_a_view_for_each_call_and_for_the_next() -> None:
     history = react(5)
     views = [*replay(history, parse("none", SideModel(Scripted([], TinyCounter()))), budget())]
     assert len(views) == len(calls(history)) == 6
-    assert [len(view.messages) for view in views if view] == calls(history)
+    assert [len(view.messages) for view in views if isinstance(view, View)] == calls(history)
