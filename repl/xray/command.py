@@ -112,7 +112,7 @@ def _tell_later(session: Session, console: Console) -> None:
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
-    start, end = xray.find(str(int(first))), xray.find(str(int(last)))
+    start, end = xray.find(first), xray.find(last)
     if end < start:
         raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
     show_list(xray, row_by_row(xray.rows[start : end + 1]), console)

@@ -73,10 +73,10 @@ def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
         where = f"; its result is message {results[call.id]}" if call.id in results else "; it has no result here"
         yield f"calls {call_line(call, width - len(where) - len('calls '))}{where}"
     if message.role == "tool":
-        caller = next((row for row in reversed(xray.rows[:place]) if not _is_result(row)), None)
-        for call in (call for call in (caller.message.calls if caller else ()) if call.id == message.call_id):
-            whose = f"the result of what message {caller.name if caller else ''} called: "
-            yield f"{whose}{call_line(call, width - len(whose))}"
+        caller = next((row for row in reversed(xray.rows[:place]) if not _is_result(row)), xray.rows[place])
+        whose = f"the result of what message {caller.name} called: "
+        asked_for = (call for call in caller.message.calls if call.id == message.call_id)
+        yield from (f"{whose}{call_line(call, width - len(whose))}" for call in asked_for)
     if message.thinking:
         yield f"its thinking, {figures.several(len(message.thinking), 'character')}, is never sent"
 

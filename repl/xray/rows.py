@@ -70,7 +70,8 @@ class Xray:
 
     def find(self, name: str) -> int:
         """Which row is the message of this name. Raises UsageError that says which there are."""
-        place = next((at for at, row in enumerate(self.rows) if row.name == name), None)
+        wanted = f"{'+' * name.startswith('+')}{int(name)}"
+        place = next((at for at, row in enumerate(self.rows) if row.name == wanted), None)
         if place is None:
             count, inserted = len(self.view.history), len(self.view.inserted)
             more = f", and {'+1' if inserted == 1 else f'+1 to +{inserted}'} inserted" if inserted else ""

@@ -12,7 +12,19 @@ from agent.messages import Message
 from agent.view import View
 from repl.fates import LETTERS
 from repl.xray.rows import spread
-from repl.xray.strip import FREE, bar, in_words, limit_column, over, ruler, sent_blocks, show_strip, was_blocks, widths
+from repl.xray.strip import (
+    FREE,
+    Block,
+    bar,
+    in_words,
+    limit_column,
+    over,
+    ruler,
+    sent_blocks,
+    show_strip,
+    was_blocks,
+    widths,
+)
 from tests.histories import sound_histories
 from tests.repl.sessions import Paper
 from tests.repl.xray.views import SPECS, viewed, xray_of
@@ -98,6 +110,14 @@ def test_it_fits(width: int) -> None:
     show_strip(xray_of(view), paper.console)
     assert max(map(len, paper.lines)) <= width
     assert {"was ", "sent"} == {line[:4] for line in paper.lines if line.startswith(("was", "sent"))}
+
+
+@given(st.integers(1, 10**7), st.integers(1, 10**7), st.integers(1, 200))
+def test_the_part_over_the_budget_is_as_wide_as_it_is_large(tokens: int, limit: int, columns: int) -> None:
+    shown = bar([Block("K", "█", "", tokens)], [columns])
+    within = limit_column(tokens, limit, columns)
+    assert abs(within - columns * min(1, limit / tokens)) < 1
+    assert over(shown, within).plain == shown.plain[:within] + shown.plain[within:].replace("█", "!")
 
 
 def test_a_bar_within_the_budget_is_not_touched() -> None:
