@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from agent.messages import Message, ToolCall
-from agent.protocols import Sent, Usage, Waiting
+from agent.protocols import Schema, Sent, Usage, Waiting
 from agent.view import View
 
 Ending = Literal["answered", "turn-limit", "thought", "empty"]
@@ -44,13 +45,14 @@ class SideCalled:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The view is made and is about to be sent. `exact` says how its tokens were counted."""
+    """The view is made and is about to be sent, with these tools. `exact` says how its tokens were counted."""
 
     turn: int
     strategy: str
     model: str
     view: View
     exact: bool
+    tools: Sequence[Schema] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,7 +150,7 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
     yield Preparing(turn, agent.strategy_name, agent.limit)
     view = _prepare(agent, tools, closing_turn)
     yield from agent.side.drain() if agent.side else ()
-    yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact)
+    yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact, tools)
 
     reply, started = _Reply(), perf_counter()
     with closing(agent.backend.stream(view.messages, tools, max_tokens=agent.max_output)) as stream:

@@ -32,8 +32,9 @@ class Compaction:
         """The history with all but its newest part in a summary; see the class."""
         memory = Memory(self.model, self.words, self.state, own_words=0)
         view = memory.view(messages)
-        while budget.size(view) > self.at * budget.limit:
-            if not memory.fold(messages, self._upto(view, messages, budget), budget):
+        while (size := budget.size(view)) > self.at * budget.limit:
+            why = f"the view was {size:,} tokens, more than {self.at:.0%} of {budget.limit:,}"
+            if not memory.fold(messages, self._upto(view, messages, budget), budget, why):
                 break
             view = memory.view(messages)
         return view

@@ -40,13 +40,15 @@ class Hybrid:
         memory = Memory(self.model, self.words, self.state)
         since = memory.since(messages)
         if len(since) >= self.every + self.tail:
-            memory.fold(messages, since[-self.tail].start, budget)
+            why = f"{len(since)} turns had gathered, and all but the {self.tail} newest are folded"
+            memory.fold(messages, since[-self.tail].start, budget, why)
         view = self._masked(memory.view(messages), budget)
         if not budget.over(view):
             return view
         kept = {message.id for message in view[newest(view, 1, SHARE * budget.limit, budget) :]}
         upto = next((index for index, message in enumerate(messages) if message.id in kept), 0)
-        return self._masked(memory.view(messages), budget) if memory.fold(messages, upto, budget) else view
+        why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens although masked"
+        return self._masked(memory.view(messages), budget) if memory.fold(messages, upto, budget, why) else view
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         masking = ObservationMasking(window=self.window, when=self.when)

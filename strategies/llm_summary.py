@@ -34,5 +34,6 @@ class LLMSummary:
         memory = Memory(self.model, self.words, self.state, self.sections)
         since = memory.since(messages)
         if len(since) >= self.every + self.tail:
-            memory.fold(messages, since[-self.tail].start, budget)
+            why = f"{len(since)} turns had gathered, and all but the {self.tail} newest are folded"
+            memory.fold(messages, since[-self.tail].start, budget, why)
         return memory.view(messages)

@@ -35,10 +35,11 @@ class ProgressiveSummary:
         memory = Memory(self.model, self.words, self.state)
         view = memory.view(messages)
         folding = self.state["folding"] = self.state.get("folding", False) or budget.over(view)
-        while folding and budget.size(view) > self.target * budget.limit:
+        while folding and (size := budget.size(view)) > self.target * budget.limit:
+            why = f"the view was {size:,} of {budget.limit:,} tokens: folded piece by piece down to {self.target:.0%}"
             since = memory.since(messages)[: -self.tail]
             behind = since[self.piece :] or memory.since(messages)[-self.tail :]
-            if not since or not memory.fold(messages, behind[0].start, budget):
+            if not since or not memory.fold(messages, behind[0].start, budget, why):
                 break
             view = memory.view(messages)
         self.state["folding"] = False

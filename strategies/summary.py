@@ -43,8 +43,9 @@ SECTIONS = """\
 class Memory:
     """The summary of a session, as a strategy's state holds it, and the model that renews it.
 
-    `state` has `summary` (its text), `covers` (ids of what it stands for) and, after a failure, `refused` (the newest
-    message then). `own_words` is the share of the budget in which the user's newest messages stay word for word.
+    `state` has `summary` (its text), `covers` (ids of what it stands for), `why` it was made and, after a failure,
+    `refused` (the newest message then). `own_words` is the share of the budget in which the user's newest messages
+    stay word for word.
     """
 
     model: SideModel
@@ -62,8 +63,10 @@ class Memory:
         covers = set(self.state.get("covers", ()))
         return [turn for turn in turns(messages) if messages[turn.start].id not in covers]
 
-    def fold(self, messages: Sequence[Message], upto: int, budget: Budget) -> bool:
+    def fold(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> bool:
         """Fold the messages before index `upto`, but for what must stay, into the summary; whether anything was.
+
+        `why` is the rule that asks for it, with its numbers.
 
         A call that fails, and a summary that is empty or not smaller than what it stands for, change nothing, and no
         other is asked for in the next `PATIENCE` turns. An interruption leaves the state as it was.
@@ -74,7 +77,8 @@ class Memory:
         while piece := request.piece(_with_summary(messages[:upto], state), stays):
             old = [message for message in piece if message.id not in stays]
             gone = {message.id for message in old}.union(state.get("covers", ()))
-            new = {"covers": [message.id for message in messages if message.id in gone], "summary": request.ask(piece)}
+            covers = [message.id for message in messages if message.id in gone]
+            new = {"covers": covers, "summary": request.ask(piece), "why": why}
             if not new["summary"] or budget.count(_summary(new)) >= sum(map(budget.count, old)):
                 state["refused"] = messages[-1].id
                 break
@@ -172,6 +176,6 @@ def _with_summary(messages: Sequence[Message], state: Mapping[str, Any]) -> list
 def _summary(state: Mapping[str, Any], taken: Collection[str] = ()) -> Message:
     """The message that stands for what the summary covers; its id is none that another strategy's summary has."""
     covers = tuple(state["covers"])
-    text, why = f"{SUMMARY_TAG}\n{state['summary']}", f"stands for {len(covers)} messages"
+    text, why = f"{SUMMARY_TAG}\n{state['summary']}", f"stands for {len(covers)} messages: {state['why']}"
     ids = (f"summary{'-again' * number}-to-{covers[-1]}" for number in count())
     return Message(next(id_ for id_ in ids if id_ not in taken), "user", text, why=why, covers=covers)

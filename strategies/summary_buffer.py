@@ -30,7 +30,9 @@ class SummaryBuffer:
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with its old part summarised; see the class."""
         memory = Memory(self.model, self.words, self.state)
-        if budget.over(memory.view(messages)):
+        size = budget.size(memory.view(messages))
+        if size > budget.limit:
             start = newest(messages, self.buffer, self.target * budget.limit, budget)
-            memory.fold(messages, start, budget)
+            why = f"the view was {size:,} of {budget.limit:,} tokens: folded down to {self.target:.0%}"
+            memory.fold(messages, start, budget, why)
         return memory.view(messages)

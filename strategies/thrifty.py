@@ -97,7 +97,8 @@ class Thrifty:
         if summary := self._summary(stand, start, masks, self._memory.stays(messages, budget)):
             rent["summary"] += prices.cached * (summary.saved - masks.saved)
             more = stand.price(summary) - (price if mask else 0)
-            if rent["summary"] >= more and self._fold(messages, self._start(messages), budget):
+            paid = f"the rent of {rent['summary']:,.0f} had reached the price of the summary, {more:,.0f}"
+            if rent["summary"] >= more and self._fold(messages, self._start(messages), budget, paid):
                 self.state["rent"] = dict(NOTHING_PAID)
                 return True
         self.state["rent"] = rent | ({"masks": 0.0} if mask else {})
@@ -114,7 +115,8 @@ class Thrifty:
         view = masking.prepare(view, budget)
         if self.summaries and budget.size(view) > ROOMY * budget.limit:
             start = newest(messages, 1, self.target * budget.limit / 2, budget)
-            if self._memory.fold(with_masks(messages, masking.state["masked"]), start, budget):
+            why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens although masked"
+            if self._memory.fold(with_masks(messages, masking.state["masked"]), start, budget, why):
                 view = masking.prepare(self._memory.view(messages), budget)
         self.state["masked"] = masking.state["masked"]
         return view
@@ -131,8 +133,8 @@ class Thrifty:
         call = stand.prices.prompt(read, min(read, stand.cached)) + stand.prices.output * written
         return Edit(old[0], saved, call) if saved > masks.saved else None
 
-    def _fold(self, messages: Sequence[Message], start: int, budget: Budget) -> bool:
-        return self._memory.fold(with_masks(messages, self._masked), start, budget)
+    def _fold(self, messages: Sequence[Message], start: int, budget: Budget, why: str) -> bool:
+        return self._memory.fold(with_masks(messages, self._masked), start, budget, why)
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
         return with_masks(self._memory.view(messages), self._masked)

@@ -11,10 +11,10 @@ from rich.segment import Segment, Segments
 
 from agent.chat import write
 from agent.errors import UsageError
-from agent.loop import CLOSING_MESSAGE
 from repl.sanitise import line
 
 if TYPE_CHECKING:
+    from agent.events import Prepared
     from repl.session import Session
 
 STEERS = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -33,7 +33,7 @@ def show_raw(session: Session, console: Console) -> None:
     if ledger.sent is None:
         model = line(ledger.prepared.model)
         words = f"No request went over a wire to {model}. It was given these messages and tools:"
-        body: Any = given(session)
+        body: Any = given(ledger.prepared)
     else:
         words = f"{line(ledger.sent.to)} was sent {len(ledger.sent.body.encode()):,} bytes, laid out here for reading:"
         body = json.loads(ledger.sent.body)
@@ -47,9 +47,6 @@ def escaped(value: object) -> str:
     return STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def given(session: Session) -> dict[str, Any]:
-    """The messages of the last call in chat-completions form, and the tools; on a closing turn there are none."""
-    view = session.agent.ledger.view
-    messages = view.messages if view else ()
-    tools = [] if CLOSING_MESSAGE in messages else [dict(tool) for tool in session.agent.schemas()]
-    return {"messages": [write(message) for message in messages], "tools": tools}
+def given(prepared: Prepared) -> dict[str, Any]:
+    """The messages of a call in chat-completions form, and its tools."""
+    return {"messages": [write(message) for message in prepared.view.messages], "tools": list(prepared.tools)}

@@ -20,7 +20,7 @@ def test_over_the_budget_all_but_the_newest_turns_become_one_summary() -> None:
     assert view == [*history[:2], summary, *history[-4:]]
     assert (summary.role, summary.content) == ("user", f"{SUMMARY_TAG}\nwhat was found")
     assert summary.covers == tuple(message.id for message in history[2:-4])
-    assert summary.why == "stands for 24 messages"
+    assert summary.why.startswith("stands for 24 messages: the view was ")
 
 
 def test_the_target_is_what_the_newest_turns_may_keep() -> None:
