@@ -102,7 +102,7 @@ class Lines:
             case ToolCalled():
                 self._wait(trace.call_line(event.call, self.console.width - 20))
             case ToolReturned():
-                self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
+                self._returned(event)
             case Answered():
                 if event.ending != "answered":
                     self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
@@ -117,9 +117,7 @@ class Lines:
         before, self._before = self._before, event.view
         for note in trace.note_lines(event, before):
             self._line("note", note)
-        acted = trace.acted_line(event, before, self._width())
-        if acted:
-            self._line("act", acted)
+        self._act(event, before)
         over = trace.over_line(event)
         if over:
             self._line("over", over)
@@ -139,17 +137,29 @@ class Lines:
         self._line("note", f"  … {line(event.what)}")
 
     def _end_thought(self) -> None:
-        thought, self._thought = line("".join(self._thought)), []
-        self._thinking.flush()
+        thought, self._thought = "".join([*self._thought, self._thinking.flush()]).strip(), []
         if thought:
-            self._line("thought", trace.cut(f"  ∴ {thought}", self._width()))
+            self._think(thought)
 
     def _end_text(self, called: bool) -> None:
         self._end_thought()
-        self._text.flush()
+        rest = self._text.flush()
+        if rest:
+            self._say(rest)
         self._end_said(called)
 
+    def _act(self, event: Prepared, before: View | None) -> None:
+        acted = trace.acted_line(event, before, self._width())
+        if acted:
+            self._line("act", acted)
+
+    def _returned(self, event: ToolReturned) -> None:
+        self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
+
     # ---- what a drawn screen does otherwise ----
+
+    def _think(self, thought: str) -> None:
+        self._line("thought", trace.cut(f"  ∴ {line(thought)}", self._width()))
 
     def _width(self) -> int:
         return max(self.console.width, 80)
