@@ -106,10 +106,11 @@ class Conversation:
 
     def _command(self, text: str) -> bool:
         from repl.commands import run_command
+        from repl.printed import printing
 
         going = True
         try:
-            with self._interrupts.allowed():
+            with printing(self.console), self._interrupts.allowed():
                 going = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
             self._say(str(stop) or "stopped", "warn")
@@ -125,11 +126,12 @@ class Conversation:
 
     def _ask(self, question: str) -> None:
         from repl.commands import show_error
+        from repl.printed import printing
 
         renderer = self._renderer()
         answered = False
         try:
-            with closing(self.session.ask(question)) as events, renderer:
+            with printing(self.console), closing(self.session.ask(question)) as events, renderer:
                 for event in self._interrupts.stopping(events):
                     renderer.show(event)
                     answered = isinstance(event, Answered)

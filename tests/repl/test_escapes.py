@@ -1,0 +1,37 @@
+"""No payload of the corpus steers the terminal, whichever door it takes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.payloads import ALL, OPEN, PAYLOADS
+from tests.repl.doors import DOORS, Door
+
+OURS = re.compile(r"\r?\x1b\[(?:2K|1A)|\x1b\[\?25[lh]")
+"""What rich's live lines need: erase a line, go up one, hide and show the cursor. Colours are off."""
+FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def steering(written: str) -> list[str]:
+    """What of a text would steer a terminal, with what stands around it."""
+    rest = OURS.sub("", written)
+    return [rest[max(0, found.start() - 20) : found.end() + 20] for found in FORBIDDEN.finditer(rest)]
+
+
+def test_the_parser_is_strict() -> None:
+    """It finds every payload that steers, where nothing cleans it."""
+    harmless = {*PAYLOADS["markup"], *PAYLOADS["Markdown"], *PAYLOADS["lines"], *filter(OURS.fullmatch, ALL)}
+    assert [text for text in ALL if text not in harmless and not steering(text)] == []
+    assert len(set(ALL)) >= 200
+
+
+@pytest.mark.parametrize(("name", "door"), DOORS, ids=[name for name, _ in DOORS])
+def test_nothing_gets_through(name: str, door: Door) -> None:
+    for kind, texts in PAYLOADS.items():
+        for batch in (texts[start : start + 12] for start in range(0, len(texts), 12)):
+            assert steering(door("\n".join(batch))) == [], kind
+    for text in OPEN:
+        assert steering(door(text)) == [], ascii(text)
+        assert steering(door(text + "and more")) == [], ascii(text)
