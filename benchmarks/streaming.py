@@ -42,8 +42,8 @@ COLUMNS, ROWS = 100, 40
 ERASED = b"\x1b[2K"
 
 WORDS = {
-    "narrow": "a prefix cache keeps what the server has computed and breaks at the first difference".split(),
-    "wide": "前缀 缓存 保留 服务器 已经 计算 的 内容 🧵 在 第一个 不同 之处 失效 👩‍👩‍👧 e\u0301".split(),
+    "narrow": "a prefix cache keeps what the server has computed and breaks at the first difference",
+    "wide": "前缀 缓存 保留 服务器 已经 计算 的 内容 🧵 在 第一个 不同 之处 失效 👩‍👩‍👧 e\u0301",
 }
 
 
@@ -57,9 +57,9 @@ def seconds(words: int) -> float:
     return perf_counter() - started
 
 
-def markdown(words: list[str], characters: int) -> str:
+def markdown(words: str, characters: int) -> str:
     """An answer of so many characters, a paragraph of 5,000 words in its middle."""
-    stock, size, parts = cycle(words), 0, []
+    stock, size, parts = cycle(words.split()), 0, []
 
     def text(many: int) -> str:
         return " ".join(next(stock) for _ in range(many))

@@ -1,4 +1,4 @@
-"""A conversation with a script, for the PTY: `python -m tests.repl.stage [--plain] [--pace N]`."""
+"""A conversation with a script, for the PTY: `python -m tests.repl.stage [--plain | --stage] [--pace N]`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Text, Thinking
 from repl.app import interactive
+from tests.payloads import ALL, OPEN
 from tests.repl.sessions import scripted, tool_call
 
 HOSTILE = "evil \x1b[2Jclear \x1b]0;title\x07 [bold]markup[/bold] \x9b31mred"
@@ -42,9 +43,12 @@ def main() -> int:
     """Converse."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--stage", action="store_true")
+    parser.add_argument("--corpus-of-payloads", action="store_true")
     parser.add_argument("--pace", type=float, default=0)
     given = parser.parse_args()
-    return interactive(scripted(*STEPS, plain=given.plain, pace=given.pace))
+    steps = ["\n\n".join(ALL), *(text for text in OPEN)] if given.corpus_of_payloads else STEPS
+    return interactive(scripted(*steps, plain=given.plain, stage=given.stage, pace=given.pace))
 
 
 if __name__ == "__main__":
