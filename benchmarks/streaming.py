@@ -39,7 +39,7 @@ MOST_CORE = 0.5
 MOST_LATE_SECONDS = 0.5
 TOKENS, TOKENS_A_SECOND, CHARACTERS = 20_000, 1_000, 4
 COLUMNS, ROWS = 100, 40
-ERASED = b"\x1b[2K"
+ERASED = b"\r\x1b[J"
 
 WORDS = {
     "narrow": "a prefix cache keeps what the server has computed and breaks at the first difference",
@@ -115,7 +115,7 @@ def stream(text: str) -> Drawn:
         os.environ.update(TERM="xterm-256color", COLUMNS=str(COLUMNS), LINES=str(ROWS))
         core, late = _show(console_for(plain=False, file=terminal), text)
     reader.join(5)
-    return Drawn(core, late, written.count(b"\r" + ERASED), len(written))
+    return Drawn(core, late, written.count(ERASED), len(written))
 
 
 def _show(console: Console, text: str) -> tuple[float, float]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.segment import Segment
 from rich.text import Text
 
 from agent.events import (
@@ -56,9 +54,8 @@ ENDINGS = {
     "thought": "  ✗ the model thought until its reply was full, and did not answer: ask again, or think less (--think)",
     "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
 }
-TAIL_LINES = 6
 TAIL_CHARACTERS = 4_000
-FRAMES_PER_SECOND = 12
+TURNS_PER_SECOND = 12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -198,16 +195,10 @@ class Screen(Lines):
 
     def __enter__(self) -> Screen:
         """Start the live lines."""
-        from rich.live import Live
+        from repl.tail import tail
 
         self.console.print()
-        self._live = Live(
-            get_renderable=lambda: _Tail(self._tail, TAIL_LINES),
-            console=self.console,
-            transient=True,
-            refresh_per_second=FRAMES_PER_SECOND,
-            vertical_overflow="crop",
-        )
+        self._live = tail(self.console, self._tail)
         self._live.start()
         return self
 
@@ -278,19 +269,4 @@ class Screen(Lines):
 
     @staticmethod
     def _frame() -> str:
-        return SPINNER[int(perf_counter() * FRAMES_PER_SECOND) % len(SPINNER)]
-
-
-class _Tail:
-    """The last lines of something that may be longer than there is room for."""
-
-    def __init__(self, renderable: Callable[[], RenderableType], lines: int) -> None:
-        self._renderable, self._lines = renderable, lines
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = max(1, min(self._lines, console.height - 2))
-        lines = console.render_lines(self._renderable(), options.update(height=None), pad=False)
-        for number, shown in enumerate(lines[-room:]):
-            if number:
-                yield Segment.line()
-            yield from shown
+        return SPINNER[int(perf_counter() * TURNS_PER_SECOND) % len(SPINNER)]
