@@ -19,6 +19,7 @@ from agent.events import (
     Event,
     Prepared,
     Preparing,
+    PromptCut,
     Replied,
     Said,
     SideCalled,
@@ -121,6 +122,7 @@ def events(payload: str) -> list[Event]:
         ToolReturned(call, history[3], 1, True, 0.1, True),
         ToolReturned(call, history[3], 1, True, 0.1, False),
         *(Said("text", char) for char in payload[:200]),
+        PromptCut(1, 9000, 4000, True),
         Replied(2, history[1], Usage(finish="length"), 0.1, None),
         Answered(payload, "turn-limit"),
     ]
