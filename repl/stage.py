@@ -73,6 +73,7 @@ class Stage(Screen):
 
     def _stop(self) -> None:
         if self._stopping:
+            forget()
             self._stopped = True
             try:
                 self._stopping = self._wait_for_presenter()
@@ -90,16 +91,20 @@ def caption(event: Prepared, before: View | None) -> list[str]:
     def tokens(count: int) -> str:
         return figures.tokens(count, exact)
 
-    acted = trace.acted_line(event, before)
+    done = trace.deeds(view, before)
     cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
-    if acted is None:
+    if not done:
         return [f"nothing was touched: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
     cost = f"the server must compute {tokens(view.prefill)} tokens anew; {tokens(view.cached)} are cached"
     less = view.history_tokens - view.tokens
     sizes = f"{tokens(view.history_tokens)} → {tokens(view.tokens)} of {view.limit:,}"
     saved = f"{tokens(less)} tokens, {sizes}" if less > 0 else f"nothing, {sizes}"
-    done = acted.strip()[2:].rpartition(": ")[0].partition(" (−")[0]
-    return [done, f"Why: {rule(view, before)}", f"Cost: {cost}", f"Saved: {saved}"]
+    return [
+        f"{line(event.strategy)} {', '.join(done)}",
+        f"Why: {rule(view, before)}",
+        f"Cost: {cost}",
+        f"Saved: {saved}",
+    ]
 
 
 def rule(view: View, before: View | None) -> str:
@@ -118,18 +123,29 @@ def rule(view: View, before: View | None) -> str:
     return line(said) or UNSAID
 
 
-def key() -> bool:
-    """Wait for a key of the presenter; False to run on. What was typed before is dropped; without a terminal: False."""
-    if sys.platform == "win32" or not sys.stdin.isatty():
-        return False
-    import termios
+def forget() -> None:
+    """Drop what was typed by now, so that it skips no step."""
+    if _has_keys():
+        import termios
 
-    here = sys.stdin.fileno()
-    termios.tcflush(here, termios.TCIFLUSH)
-    while True:
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def key() -> bool:
+    """Wait for a key of the presenter; False to run on, as without a terminal."""
+    while _has_keys():
+        here = sys.stdin.fileno()
         select.select([here], [], [])
-        typed = os.read(here, 1024)  # all of a paste, or of what an arrow key sends
+        try:
+            typed = os.read(here, 1024)  # all of a paste, or of what an arrow key sends
+        except OSError:  # the terminal has gone
+            break
         if typed in TO_THE_END:
-            return False
-        if typed and typed[:1] in ON and len(set(typed)) == 1:
+            break
+        if typed[:1] in ON and len(set(typed)) == 1:
             return True
+    return False
+
+
+def _has_keys() -> bool:
+    return sys.platform != "win32" and sys.stdin is not None and sys.stdin.isatty()

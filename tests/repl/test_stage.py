@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
 from rich.style import Style
 
 from agent.events import Event, Prepared, ToolReturned
 from agent.protocols import Text
+from repl.completion import Completions
 from repl.private import private
 from repl.sanitise import Sanitiser, clean, hide
 from repl.session import Session
@@ -160,6 +163,14 @@ def test_what_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert found[str(home / "articles")] == "…/articles"
     assert {"alice", "gpu.example.org", "10.0.0.7", socket.gethostname()} <= {*found}
     assert not {"127.0.0.1", "localhost", "root", "/"} & {*found}
+
+
+def test_nothing_private_is_offered(tmp_path: Path) -> None:
+    for name in ("alice-notes.txt", "aligned.txt"):
+        (tmp_path / name).write_text("words")
+    hide(SECRETS)
+    offers = Completions(scripted(files=tmp_path)).get_completions(Document("read ali"), CompleteEvent())
+    assert [offer.text for offer in offers] == ["aligned.txt"]
 
 
 def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) -> None:  # noqa: F811
