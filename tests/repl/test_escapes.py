@@ -30,8 +30,7 @@ def test_the_parser_is_strict() -> None:
 @pytest.mark.parametrize(("name", "door"), DOORS, ids=[name for name, _ in DOORS])
 def test_nothing_gets_through(name: str, door: Door) -> None:
     for kind, texts in PAYLOADS.items():
-        for batch in (texts[start : start + 12] for start in range(0, len(texts), 12)):
+        for batch in (texts[start : start + 30] for start in range(0, len(texts), 30)):
             assert steering(door("\n".join(batch))) == [], kind
-    for text in OPEN:
-        assert steering(door(text)) == [], ascii(text)
-        assert steering(door(text + "and more")) == [], ascii(text)
+    for number, text in enumerate(OPEN):
+        assert steering(door(text + "and more" * (number % 2))) == [], ascii(text)
