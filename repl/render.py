@@ -248,7 +248,8 @@ class Screen(Lines):
         if kind == "trace" and self._shown == "answer":
             self.console.print()
         self._shown = kind
-        self.console.print(what, soft_wrap=False)
+        # Not cropped: where the terminal becomes narrower in this very moment, ends of lines would be lost.
+        self.console.print(what, soft_wrap=False, crop=False)
 
     def _tail(self) -> RenderableType:
         """What is under way now: the end of the open block, the thinking, or what is waited for."""

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
 
 from agent.events import Event, Said
 from repl.render import Lines, Screen
@@ -59,6 +61,17 @@ def test_resizing_loses_and_doubles_no_word(steps: list[tuple[int, int]], rewrap
         screen.show(said("".join(pieces))[-1])
     look()
     assert WORD.findall(roll.text) == WORD.findall("".join(pieces))
+
+
+def test_resizing_while_a_block_is_printed_loses_nothing() -> None:
+    class Narrowing:
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            yield Segment("x" * options.max_width)
+            console.width = 40
+
+    paper = Paper(120)
+    Screen(paper.console)._print(Narrowing(), "answer")
+    assert paper.text.count("x") == 120
 
 
 def test_resizing_a_real_terminal(terminal: Open) -> None:  # noqa: F811
