@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 from agent.errors import UsageError
@@ -94,6 +95,9 @@ def _start(given: Namespace) -> int:
         return filter.run(_settings(given, interactive=False), budget)
     headless = bool(given.prompts) or not _is_terminal(sys.stdin)
     settings = _settings(given, interactive=not headless)
+    if settings.stage and (headless or given.json or settings.plain):
+        other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
+        raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
     if headless:
         return _answer(given, settings)
     if given.json or not _is_terminal(sys.stdout):
@@ -103,10 +107,23 @@ def _start(given: Namespace) -> int:
 
 
 def _settings(given: Namespace, interactive: bool) -> Settings:
-    from repl.settings import resolve
+    from repl.settings import NO, resolve
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
-    return resolve(flags, interactive)
+    if given.stage or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
+        _hide(None)  # the settings themselves may be wrong
+    settings = resolve(flags, interactive)
+    if settings.stage:
+        _hide(settings)
+    return settings
+
+
+def _hide(settings: Settings | None) -> None:
+    """Never show what is private."""
+    from repl.private import private
+    from repl.sanitise import hide
+
+    hide(private(settings))
 
 
 def _answer(given: Namespace, settings: Settings) -> int:

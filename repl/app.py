@@ -24,6 +24,7 @@ from repl.theme import console_for, is_plain
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from repl.render import Lines
     from repl.session import Session
 
 STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
@@ -58,7 +59,7 @@ class Conversation:
     @cached_property
     def console(self) -> Console:
         """Where everything but the prompt is printed."""
-        return console_for(self.plain, color=self.session.settings.color)
+        return console_for(self.plain, color=self.session.settings.color, stage=self.session.settings.stage)
 
     def run(self) -> int:
         """Until Ctrl-D or /quit. Ctrl-C never ends it."""
@@ -105,10 +106,11 @@ class Conversation:
 
     def _command(self, text: str) -> bool:
         from repl.commands import run_command
+        from repl.printed import printing
 
         going = True
         try:
-            with self._interrupts.allowed():
+            with printing(self.console), self._interrupts.allowed():
                 going = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
             self._say(str(stop) or "stopped", "warn")
@@ -124,13 +126,12 @@ class Conversation:
 
     def _ask(self, question: str) -> None:
         from repl.commands import show_error
-        from repl.render import Lines, Screen
+        from repl.printed import printing
 
-        agent = self.session.agent
-        renderer = (Lines if self.plain else Screen)(self.console, agent.ledger.view)
+        renderer = self._renderer()
         answered = False
         try:
-            with closing(self.session.ask(question)) as events, renderer:
+            with printing(self.console), closing(self.session.ask(question)) as events, renderer:
                 for event in self._interrupts.stopping(events):
                     renderer.show(event)
                     answered = isinstance(event, Answered)
@@ -147,6 +148,25 @@ class Conversation:
             self._space()
             return
         self._foot()
+
+    def _renderer(self) -> Lines:
+        from repl.render import Lines, Screen
+
+        view = self.session.agent.ledger.view
+        if self.plain:
+            return Lines(self.console, view)
+        if not self.session.settings.stage:
+            return Screen(self.console, view)
+        from repl.stage import Stage
+
+        return Stage(self.console, view, self._presenter)
+
+    def _presenter(self) -> bool:
+        """Wait for the presenter; whether to wait again."""
+        from repl.stage import key
+
+        with self._interrupts.allowed():
+            return key()
 
     def _foot(self) -> None:
         from rich.text import Text

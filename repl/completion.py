@@ -14,7 +14,7 @@ from prompt_toolkit.document import Document
 
 from agent.errors import ThimbleError
 from models import READER
-from repl.sanitise import line
+from repl.sanitise import clean, line
 
 if TYPE_CHECKING:
     from repl.commands import Command
@@ -59,7 +59,7 @@ class Completions(Completer):
         try:
             start, offers = self._offers(text)
             for offer, meaning in offers:
-                if offer.startswith(start) and offer.isprintable():
+                if offer.startswith(start) and offer.isprintable() and clean(offer) == offer:
                     shown = offer[_done(start) :] if text.startswith(("/strategy ", "/compare ")) else offer
                     yield Completion(offer, -len(start), display=shown, display_meta=line(meaning))
         except (ThimbleError, OSError):

@@ -20,7 +20,9 @@ class Markdown:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """One segment list a line."""
-        lines = [_trimmed(line) for line in console.render_lines(_Markdown(self.text), options, pad=False)]
+        over = console.get_style("answer", default="none")
+        drawn = console.render_lines(_Markdown(self.text), options, pad=False)
+        lines = [_trimmed([*Segment.apply_style(line, post_style=over)]) for line in drawn]
         while lines and not lines[0]:
             del lines[0]
         while lines and not lines[-1]:

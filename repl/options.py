@@ -121,6 +121,12 @@ def _parser() -> _Parser:
     add("--corpus", metavar="DIR", help="the folder of articles; default: the built-in ones")
     add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
     add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
+    add(
+        "--stage",
+        action="store_const",
+        const=True,
+        help="for a projector: high contrast, Enter steps, nothing private on screen",
+    )
     add("--think", metavar="HOW", help="on, off, low, medium or high, for models that can think; default: on")
     add("--no-stream", dest="stream", action="store_const", const="false", help="take each reply whole")
     add("--timeout", metavar="SECONDS", help="longest wait for the next piece of a reply; default: 300")

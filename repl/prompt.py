@@ -22,7 +22,7 @@ from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.output import ColorDepth, Output
-from prompt_toolkit.styles import Style
+from prompt_toolkit.styles import Style, merge_styles
 
 from repl.completion import Completions
 from repl.meter import Meter
@@ -43,6 +43,7 @@ STYLE = Style.from_dict(
         "auto-suggestion": "ansibrightblack",
     }
 )
+STAGE_STYLE = merge_styles([STYLE, Style.from_dict({"bottom-toolbar": "noreverse bold", "rest": "fg:default bold"})])
 
 
 class Prompt(Protocol):
@@ -83,17 +84,19 @@ class TerminalPrompt:
         self._announce = announce
         self._meter = Meter(session, self._redraw)
         self._warming = False
+        stage = session.settings.stage
+        self._style = STAGE_STYLE if stage else STYLE
         self._prompt: PromptSession[str] = PromptSession(
             [("class:glyph", GLYPH)],
             multiline=True,
             prompt_continuation=" " * len(GLYPH),
-            history=open_history(),
+            history=InMemoryHistory() if stage else open_history(),
             auto_suggest=AutoSuggestFromHistory(),
             completer=Completions(session),
             complete_while_typing=False,
             key_bindings=_keys(),
             bottom_toolbar=self._toolbar,
-            style=STYLE,
+            style=self._style,
             include_default_pygments_style=False,
             color_depth=ColorDepth.from_env() if session.settings.color else ColorDepth.DEPTH_1_BIT,
             output=_output(),
@@ -107,7 +110,7 @@ class TerminalPrompt:
     def greet(self, name: str, rest: str) -> None:
         """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
         words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
-        self._prompt.app.print_text(words, STYLE)
+        self._prompt.app.print_text(words, self._style)
 
     def read(self) -> str:
         """What was sent. A session that cannot work at all raises its error here, once that is known."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, RenderableType
 from rich.padding import Padding
-from rich.segment import Segment
 from rich.text import Text
 
 from agent.events import (
@@ -56,9 +54,8 @@ ENDINGS = {
     "thought": "  ✗ the model thought until its reply was full, and did not answer: ask again, or think less (--think)",
     "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
 }
-TAIL_LINES = 6
 TAIL_CHARACTERS = 4_000
-FRAMES_PER_SECOND = 12
+TURNS_PER_SECOND = 12
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -102,7 +99,7 @@ class Lines:
             case ToolCalled():
                 self._wait(trace.call_line(event.call, self.console.width - 20))
             case ToolReturned():
-                self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
+                self._returned(event)
             case Answered():
                 if event.ending != "answered":
                     self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
@@ -117,9 +114,7 @@ class Lines:
         before, self._before = self._before, event.view
         for note in trace.note_lines(event, before):
             self._line("note", note)
-        acted = trace.acted_line(event, before, self._width())
-        if acted:
-            self._line("act", acted)
+        self._act(event, before)
         over = trace.over_line(event)
         if over:
             self._line("over", over)
@@ -139,17 +134,29 @@ class Lines:
         self._line("note", f"  … {line(event.what)}")
 
     def _end_thought(self) -> None:
-        thought, self._thought = line("".join(self._thought)), []
-        self._thinking.flush()
+        thought, self._thought = "".join([*self._thought, self._thinking.flush()]).strip(), []
         if thought:
-            self._line("thought", trace.cut(f"  ∴ {thought}", self._width()))
+            self._think(thought)
 
     def _end_text(self, called: bool) -> None:
         self._end_thought()
-        self._text.flush()
+        rest = self._text.flush()
+        if rest:
+            self._say(rest)
         self._end_said(called)
 
+    def _act(self, event: Prepared, before: View | None) -> None:
+        acted = trace.acted_line(event, before, self._width())
+        if acted:
+            self._line("act", acted)
+
+    def _returned(self, event: ToolReturned) -> None:
+        self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
+
     # ---- what a drawn screen does otherwise ----
+
+    def _think(self, thought: str) -> None:
+        self._line("thought", trace.cut(f"  ∴ {line(thought)}", self._width()))
 
     def _width(self) -> int:
         return max(self.console.width, 80)
@@ -188,16 +195,10 @@ class Screen(Lines):
 
     def __enter__(self) -> Screen:
         """Start the live lines."""
-        from rich.live import Live
+        from repl.tail import tail
 
         self.console.print()
-        self._live = Live(
-            get_renderable=lambda: _Tail(self._tail, TAIL_LINES),
-            console=self.console,
-            transient=True,
-            refresh_per_second=FRAMES_PER_SECOND,
-            vertical_overflow="crop",
-        )
+        self._live = tail(self.console, self._tail)
         self._live.start()
         return self
 
@@ -247,7 +248,8 @@ class Screen(Lines):
         if kind == "trace" and self._shown == "answer":
             self.console.print()
         self._shown = kind
-        self.console.print(what, soft_wrap=False)
+        # Not cropped: where the terminal becomes narrower in this very moment, ends of lines would be lost.
+        self.console.print(what, soft_wrap=False, crop=False)
 
     def _tail(self) -> RenderableType:
         """What is under way now: the end of the open block, the thinking, or what is waited for."""
@@ -268,19 +270,4 @@ class Screen(Lines):
 
     @staticmethod
     def _frame() -> str:
-        return SPINNER[int(perf_counter() * FRAMES_PER_SECOND) % len(SPINNER)]
-
-
-class _Tail:
-    """The last lines of something that may be longer than there is room for."""
-
-    def __init__(self, renderable: Callable[[], RenderableType], lines: int) -> None:
-        self._renderable, self._lines = renderable, lines
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        room = max(1, min(self._lines, console.height - 2))
-        lines = console.render_lines(self._renderable(), options.update(height=None), pad=False)
-        for number, shown in enumerate(lines[-room:]):
-            if number:
-                yield Segment.line()
-            yield from shown
+        return SPINNER[int(perf_counter() * TURNS_PER_SECOND) % len(SPINNER)]

@@ -4,12 +4,15 @@ Control sequences go whole, their text with them: CSI, OSC, DCS, APC, PM and SOS
 other C0 and C1 controls but newline and tab, DEL, and the controls that reorder what is read (bidi embeddings,
 overrides, isolates). A carriage return is a newline. A lone surrogate, which no stream can write, becomes U+FFFD.
 
+On a stage (`hide`) what is private goes here too: all text passes here, and before it is wrapped into lines.
+
 Source: ECMA-48, 5th edition, sections 5 and 8.3; the states are those of Paul Williams' VT500 parser.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Literal
 
 LIMIT = 4096
@@ -27,24 +30,31 @@ State = Literal["text", "escape", "csi", "osc", "string"]
 class Sanitiser:
     """Takes text in pieces, split anywhere, and gives back what may be shown.
 
-    The pieces together give what the whole text gives. Nothing is held back: what comes out is final.
+    The pieces together, and what `flush` gives, are what the whole text gives. What comes out is final. Only where
+    something is hidden is an end held back: as much as may be the beginning of it.
     """
 
     def __init__(self) -> None:
         self._state: State = "text"
         self._taken = 0
         self._last = ""
+        self._held = ""
 
     def feed(self, text: str) -> str:
         """What of the next piece may be shown."""
-        if self._state == "text" and self._last != "\r" and not _SPECIAL.search(text):
+        if self._state != "text" or self._last == "\r" or _SPECIAL.search(text):
+            text = "".join(map(self._take, text))
+        if not _hidden:
             return text
-        return "".join(map(self._take, text))
+        text = self._held + text
+        shown, self._held = _hidden.split(text)
+        return shown
 
     def flush(self) -> str:
-        """End the text: a sequence that is still open ends here. Nothing is left to show."""
+        """End the text: a sequence that is still open ends here. What was held back."""
+        rest, self._held = self._held, ""
         self._state, self._taken, self._last = "text", 0, ""
-        return ""
+        return _hidden.replace(rest) if _hidden else rest
 
     def _take(self, char: str) -> str:
         last, self._last = self._last, char
@@ -102,9 +112,44 @@ class Sanitiser:
         return ""
 
 
+class Hidden:
+    """Texts that are shown as others. A name is not looked for inside a longer word, a folder is wherever it begins."""
+
+    def __init__(self, shown: Mapping[str, str]) -> None:
+        self._shown = shown
+        self._longest = max(map(len, shown)) + 1
+        longest_first = sorted(shown, key=len, reverse=True)
+        either = "|".join(("" if text[0] in "/\\" else "(?<![A-Za-z0-9])") + re.escape(text) for text in longest_first)
+        self._pattern = re.compile(f"(?:{either})(?![A-Za-z0-9])")
+
+    def replace(self, text: str) -> str:
+        """A text with all of them replaced."""
+        return self._pattern.sub(lambda found: self._shown[found[0]], text)
+
+    def split(self, text: str) -> tuple[str, str]:
+        """What of a text that goes on can be told by now, and the rest of it."""
+        end, at, pieces = len(text) - self._longest, 0, []
+        for found in self._pattern.finditer(text):
+            if found.start() < end:
+                pieces += [text[at : found.start()], self._shown[found[0]]]
+                at = found.end()
+        end = max(at, end)
+        return "".join([*pieces, text[at:end]]), text[end:]
+
+
+_hidden: Hidden | None = None
+
+
+def hide(shown: Mapping[str, str]) -> None:
+    """Never show these texts again, but what is given for each. None of them: hide nothing."""
+    global _hidden
+    _hidden = Hidden(shown) if shown else None
+
+
 def clean(text: str) -> str:
     """What of a whole text may be shown."""
-    return Sanitiser().feed(text)
+    sanitiser = Sanitiser()
+    return sanitiser.feed(text) + sanitiser.flush()
 
 
 def line(text: str) -> str:

@@ -37,8 +37,9 @@ class Settings:
     `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
     SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
     own; `price` is "auto" or a price card (`agent.prices.read_prices`); `pace` is how many tokens a second the reader
-    streams (0: at once); `color` is off where NO_COLOR is set; `think`, `stream`, `timeout` (seconds) and `keep_alive`
-    are how servers are spoken to (`models.server.Manner`). `origins` names where each of them came from.
+    streams (0: at once); `stage` is for a projector (docs/stage.md); `color` is off where NO_COLOR is set; `think`,
+    `stream`, `timeout` (seconds) and `keep_alive` are how servers are spoken to (`models.server.Manner`). `origins`
+    names where each of them came from.
     """
 
     backend: str = "auto"
@@ -51,6 +52,7 @@ class Settings:
     corpus: Path = CORPUS / "articles"
     files: Path = CORPUS / "files"
     plain: bool = False
+    stage: bool = False
     color: bool = True
     pace: float = 0.0
     max_turns: int = 12
@@ -161,6 +163,7 @@ SETTINGS: dict[str, Setting] = {
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
     "plain": Setting(_switch, "true or false"),
+    "stage": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),
     "pace": Setting(_number(0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
     "max_turns": Setting(_whole(1, 100), "a whole number, 1 to 100"),

@@ -35,7 +35,7 @@ class Table:
         if not is_drawn(console) or self._least_width() > console.width:
             self._list(console)
             return
-        console.print(Text(self.title, style="bold"))
+        console.print(Text(line(self.title), style="bold"))
         console.print(Padding(self._drawn(), (0, 0, 0, 2), expand=False))
 
     def _least_width(self) -> int:
@@ -64,7 +64,7 @@ class Table:
         return drawn
 
     def _list(self, console: Console) -> None:
-        console.print(Text(self.title))
+        console.print(Text(line(self.title)))
         headers = [column.removeprefix(">").strip() for column in self.columns]
         for row in self.rows:
             first, *more = (line(cell) for cell in row[-1].split("\n"))

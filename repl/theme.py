@@ -22,6 +22,8 @@ STYLES: Mapping[str, str] = {
     "near": "yellow",
     "over": "bold red",
     "mark": "bold green",
+    "step": "bold reverse",
+    "answer": "none",
     "fate.kept": "green",
     "fate.masked": "magenta",
     "fate.shortened": "yellow",
@@ -38,6 +40,19 @@ STYLES: Mapping[str, str] = {
     "markdown.link_url": "dim",
 }
 
+BRIGHT = {"blue": "bright_blue", "magenta": "bright_magenta", "red": "bright_red", "cyan": "bright_cyan"}
+
+
+def staged(style: str) -> str:
+    """A style as a projector shows it: bold, in bright colours, nothing dim."""
+    words = [BRIGHT.get(word, word) for word in style.split() if word not in ("dim", "bold", "none")]
+    return " ".join(["bold", *words])
+
+
+def styles(stage: bool) -> dict[str, str]:
+    """Every style by its name. What an answer is written in is not bold on a stage either: its bold words are."""
+    return {**{name: staged(style) for name, style in STYLES.items()}, "answer": "not dim"} if stage else {**STYLES}
+
 
 def is_plain(asked: bool, stream: TextIO | None = None) -> bool:
     """Whether output is append-only lines without any escape sequence: asked for, no terminal, or a dumb one."""
@@ -45,14 +60,14 @@ def is_plain(asked: bool, stream: TextIO | None = None) -> bool:
     return asked or not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
 
 
-def console_for(plain: bool, file: IO[str] | None = None, color: bool = True) -> Console:
+def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, stage: bool = False) -> Console:
     """The console of a session. In a plain one nothing is coloured, drawn, moved or broken into lines."""
     from rich.console import Console
     from rich.theme import Theme
 
     return Console(
         file=file,
-        theme=Theme(STYLES),
+        theme=Theme(styles(stage)),
         highlight=False,
         emoji=False,
         markup=False,

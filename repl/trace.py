@@ -81,20 +81,35 @@ def acted_line(event: Prepared, before: View | None, width: int = 1_000) -> str 
     `  ✂ observation-masking masked 5 results (−4.1k tokens): 9,120 → 5,012 of 8,000`: tokens of the whole history and
     of the view.
     """
-    deeds = _deeds(event.view, before)
-    if not deeds:
+    done = deeds(event.view, before)
+    if not done:
         return None
     view = event.view
     less = view.history_tokens - view.tokens
     saved = f" (−{figures.short(less, event.exact)} tokens)" if less > 0 else ""
     sizes = f"{figures.tokens(view.history_tokens, event.exact)} → {figures.tokens(view.tokens, event.exact)}"
-    name, done = line(event.strategy), ", ".join(deeds)
+    name, acts = line(event.strategy), ", ".join(done)
     for who, less_ in ((name, saved), (name, ""), ("", "")):
         tail = f"{less_}: {sizes} of {view.limit:,}"
-        head = " ".join(filter(None, ("  ✂", who, done)))
+        head = " ".join(filter(None, ("  ✂", who, acts)))
         if cell_len(head + tail) <= width:
             break
     return cut(head, width - cell_len(tail)) + tail
+
+
+def deeds(view: View, before: View | None) -> list[str]:
+    """What was done to a view that had not been done to the one before, a few words each."""
+    done = [f"{fate} {_of_fate(fate, count)}" for fate, count in view.acted.items() if count]
+    earlier = {(message.id, message.content) for message in before.messages} if before else set()
+    new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
+    summaries = sum(bool(message.covers) for message in new)
+    if not view.acted.get("summarised"):
+        done += ["inserted a summary"] * bool(summaries)
+    done += [f"inserted {figures.several(len(new) - summaries, 'message')}"] * (len(new) > summaries)
+    back = sum(a != "kept" and b == "kept" for a, b in zip(before.fates, view.fates, strict=False)) if before else 0
+    if back:
+        done.append(f"brought back {figures.several(back, 'message')}")
+    return done
 
 
 def note_lines(event: Prepared, before: View | None) -> list[str]:
@@ -146,20 +161,6 @@ def cut(text: str, width: int) -> str:
     if width < 1:
         return ""
     return next(iter(chop_cells(text, width - 1)), "").rstrip() + "…" if width > 1 else "…"
-
-
-def _deeds(view: View, before: View | None) -> list[str]:
-    deeds = [f"{fate} {_of_fate(fate, count)}" for fate, count in view.acted.items() if count]
-    earlier = {(message.id, message.content) for message in before.messages} if before else set()
-    new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
-    summaries = sum(bool(message.covers) for message in new)
-    if not view.acted.get("summarised"):
-        deeds += ["inserted a summary"] * bool(summaries)
-    deeds += [f"inserted {figures.several(len(new) - summaries, 'message')}"] * (len(new) > summaries)
-    back = sum(a != "kept" and b == "kept" for a, b in zip(before.fates, view.fates, strict=False)) if before else 0
-    if back:
-        deeds.append(f"brought back {figures.several(back, 'message')}")
-    return deeds
 
 
 def _of_fate(fate: Fate, count: int) -> str:

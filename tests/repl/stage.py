@@ -1,4 +1,4 @@
-"""A conversation with a script, for the PTY: `python -m tests.repl.stage [--plain] [--pace N]`."""
+"""A conversation with a script, for the PTY: `python -m tests.repl.stage [--plain | --stage] [--pace N]`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from agent.budget import Budget
 from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Text, Thinking
+from models.scripted import Step
 from repl.app import interactive
+from tests.payloads import ALL, OPEN
 from tests.repl.sessions import scripted, tool_call
 
 HOSTILE = "evil \x1b[2Jclear \x1b]0;title\x07 [bold]markup[/bold] \x9b31mred"
@@ -42,9 +44,23 @@ def main() -> int:
     """Converse."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--stage", action="store_true")
+    parser.add_argument("--corpus-of-payloads", action="store_true")
+    parser.add_argument("--numbered", action="store_true")
+    parser.add_argument("--echo", action="store_true")
     parser.add_argument("--pace", type=float, default=0)
     given = parser.parse_args()
-    return interactive(scripted(*STEPS, plain=given.plain, pace=given.pace))
+    steps: list[Step] = ["\n\n".join(ALL), *(text for text in OPEN)] if given.corpus_of_payloads else [*STEPS]
+    if given.echo:
+        steps: list[Step] = [*STEPS]
+    if given.corpus_of_payloads:
+        steps = ["\n\n".join(ALL), *OPEN]
+    if given.echo:
+        steps = [lambda messages, tools: f"`{messages[-1].content!r}`"]
+    if given.numbered:
+        words = [f"w{number:04d}" for number in range(600)]
+        steps = ["\n\n".join(" ".join(words[at : at + 100]) for at in range(0, 600, 100))]
+    return interactive(scripted(*steps, plain=given.plain, stage=given.stage, pace=given.pace))
 
 
 if __name__ == "__main__":

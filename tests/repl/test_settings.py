@@ -25,6 +25,7 @@ TEXTS = {
     "summariser": ("reader", "a:1b", "b:2b", "c"),
     "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
     "plain": ("yes", "off", "true", "0"),
+    "stage": ("1", "no", "yes", "off"),
     "color": ("no", "on", "false", "1"),
     "pace": ("1", "2.5", "3", "4"),
     "max_turns": ("3", "4", "5", "6"),

@@ -1,0 +1,69 @@
+"""The tail: a few live lines at the end of what is printed. They survive that the terminal changes its width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.control import Control
+from rich.live import Live
+from rich.live_render import LiveRender
+from rich.segment import ControlType, Segment
+
+LINES = 6
+FRAMES_PER_SECOND = 12
+
+
+def tail(console: Console, renderable: Callable[[], RenderableType]) -> Live:
+    """Live lines that show the end of this, drawn anew some times a second, and wiped when they stop."""
+    live = Live(
+        get_renderable=lambda: Tail(renderable, LINES),
+        console=console,
+        transient=True,
+        refresh_per_second=FRAMES_PER_SECOND,
+        vertical_overflow="crop",
+    )
+    live._live_render = _Anchored(live.get_renderable())
+    return live
+
+
+class Tail:
+    """The last lines of something that may be longer than there is room for."""
+
+    def __init__(self, renderable: Callable[[], RenderableType], lines: int) -> None:
+        self._renderable, self._lines = renderable, lines
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As many lines as there is room for."""
+        room = max(1, min(self._lines, console.height - 2))
+        lines = console.render_lines(self._renderable(), options.update(height=None), pad=False)
+        for number, shown in enumerate(lines[-room:]):
+            if number:
+                yield Segment.line()
+            yield from shown
+
+
+class _Anchored(LiveRender):
+    """Leaves the cursor before its first line, and wipes what is below.
+
+    rich leaves it behind the last line, and later goes up as many lines as it drew. Those are not as many any more
+    where the terminal has become narrower and has wrapped them: words would stay that come again.
+    """
+
+    def position_cursor(self) -> Control:
+        return _wipe() if self._shape else Control()
+
+    def restore_cursor(self) -> Control:
+        return _wipe((ControlType.CURSOR_UP, 1)) if self._shape else Control()  # Live has gone one down to stop
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from super().__rich_console__(console, options)
+        up = self.last_render_height - 1
+        yield Control(ControlType.CARRIAGE_RETURN, *[(ControlType.CURSOR_UP, up)] * (up > 0))
+
+
+def _wipe(*moves: tuple[ControlType, int]) -> Control:
+    """Go there, to the margin, and erase all from there to the end of the screen."""
+    control = Control(ControlType.CARRIAGE_RETURN, *moves)
+    control.segment = Segment(f"{control.segment.text}\x1b[J", None, control.segment.control)
+    return control

@@ -1,0 +1,223 @@
+"""Doors: every way on which untrusted text reaches a terminal. A new command that shows any is a row of DOORS."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from functools import cache, partial
+
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from agent.budget import Budget
+from agent.errors import ModelError, ThimbleError
+from agent.events import (
+    Answered,
+    Asked,
+    Event,
+    Prepared,
+    Preparing,
+    PromptCut,
+    Replied,
+    Said,
+    SideCalled,
+    ToolCalled,
+    ToolReturned,
+)
+from agent.messages import Message, ToolCall
+from agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from agent.view import prepare
+from models.scripted import Scripted, Step
+from repl import headless
+from repl.app import Conversation
+from repl.commands import run_command, show_error
+from repl.completion import Completions
+from repl.footer import footer
+from repl.meter import Meter
+from repl.printed import Printed
+from repl.render import Lines, Screen
+from repl.session import Session
+from repl.stage import Stage
+from tests.histories import TinyCounter
+from tests.repl.sessions import Paper, scripted, tool_call
+
+Door = Callable[[str], str]
+"""From a payload to all that was written."""
+
+
+class Doing:
+    """A strategy of a participant: it masks every result, leaves out what it can, adds a summary, and says why."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """Whatever it says is the payload."""
+        masked = [replace(m, content=self.words, why=self.words) if m.role == "tool" else m for m in messages]
+        summary = Message("s1", "user", self.words, why=self.words, covers=(messages[1].id,))
+        return [masked[0], summary, *masked[1:]]
+
+    def why(self, message: Message) -> str:
+        """Why a message was left out."""
+        return self.words
+
+
+@cache
+def session() -> Session:
+    """One for all."""
+    return scripted()
+
+
+def begin(*steps: Step) -> Session:
+    """The session, begun anew, with this script."""
+    here = session()
+    here.spec = "none"
+    here.reset()
+    here._use(Scripted(steps, TinyCounter()))
+    return here
+
+
+def drawn(kind: type[Lines], events: Sequence[Event]) -> str:
+    """These events as this renderer writes them, the live lines at each moment included."""
+    paper = Paper(80, drawn=kind is not Lines)
+    renderer = Stage(paper.console, None, lambda: False) if kind is Stage else kind(paper.console)
+    with renderer:
+        for event in events:
+            renderer.show(event)
+            if isinstance(renderer, Screen) and renderer._live:
+                renderer._live.refresh()
+    return paper.text
+
+
+def exchange(kind: type[Lines], steps: Callable[[str], Sequence[Step]], payload: str) -> str:
+    """A whole exchange whose model says this."""
+    return drawn(kind, list(begin(*steps(payload)).ask(payload)))
+
+
+def events(payload: str) -> list[Event]:
+    """Every kind of event, the payload in each of its texts."""
+    call = ToolCall(payload, payload, payload)
+    history = [
+        Message("m0", "system", "s"),
+        Message("m1", "user", payload),
+        Message("m2", "assistant", payload, calls=(ToolCall("c1", payload, payload),), thinking=payload),
+        Message("m3", "tool", payload * 3, call_id="c1", name=payload),
+        Message("m4", "user", payload),
+    ]
+    view = replace(prepare(history, Doing(payload), Budget(9000, TinyCounter())), notes=(payload,))
+    return [
+        Asked(history[1]),
+        Preparing(1, payload, 8000),
+        SideCalled(payload, 1, True, Usage(), 0.1, "", payload),
+        SideCalled(payload, 1, True, Usage(), 0.1, payload or "x", payload),
+        Prepared(1, payload, payload, view, True),
+        Sent(payload, payload),
+        Waiting(payload),
+        Said("thinking", payload),
+        Said("text", payload),
+        Replied(1, history[2], Usage(), 0.1, None),
+        ToolCalled(call),
+        ToolReturned(call, history[3], 1, True, 0.1, True),
+        ToolReturned(call, history[3], 1, True, 0.1, False),
+        *(Said("text", char) for char in payload[:200]),
+        PromptCut(1, 9000, 4000, True),
+        Replied(2, history[1], Usage(finish="length"), 0.1, None),
+        Answered(payload, "turn-limit"),
+    ]
+
+
+def told(payload: str, as_json: bool = False, error: bool = False) -> str:
+    """Without a conversation: the answer, an error, and all that is told beside it."""
+    read = [Thinking(payload), Text(payload), tool_call(payload, 1, a=payload), ToolCall("c2", "save_note", payload)]
+    script = [ModelError(payload, payload)] if error else [read, payload]
+    here = begin(*script)
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        headless.answer(here, iter([payload.lstrip("/ ") or "x"]), as_json)
+    assert not as_json or out.getvalue().isascii()
+    return out.getvalue() + err.getvalue()
+
+
+def command(form: str, is_drawn: bool, payload: str) -> str:
+    """What a command prints after an exchange that was full of it."""
+    note = tool_call("save_note", 1, title=payload, text=payload)
+    here = begin([Text(payload), note], [tool_call("get_notes", 2)], payload)
+    here.spec = payload
+    list(here.ask(payload))
+    paper = Paper(80, drawn=is_drawn)
+    run_command(here, form.format(payload), paper.console)
+    return paper.text
+
+
+def around(payload: str) -> str:
+    """Footer and meter, the model's name in them."""
+    here = begin(payload)
+    list(here.ask(payload))
+    here.spec = here.agent.backend.model = payload  # type: ignore[misc]
+    here.agent.backend.name = payload
+    meter = Meter(here)
+    meter.warm()
+    pieces = "".join(text for _, text in meter.pieces(payload, 200))
+    offers = [*Completions(here).get_completions(Document(f"/strategy {payload}"), CompleteEvent())]
+    shown = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offers)
+    return footer(here, 200) + pieces + shown.replace(payload, "")  # what is typed is typed
+
+
+def error(kind: bool, payload: str) -> str:
+    """What a server or a setting has to complain of."""
+    paper = Paper(80, drawn=kind)
+    show_error(paper.console, ThimbleError(payload, payload))
+    return paper.text
+
+
+def said_by_app(payload: str) -> str:
+    """Notices, bugs, and what a strategy prints."""
+    paper = Paper(80)
+    conversation = Conversation.__new__(Conversation)
+    conversation.plain, conversation.__dict__["console"] = False, paper.console
+    try:
+        raise ValueError(payload)
+    except ValueError:
+        conversation._bug()
+    conversation._say(payload)
+    Printed(paper.console, io.StringIO()).write(f"{payload}\n")
+    return paper.text
+
+
+ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
+    "answer": lambda payload: [payload],
+    "answer in pieces": lambda payload: [[Text(char) for char in payload[:300]]],
+    "thinking": lambda payload: [[Thinking(payload), Text("So.")]],
+    "tool": lambda payload: [[Text(payload), tool_call(payload, 1, a=payload)], "So."],
+    "arguments": lambda payload: [[tool_call("search_articles", 1, query=payload)], "So."],
+    "broken arguments": lambda payload: [[ToolCall("c1", "search_articles", payload)], "So."],
+    "notes": lambda payload: [
+        [tool_call("save_note", 1, title=payload, text=payload)],
+        [tool_call("get_notes", 2)],
+        "So.",
+    ],
+}
+COMMANDS = ("/stats", "/strategy", "/strategy {}", "/help {}", "/help strategy {}", "/budget {}", "/articles {}", "/{}")
+
+DOORS: list[tuple[str, Door]] = [
+    *(
+        (f"{kind.__name__}: {name}", partial(exchange, kind, steps))
+        for kind in (Screen, Lines, Stage)
+        for name, steps in ASKED.items()
+    ),
+    *(
+        (f"{kind.__name__}: every event", lambda payload, kind=kind: drawn(kind, events(payload)))
+        for kind in (Screen, Lines, Stage)
+    ),
+    *((f"{form}, {how}", partial(command, form, how == "drawn")) for form in COMMANDS for how in ("drawn", "plain")),
+    ("headless", told),
+    ("headless, an error", partial(told, error=True)),
+    ("--json", partial(told, as_json=True)),
+    ("--json, an error", partial(told, as_json=True, error=True)),
+    ("footer, meter and completion", around),
+    ("an error, drawn", partial(error, True)),
+    ("an error, plain", partial(error, False)),
+    ("a bug, a notice, what a strategy prints", said_by_app),
+]

@@ -1,0 +1,36 @@
+"""No payload of the corpus steers the terminal, whichever door it takes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.payloads import ALL, OPEN, PAYLOADS
+from tests.repl.doors import DOORS, Door
+
+OURS = re.compile(r"\r(?:\x1b\[\dA)?\x1b\[J|\r\x1b\[\dA|\r(?=[\r\n])|\x1b\[\?25[lh]")
+"""What the live lines need: go up to the first of them, erase what is below, hide and show the cursor. No colours."""
+FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def steering(written: str) -> list[str]:
+    """What of a text would steer a terminal, with what stands around it."""
+    rest = OURS.sub("", written)
+    return [rest[max(0, found.start() - 20) : found.end() + 20] for found in FORBIDDEN.finditer(rest)]
+
+
+def test_the_parser_is_strict() -> None:
+    """It finds every payload that steers, where nothing cleans it."""
+    harmless = {*PAYLOADS["markup"], *PAYLOADS["Markdown"], *PAYLOADS["lines"], *filter(OURS.fullmatch, ALL)}
+    assert [text for text in ALL if text not in harmless and not steering(text)] == []
+    assert len(set(ALL)) >= 200
+
+
+@pytest.mark.parametrize(("name", "door"), DOORS, ids=[name for name, _ in DOORS])
+def test_nothing_gets_through(name: str, door: Door) -> None:
+    for kind, texts in PAYLOADS.items():
+        for batch in (texts[start : start + 30] for start in range(0, len(texts), 30)):
+            assert steering(door("\n".join(batch))) == [], kind
+    for number, text in enumerate(OPEN):
+        assert steering(door(text + "and more" * (number % 2))) == [], ascii(text)
