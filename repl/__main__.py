@@ -95,7 +95,7 @@ def _start(given: Namespace) -> int:
         return filter.run(_settings(given, interactive=False), budget)
     headless = bool(given.prompts) or not _is_terminal(sys.stdin)
     settings = _settings(given, interactive=not headless)
-    if settings.stage and (headless or given.json or settings.plain):
+    if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
     if headless:

@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent.events import Event, Prepared, Replied, ToolCalled, ToolReturned
+from agent.events import Event, Prepared, ToolCalled, ToolReturned
 from agent.view import View
 from agent.why import UNSAID, why
 from repl import figures, trace
@@ -33,16 +33,16 @@ class Stage(Screen):
         super().__init__(console, before)
         self._wait_for_presenter = wait
         self._stopping = True
+        self._unseen = False
         self._stopped = False
 
     def show(self, event: Event) -> None:
-        """Show one event, and wait where it completes a step."""
+        """Show one event, and wait where it has shown a step."""
         super().show(event)
         if isinstance(event, ToolCalled):
             self._step("action", line(f"{event.call.name} {trace.arguments(event.call)}"))
-        if isinstance(event, Prepared | ToolCalled | ToolReturned) or (
-            isinstance(event, Replied) and event.message.calls
-        ):
+        if self._unseen:
+            self._unseen = False
             self._stop()
 
     def _act(self, event: Prepared, before: View | None) -> None:
@@ -66,6 +66,7 @@ class Stage(Screen):
         self._step("observation", head, *shown, *rest, style="" if event.ok else "error")
 
     def _step(self, name: str, *lines: str, style: str = "") -> None:
+        self._unseen = True
         self.console.print()
         self._print(Text(f" {name.upper()} ", style="step"), "trace")
         for text in lines:

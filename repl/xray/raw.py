@@ -35,7 +35,8 @@ def show_raw(session: Session, console: Console) -> None:
         words = f"No request went over a wire to {model}. It was given these messages and tools:"
         body: Any = given(ledger.prepared)
     else:
-        words = f"{line(ledger.sent.to)} was sent {len(ledger.sent.body.encode()):,} bytes, laid out here for reading:"
+        size = len(ledger.sent.body.encode("utf-8", "replace"))
+        words = f"{line(ledger.sent.to)} was sent {size:,} bytes, laid out here for reading:"
         body = json.loads(ledger.sent.body)
     whole = Segments([Segment(f"{words}\n{escaped(body)}\n")])  # as it is: to lay out megabytes takes long
     console.print(whole, soft_wrap=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import cache, partial
 
@@ -12,11 +13,12 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from agent.budget import Budget
-from agent.errors import ModelError, ThimbleError
+from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import (
     Answered,
     Asked,
     Event,
+    Planted,
     Prepared,
     Preparing,
     PromptCut,
@@ -27,6 +29,7 @@ from agent.events import (
     ToolReturned,
 )
 from agent.messages import Message, ToolCall
+from agent.plant import plant
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from agent.view import prepare
 from models.scripted import Scripted, Step
@@ -109,6 +112,7 @@ def events(payload: str) -> list[Event]:
     view = replace(prepare(history, Doing(payload), Budget(9000, TinyCounter())), notes=(payload,))
     return [
         Asked(history[1]),
+        Planted(payload, payload, tuple(history[1:5])),
         Preparing(1, payload, 8000),
         SideCalled(payload, 1, True, Usage(), 0.1, "", payload),
         SideCalled(payload, 1, True, Usage(), 0.1, payload or "x", payload),
@@ -141,10 +145,13 @@ def told(payload: str, as_json: bool = False, error: bool = False) -> str:
 
 
 def command(form: str, is_drawn: bool, payload: str) -> str:
-    """What a command prints after an exchange that was full of it."""
+    """What a command prints after an exchange that was full of it, as were a planted fact and the strategy."""
     note = tool_call("save_note", 1, title=payload, text=payload)
-    here = begin([Text(payload), note], [tool_call("get_notes", 2)], payload)
-    here.spec = payload
+    sent = Sent(payload, json.dumps({"messages": payload}, ensure_ascii=False))
+    here = begin([Text(payload), note], [tool_call("get_notes", 2)], [sent, Text(payload)], *[payload] * 6)
+    here.agent.strategy, here.agent.strategy_name, here.spec = Doing(payload), payload, payload
+    with suppress(UsageError):
+        here.planted.append(plant(here.agent, payload, 1))
     list(here.ask(payload))
     paper = Paper(80, drawn=is_drawn)
     run_command(here, form.format(payload), paper.console)
@@ -199,7 +206,12 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
         "So.",
     ],
 }
-COMMANDS = ("/stats", "/strategy", "/strategy {}", "/help {}", "/help strategy {}", "/budget {}", "/articles {}", "/{}")
+COMMANDS = (
+    *("/stats", "/strategy", "/strategy {}", "/help {}", "/help strategy {}", "/budget {}", "/articles {}", "/{}"),
+    *("/context", "/context next", "/context raw", "/context 1-9", "/context 4", "/context +1", "/context {}"),
+    *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
+    *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
+)
 
 DOORS: list[tuple[str, Door]] = [
     *(

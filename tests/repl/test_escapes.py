@@ -9,8 +9,9 @@ import pytest
 from tests.payloads import ALL, OPEN, PAYLOADS
 from tests.repl.doors import DOORS, Door
 
-OURS = re.compile(r"\r(?:\x1b\[\dA)?\x1b\[J|\r\x1b\[\dA|\r(?=[\r\n])|\x1b\[\?25[lh]")
-"""What the live lines need: go up to the first of them, erase what is below, hide and show the cursor. No colours."""
+ERASE_LINES = r"\r(?:\x1b\[1A)?\x1b\[2K(?:\x1b\[1A\x1b\[2K)*"
+OURS = re.compile(rf"{ERASE_LINES}|\r(?:\x1b\[\dA)?\x1b\[J|\r\x1b\[\dA|\r(?=[\r\n])|\x1b\[\?25[lh]")
+"""What live lines and bars need: go up to the first of them, erase them, hide and show the cursor. No colours."""
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

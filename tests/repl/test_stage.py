@@ -223,7 +223,7 @@ def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:
     here.type("first\r\r\r\r\r\r")
     here.see("nothing was touched", MARK)
     assert "THOUGHT" not in here.text
-    for step in ("THOUGHT", "ACTION", "OBSERVATION"):
+    for step in ("A long thought", "I look.", "ACTION", "OBSERVATION"):
         here.type("\r")
         here.see(step, MARK)
     here.type("\x1b[A")
@@ -238,9 +238,11 @@ def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # n
     here.type("first\r")
     here.see("nothing was touched", MARK)
     here.type("\r")
-    here.see("THOUGHT")
+    here.see("A long thought", MARK)
     here.type("\r")
-    here.see("ACTION")
+    here.see("I look.", MARK)
+    here.type("\r")
+    here.see("ACTION", MARK)
     here.type("\x03")
     here.see("stopped: the session goes on", "1 exchange", until=lambda text: MARK not in text)
     here.type("second\r")
