@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -15,12 +16,15 @@ from repl.fates import LETTERS
 from repl.sanitise import line
 from repl.tables import Table
 from repl.theme import is_drawn
+from repl.trace import cut
 
 if TYPE_CHECKING:
     from agent.events import SideCalled
     from repl.session import Session
 
 NOT_HELD = "too large"
+NAMES = 26
+"""Columns of a name before a bar, at most."""
 BEST = "* best of those that kept to the budget at every call"
 
 
@@ -31,6 +35,8 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console)
         for table in (costs(session, found, exact, console), survivors(session, found, exact, console)):
             table.show(console)
             console.print()
+        if is_drawn(console):
+            show_strips(session, found, console)
         for text in key(session, found, console):
             console.print(Text(text, style="quiet"))
     for one in found:
@@ -70,6 +76,24 @@ def survivors(session: Session, found: Sequence[Replayed], exact: bool, console:
     return Table(title, ("strategy", ">kept", ">lost tokens", "fates"), _rows(session, found, cells, console))
 
 
+def show_strips(session: Session, found: Sequence[Replayed], console: Console) -> None:
+    """The history under each strategy, all to one scale: a block a message, lettered by what became of it."""
+    from repl.xray.rows import rows_of
+    from repl.xray.strip import bar, messages_before, widths
+
+    count = session.agent.backend.counter.count
+    names = [cut(line(named(session, one.spec, console)), NAMES) for one in found]
+    room = max(map(cell_len, names)) + 4
+    console.print(Text("Each message of the history, as wide as its tokens, oldest first", style="bold"))
+    for one, name in zip(found, names, strict=True):
+        if one.next and not one.failed:
+            blocks = messages_before(rows_of(one.next, count))
+            columns = widths([block.tokens for block in blocks], max(8, console.width - room))
+            shown = Text(f"  {name}{' ' * (room - 2 - cell_len(name))}", no_wrap=True)
+            console.print(shown.append_text(bar(blocks, columns)))
+    console.print()
+
+
 def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Callable[[int], str]) -> list[str]:
     """The values of a column as they are shown, `*` before the lowest; where all are alike there is no best."""
     known = [value for one, value in zip(found, values, strict=True) if one.fits and value is not None]
@@ -99,7 +123,7 @@ def key(session: Session, found: Sequence[Replayed], console: Console) -> list[s
     """What the marks mean, and the letters that these rows have."""
     used = ["‹ in use"] * (is_drawn(console) and session.spec in {one.spec for one in found})
     met = {fate for one in found for fate in changed(one)}
-    letters = [f"{letter} {fate}" for fate, letter in LETTERS.items() if fate in met]
+    letters = [f"{letter} {fate}" for fate, letter in LETTERS.items() if fate in met or (fate == "kept" and met)]
     return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else [])]
 
 

@@ -64,8 +64,12 @@ def widths(sizes: Sequence[int], columns: int) -> list[int]:
 
 def was_blocks(xray: Xray) -> list[Block]:
     """The whole history: the tool schemas, then every message by its fate."""
-    rows = (row for row in xray.rows if row.before)
-    return [*_tools(xray), *(_block(row, row.tokens_before) for row in rows)]
+    return [*_tools(xray), *messages_before(xray.rows)]
+
+
+def messages_before(rows: Sequence[Row]) -> list[Block]:
+    """The messages of the history, each by its fate."""
+    return [_block(row, row.tokens_before) for row in rows if row.before]
 
 
 def sent_blocks(xray: Xray) -> list[Block]:

@@ -169,8 +169,15 @@ def test_the_table() -> None:
     text = text_of(session, "/compare none observation-masking truncate", drawn=True)
     found = [replayed(session.agent, spec) for spec in ("none", "observation-masking", "truncate")]
     assert f"{len(calls(session.agent.history)) - 1} calls of this session and the next one, in 4,000 tokens" in text
-    rows = {line.split()[0]: line.split() for line in text.splitlines() if line.startswith("  ")}
+    table, _, strips = text.partition("Each message of the history")
+    rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith("  ")}
     assert rows["none"][1:] == ["22", "0"]
+    bars = {line.split()[0]: line.split()[-1] for line in strips.splitlines() if line.startswith("  ")}
+    assert {*bars} == {"none", "observation-masking", "truncate"}
+    assert len({*map(len, bars.values())}) == 1, "to one scale"
+    assert "M" not in bars["none"] + bars["truncate"]
+    assert bars["observation-masking"].count("M") == found[1].fates["masked"]
+    assert "D" in bars["truncate"]
     for one in found[1:]:
         assert one.next is not None
         assert f"{one.next.tokens:,}" in text
