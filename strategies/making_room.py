@@ -18,7 +18,7 @@ def rules(size: int, budget: Budget, old: Iterable[Message], recent: Iterable[Me
     """By id why an observation goes from a view of `size` tokens; `done` says of the old ones how far that went."""
     over = f"the view was {size:,} of {budget.limit:,} tokens"
     late = f"{over}, and to hide every older result was not enough"
-    return {m.id: f"{done}; {over}" for m in old} | {m.id: late for m in recent}
+    return dict.fromkeys((m.id for m in old), f"{done}; {over}") | dict.fromkeys((m.id for m in recent), late)
 
 
 def enough(size: int, budget: Budget, *steps: tuple[float, Iterable[tuple[Message, int]]]) -> list[Message]:
