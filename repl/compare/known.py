@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from corpus.questions import Exchange, load
 from corpus.score import score
@@ -14,9 +15,7 @@ def known(question: str, settings: Settings) -> Exchange | None:
     own = Settings()
     if (settings.corpus.resolve(), settings.files.resolve()) != (own.corpus.resolve(), own.files.resolve()):
         return None
-    asked = _words(question)
-    exchanges = (exchange for one in load().questions for exchange in one.exchanges if exchange.scored)
-    return next((exchange for exchange in exchanges if _words(exchange.question) == asked), None)
+    return _answered().get(_words(question))
 
 
 def verdict(exchange: Exchange | None, answer: str) -> str:
@@ -27,6 +26,13 @@ def verdict(exchange: Exchange | None, answer: str) -> str:
     return "right" if found.right else f"wrong: {found.why}"
 
 
-def _words(text: str) -> list[str]:
+@cache
+def _answered() -> dict[tuple[str, ...], Exchange]:
+    """The questions with known answers by their words; of two with the same words the first."""
+    exchanges = [exchange for one in load().questions for exchange in one.exchanges if exchange.scored]
+    return {_words(exchange.question): exchange for exchange in reversed(exchanges)}
+
+
+def _words(text: str) -> tuple[str, ...]:
     """Words and numbers without case and punctuation."""
-    return re.findall(r"\w+", text.casefold())
+    return tuple(re.findall(r"\w+", text.casefold()))
