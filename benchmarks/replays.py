@@ -1,0 +1,44 @@
+"""How long does a replay take? /compare and /probe prepare every call of a session anew, under each strategy.
+
+    python benchmarks/replays.py         # 4,000 messages, 2,000 calls: some minutes
+    python benchmarks/replays.py 400     # as many messages as you like
+
+Seconds for all calls of a session of tool calls, and milliseconds a call; its tokens were counted before. The work of a
+call grows with what came before it, so that of a replay grows with the square.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from agent.budget import Budget
+from agent.replay import calls, replay
+from agent.side import SideModel
+from models.scripted import Scripted
+from models.tokens import counter_for
+from strategies import STRATEGIES, parse
+from strategies.table import asks_a_model
+from tests.histories import react
+
+MESSAGES, LIMIT_TOKENS = 4_000, 8_000
+
+
+def main(messages: int = MESSAGES) -> None:
+    history, counter = react(messages // 2), counter_for("qwen2.5:7b")
+    budget, times = Budget(LIMIT_TOKENS, counter), len(calls(history))
+    budget.size(history)
+    print(f"{messages:,} messages, {times:,} calls\n\n| strategy | seconds | ms a call |\n|---|--:|--:|")
+    for spec in (name for name, kind in STRATEGIES.items() if not asks_a_model(kind)):
+        started = perf_counter()
+        for _ in replay(history, parse(spec, SideModel(Scripted([], counter))), budget):
+            pass
+        seconds = perf_counter() - started
+        print(f"| {spec} | {seconds:.1f} | {1000 * seconds / times:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:2]))
