@@ -14,6 +14,13 @@ def observations(messages: Sequence[Message], groups: Sequence[range]) -> list[M
     return [messages[index] for turn in whole for index in turn[1:]]
 
 
+def aged(window: int) -> str:
+    """The rule of a window of so many turns, in words."""
+    if window < 2:
+        return "older than the newest turn" if window else "no turn stays whole"
+    return f"older than the {window} newest turns"
+
+
 def rules(size: int, budget: Budget, old: Iterable[Message], recent: Iterable[Message], done: str) -> dict[str, str]:
     """By id why an observation goes from a view of `size` tokens; `done` says of the old ones how far that went."""
     over = f"the view was {size:,} of {budget.limit:,} tokens"

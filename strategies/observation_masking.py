@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from agent.budget import Budget
 from agent.messages import Message, turns
-from strategies.making_room import enough, observations, rules
+from strategies.making_room import aged, enough, observations, rules
 from strategies.parameter import parameter
 
 
@@ -37,7 +37,7 @@ class ObservationMasking:
         groups = turns(messages)
         split = max(0, len(groups) - self.window)
         if self.when == "always":
-            why = f"older than the {self.window} newest turns"
+            why = aged(self.window)
             smaller = savings(observations(messages, groups[: split - split % self.every]), budget)
             return with_masks(messages, {message.id: why for message, _ in smaller})
         masked = self.state.setdefault("masked", {})
@@ -48,7 +48,7 @@ class ObservationMasking:
             older, newer = observations(view, old), observations(view, recent)
             down_to_target = self.target * budget.limit, savings(older, budget)
             only_to_fit = budget.limit, savings(newer, budget)
-            done = f"older than the {self.window} newest turns, masked down to {self.target:.0%} of the budget"
+            done = f"{aged(self.window)}, masked down to {self.target:.0%} of the budget"
             whys = rules(size, budget, older, newer, done)
             masked.update(
                 (message.id, whys[message.id]) for message in enough(size, budget, down_to_target, only_to_fit)

@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message, turns
-from strategies.making_room import enough, observations, rules
+from strategies.making_room import aged, enough, observations, rules
 from strategies.parameter import parameter
 
 LEAST, MOST = 100, 400
@@ -53,7 +53,7 @@ class Offload:
             recent = observations(messages, groups[split:-1])
             down_to_target = self.target * budget.limit, _savings(old, tokens, shown, why, budget)
             only_to_fit = budget.limit, _savings(recent, tokens, shown, why, budget)
-            done = f"older than the {self.window} newest turns, offloaded down to {self.target:.0%} of the budget"
+            done = f"{aged(self.window)}, offloaded down to {self.target:.0%} of the budget"
             whys = rules(size, budget, old, recent, done)
             chosen = enough(size, budget, down_to_target, only_to_fit)
             offloaded.update((message.id, [tokens[message.id], shown, whys[message.id]]) for message in chosen)

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message, blocks, pinned, turns
+from strategies.making_room import aged
 from strategies.parameter import parameter
 
 
@@ -37,7 +38,7 @@ class SlidingWindow:
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""
-        return self.state.get("why", "") if self.window is None else f"older than the {self.window} newest turns"
+        return self.state.get("why", "") if self.window is None else aged(self.window)
 
     def _start(self, messages: Sequence[Message]) -> int:
         first = self.state.get("first")

@@ -9,7 +9,7 @@ from typing import Any
 from agent.budget import Budget, Prices
 from agent.messages import Message, pending, turns
 from agent.side import SideModel
-from strategies.making_room import observations
+from strategies.making_room import aged, observations
 from strategies.observation_masking import ObservationMasking, savings, with_masks
 from strategies.parameter import parameter
 from strategies.summary import Memory, newest
@@ -104,7 +104,7 @@ class Thrifty:
         self.state["rent"] = rent | ({"masks": 0.0} if mask else {})
         if mask:
             paid = f"the rent of {rent['masks']:,.0f} had reached the price of the edit, {price:,.0f}"
-            why = f"older than the {self.window} newest turns, and {paid}"
+            why = f"{aged(self.window)}, and {paid}"
             self._masked.update((message.id, why) for message in old)
         return mask
 

@@ -38,7 +38,7 @@ def whys(view: View, fate: str) -> set[str]:
         ("sliding-window", "dropped", "tokens: slid down to 40% of it"),
         ("sliding-window:window=3", "dropped", "older than the 3 newest turns"),
         ("truncate", "dropped", "older than the newest messages that 2,000 tokens hold, which are "),
-        ("observation-masking+sliding-window:window=1", "dropped", "older than the 1 newest turns"),
+        ("observation-masking+sliding-window:window=1", "dropped", "older than the newest turn"),
     ],
 )
 def test_a_strategy_says_by_which_rule_it_acted(spec: str, fate: str, words: str) -> None:

@@ -95,7 +95,7 @@ def test_a_mask_names_the_tool_and_the_rule() -> None:
     assert masked(view) == ["c1", "c2"]
     assert "read_article" in view[3].content
     assert "\n" not in view[3].content
-    assert view[3].why == "older than the 1 newest turns"
+    assert view[3].why == "older than the newest turn"
 
 
 # --- when=over --------------------------------------------------------------------------------------------------------

@@ -95,7 +95,7 @@ def test_why_says_the_rule_with_its_numbers() -> None:
     row = f"message {masked + 1} (read_article), masked, "
     said = " ".join(shown(session, f"/why {masked + 1}").split())
     assert said.startswith(row)
-    assert "older than the 1 newest turns" in said
+    assert "older than the newest turn" in said
     assert "the system message is first in every view" in shown(session, "/why 1", 120)
 
 
