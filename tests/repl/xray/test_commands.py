@@ -19,7 +19,7 @@ from repl.commands import obey
 from repl.completion import Completions
 from repl.session import Session
 from strategies import STRATEGIES
-from tests.histories import Story, TinyCounter, outcome, words
+from tests.histories import Story, TinyCounter, outcome, react, words
 from tests.repl.sessions import Paper, ask, scripted, tool_call
 from tests.repl.test_sanitise import FORBIDDEN
 
@@ -257,3 +257,15 @@ def test_wide_characters_stay_in_their_columns() -> None:
     for width in (60, 80, 120):
         shown(session, "/context", width)
         shown(session, "/context 2", width)
+
+
+@pytest.mark.parametrize("height", [24, 40, 60])
+def test_the_strip_stays_on_the_screen(height: int) -> None:
+    session = scripted("One.")
+    session.agent.history.extend(react(60, 30))
+    ask(session)
+    paper = Paper(80, height=height)
+    obey(session, "/context", paper.console)
+    assert paper.lines[0].startswith("last call")
+    assert len(paper.lines) <= max(24, height) - len(["blank", "prompt", "toolbar"])
+    assert "share a row; /context 2-" in paper.text
