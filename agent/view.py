@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from operator import lt
@@ -63,9 +63,10 @@ def prepare(
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
+        TypeError: the strategy did not return messages.
     """
     sound = repair(history, before.history if before else ())
-    proposed = list(strategy.prepare(list(sound.messages), budget))
+    proposed = _proposed(strategy.prepare(list(sound.messages), budget))
     settled = settle(proposed, sound.messages, before.messages if before else ())
     messages = settled.messages
     if getattr(strategy, "fitted", True):
@@ -74,6 +75,17 @@ def prepare(
     return (
         replace(view, left_out=_left_out(view, settled.messages, strategy, budget)) if "dropped" in view.fates else view
     )
+
+
+def _proposed(answer: Sequence[Message]) -> list[Message]:
+    """The strategy's answer; says in words what is wrong with one that holds no messages."""
+    if not isinstance(answer, Iterable):
+        raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
+    proposed = list(answer)
+    for one in proposed:
+        if not isinstance(one, Message):
+            raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
+    return proposed
 
 
 def _left_out(view: View, offered: Sequence[Message], strategy: Strategy, budget: Budget) -> dict[str, str]:

@@ -172,8 +172,11 @@ class Conversation:
         from rich.text import Text
 
         from repl.footer import context, footer
+        from repl.trace import PLAIN_WIDTH
 
-        shown = Text(footer(self.session, self.console.width), style="" if self.plain else "quiet")
+        shown = Text(
+            footer(self.session, PLAIN_WIDTH if self.plain else self.console.width), style="" if self.plain else "quiet"
+        )
         for style in ("not dim", context(self.session).level):
             shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
         self._space()

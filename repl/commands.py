@@ -204,9 +204,9 @@ def _quit(session: Session, rest: str, console: Console) -> None:
 
 
 KEYS = """\
-Enter sends · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: search history
+Enter sends · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
 Ctrl-C stops an answer, clears the line · Ctrl-X Ctrl-E: editor · Ctrl-D leaves"""
-PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves."
+PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. More on one command: /help COMMAND"
 
 COMMANDS: dict[str, Command] = {
     "strategy": Command(
@@ -217,24 +217,15 @@ COMMANDS: dict[str, Command] = {
         "sees all of it, and remembers nothing of the one before. /help strategy NAME tells all about one.",
         _strategy,
     ),
-    "compare": Command(
-        "/compare [SPEC…]",
-        "this session under other strategies; run QUESTION asks under each",
-        "What this history would have been sent and have cost under each SPEC, had it been in use from the start; by "
-        "default the one in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the "
-        "session for each. Nothing of it enters the session. Ctrl-C keeps what is done.",
-        _of("repl.compare.command", "compare"),
-    ),
-    "stats": Command(
-        "/stats",
-        "where the tokens are, and what they cost so far",
-        "By role, by what became of each message in the last prompt, by exchange; what no management would have cost; "
-        "and the prompt of each call against the budget. ~ is an estimate, ? is not known.",
-        _stats,
+    "budget": Command(
+        "/budget [TOKENS]",
+        "show or set the tokens that one prompt may use",
+        "System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000.",
+        _budget,
     ),
     "context": Command(
         "/context [N]",
-        "see what the last call was sent, and what became of each message",
+        "what the last call was sent, message by message",
         "A block a message, as wide as its tokens, lettered by its fate; then a row a message. /context next: the call "
         "that comes next. /context 12: message 12 before and after (+1: the first that was inserted). /context 12-57: "
         "those row by row. /context raw: the exact request.",
@@ -242,9 +233,24 @@ COMMANDS: dict[str, Command] = {
     ),
     "why": Command(
         "/why N",
-        "say which rule decided what became of message N",
+        "which rule decided what became of message N",
         "As numbered by /context, in the last call: /why 12, or /why +1 for the first message that was inserted.",
         _of("repl.xray.command", "why"),
+    ),
+    "stats": Command(
+        "/stats",
+        "where the tokens are, and what they cost so far",
+        "The last prompt by role and by what became of each message; each exchange; what no management would have "
+        "cost; and the prompt of each call against the budget. ~ is an estimate, ? is not known.",
+        _stats,
+    ),
+    "compare": Command(
+        "/compare [SPEC…]",
+        "this session under other strategies, replayed or asked",
+        "What this history would have been sent and have cost under each SPEC, had it been in use from the start; by "
+        "default the one in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the "
+        "session for each. Nothing of it enters the session. Ctrl-C keeps what is done.",
+        _of("repl.compare.command", "compare"),
     ),
     "plant": Command(
         "/plant FACT",
@@ -254,24 +260,25 @@ COMMANDS: dict[str, Command] = {
     ),
     "probe": Command(
         "/probe [QUESTION]",
-        "ask what is left of it; nothing of that enters the session",
+        "ask what is left of a planted fact, outside the session",
         "The model is sent what it would be sent next, without tools, and is asked for the newest planted facts or the "
         "QUESTION. Then the session is replayed under each strategy that asks no model: a cell a call, as long as the "
         "words of the fact stand in the prompt. Ctrl-C keeps what is done.",
         _of("repl.probe.show", "show_probe"),
     ),
     "predict": Command(
-        "/predict [1-4 9|all|none|off]",
+        "/predict [GUESS]",
         "guess which messages the next prompt holds as they are",
-        "Alone it lists the messages with their numbers. After the next exchange it is told how right that was, with "
+        "Alone it lists the messages with their numbers. /predict 1-4 9 12: these stay as they are, the others do not; "
+        "/predict all and /predict none are guesses too. After the next exchange it is told how right that was, with "
         "every surprise and the rule behind it. A second guess replaces the first; off takes it back.",
         _of("repl.predict", "predict"),
     ),
-    "budget": Command(
-        "/budget [TOKENS]",
-        "show or set the tokens that one prompt may use",
-        "System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000.",
-        _budget,
+    "articles": Command(
+        "/articles [TOPIC]",
+        "list the articles that the model can read",
+        "For you only: what it prints never enters the context.",
+        _articles,
     ),
     "model": Command(
         "/model [NAME]",
@@ -285,12 +292,6 @@ COMMANDS: dict[str, Command] = {
         "Ctrl-C stops it; the server keeps what it has until it restarts, and the same command goes on there.",
         _pull,
     ),
-    "articles": Command(
-        "/articles [TOPIC]",
-        "list the articles that the model can read",
-        "For you only: what it prints never enters the context.",
-        _articles,
-    ),
     "doctor": Command(
         "/doctor",
         "look at servers, model, terminal and folders",
@@ -299,7 +300,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "reset": Command(
         "/reset",
-        "forget the conversation; keep strategy, budget and model",
+        "forget the conversation; keep strategy, budget, model",
         "History, notes, statistics and the strategy's memory go.",
         _reset,
     ),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent.view import View
     from repl.session import Session
     from repl.settings import Settings
+    from repl.trace import Kind
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
 """Exit codes."""
@@ -134,32 +135,45 @@ class _Printer:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._answers = 0
-        self._width = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
+        from repl.trace import PLAIN_WIDTH
+
+        self._plain = session.settings.plain
+        drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
+        self._width = PLAIN_WIDTH if self._plain else drawn_on
 
     def show(self, event: Event, before: View | None) -> None:
         from repl import trace
 
         match event:
             case Asked():
-                tell(f"› {event.message.content}")
+                tell(f"{'you:' if self._plain else '›'} {event.message.content}")
             case Prepared():
-                acted = (trace.acted_line(event, before), *trace.note_lines(event, before), trace.over_line(event))
-                for text in filter(None, acted):
-                    tell(text)
+                self._tell("act", trace.acted_line(event, before))
+                for note in trace.note_lines(event, before):
+                    self._tell("note", note)
+                self._tell("over", trace.over_line(event))
             case Waiting(what):
-                tell(f"  … {what}")
+                self._tell("note", f"  … {what}")
             case PromptCut():
-                tell(trace.prompt_cut_line(event))
+                self._tell("over", trace.prompt_cut_line(event))
             case SideCalled():
-                tell(trace.side_line(event))
+                self._tell("error" if event.error else "act", trace.side_line(event))
             case Replied():
                 said = event.message.content.strip() if event.message.calls else ""
-                for text in filter(None, (said and f"  {said}", trace.cut_off_line(event))):
-                    tell(text)
+                if said:
+                    tell(f"model: {said}" if self._plain else f"  {said}")
+                self._tell("note", trace.cut_off_line(event))
             case ToolReturned():
-                tell(trace.tool_line(event, self._width))
+                self._tell("tool" if event.ok else "error", trace.tool_line(event, self._width))
             case Answered():
                 self._answer(event.text)
+
+    def _tell(self, kind: Kind, text: str | None) -> None:
+        """A line of the trace: its sign where it may be drawn, else its label."""
+        from repl.trace import labelled
+
+        if text:
+            tell(labelled(kind, text) if self._plain else text)
 
     def _answer(self, text: str) -> None:
         from repl.footer import footer

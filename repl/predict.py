@@ -20,11 +20,13 @@ from repl.theme import is_drawn
 if TYPE_CHECKING:
     from repl.session import Session
 
-HOW = "/predict 1-4 9 12 says which will be in the next prompt as they are; /predict all, none; off takes it back"
-FIRST, NEWEST = 2, 16
+HOW = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
+FIRST, NEWEST = 2, 12
 """Messages that are listed of a long history: system message and task, and the newest."""
 REST = 58
 """Columns that a row needs beside the words of the message."""
+PLAIN_WIDTH = REST + 100
+"""Columns of a row where nothing is drawn."""
 
 
 def predict(session: Session, text: str, console: Console) -> None:
@@ -44,7 +46,7 @@ def predict(session: Session, text: str, console: Console) -> None:
     elif not session.agent.history:
         _say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
     else:
-        messages(session, console.width).show(console)
+        messages(session, console.width if is_drawn(console) else PLAIN_WIDTH).show(console)
         if session.guess:
             _say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
         _say(console, HOW, "quiet")
@@ -72,7 +74,7 @@ def messages(session: Session, width: int) -> Table:
         if at not in hidden:
             tokens = figures.tokens(budget.count(message), session.agent.backend.counter.exact)
             words = trace.cut(_words(message), max(16, width - REST))
-            rows.append((str(at + 1), _who(message), tokens, met[at], words))
+            rows.append((str(at + 1), trace.cut(trace.who(message), 16), tokens, met[at], words))
         elif at == hidden[0]:
             rows.append((f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(_counted(met, hidden))))
     title = f"{figures.several(len(history), 'message')}: which of them will the next prompt hold as they are?"
@@ -82,10 +84,6 @@ def messages(session: Session, width: int) -> Table:
 def _counted(met: Sequence[str], places: Sequence[int]) -> Iterator[str]:
     found = [met[place] for place in places]
     yield from (f"{found.count(fate):,} {fate}" for fate in dict.fromkeys(found))
-
-
-def _who(message: Message) -> str:
-    return line(message.name[: trace.LONGEST])[:15] or "tool" if message.role == "tool" else message.role
 
 
 def _words(message: Message) -> str:

@@ -27,20 +27,11 @@ from agent.view import View
 from repl import figures, trace
 from repl.blocks import Blocks
 from repl.sanitise import Sanitiser, line
+from repl.trace import Kind
 
 if TYPE_CHECKING:
     from rich.live import Live
 
-Kind = Literal["tool", "act", "note", "over", "error", "thought"]
-
-LABELS: dict[Kind, str] = {
-    "tool": "tool",
-    "act": "strategy",
-    "note": "note",
-    "over": "over budget",
-    "error": "error",
-    "thought": "thinking",
-}
 STYLES: dict[Kind, str] = {
     "tool": "tool",
     "act": "act",
@@ -159,23 +150,23 @@ class Lines:
         self._line("thought", trace.cut(f"  ∴ {line(thought)}", self._width()))
 
     def _width(self) -> int:
-        return max(self.console.width, 80)
+        return trace.PLAIN_WIDTH
 
     def _wait(self, what: str) -> None:
         """Nothing is drawn while waiting."""
 
     def _line(self, kind: Kind, text: str) -> None:
-        words = text.strip()[2:]
-        self.console.out(f"{LABELS[kind]}: {words}", highlight=False)
+        self.console.out(trace.labelled(kind, text), highlight=False)
 
     def _say(self, text: str) -> None:
         if not self._column:
             text = text.lstrip()
             if not text:
                 return
-            text = f"assistant: {text}"
+            text = f"model: {text}"
         self._column += len(text)
-        self.console.out(text, end="", highlight=False)
+        self.console.file.write(text)  # past rich, which makes blanks of tabs
+        self.console.file.flush()
 
     def _end_said(self, called: bool) -> None:
         if self._column:

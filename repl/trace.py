@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Literal
 
 from rich.cells import cell_len, chop_cells
 
@@ -17,6 +18,18 @@ from repl.sanitise import line
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
 KNOWN = ("slug: ", "section: ", "page 1 of 1")
 """Parts of an article's second line that say nothing new."""
+PLAIN_WIDTH = 400
+"""Columns of a line where nothing is drawn: whoever listens has no columns, and a log has room."""
+Kind = Literal["tool", "act", "note", "over", "error", "thought"]
+LABELS: dict[Kind, str] = {
+    "tool": "tool",
+    "act": "strategy",
+    "note": "note",
+    "over": "over budget",
+    "error": "error",
+    "thought": "thinking",
+}
+"""What a kind of line is called where its sign is not drawn."""
 LONGEST = 2_000
 """Characters of an untrusted text that are looked at for a line."""
 
@@ -41,6 +54,11 @@ def tool_line(event: ToolReturned, width: int) -> str:
 def call_line(call: ToolCall, width: int) -> str:
     """`search_articles "prefix cache"`: a call that has no result yet."""
     return cut(f"{line(call.name[:LONGEST])} {arguments(call)}".strip(), width)
+
+
+def labelled(kind: Kind, text: str) -> str:
+    """A line of the trace with its label in place of its sign."""
+    return f"{LABELS[kind]}: {text.strip()[2:]}"
 
 
 def glyph(event: ToolReturned) -> str:
@@ -145,6 +163,15 @@ def side_line(event: SideCalled) -> str:
     prompt = figures.tokens(usage.prompt_tokens if reported else event.prompt_tokens, reported or event.exact)
     written, took = figures.tokens(usage.output_tokens), figures.duration(event.seconds - event.waited_seconds)
     return f"  ∑ {line(event.purpose)} asked{of}: {prompt} in, {written} out, {took}"
+
+
+def who(message: Message) -> str:
+    """Who says a message of the history: system, you, model, the tool's name, or thimble itself. Safe to print."""
+    if message.role == "tool":
+        return line(message.name[:80]) or "tool"
+    if message.role == "user":
+        return "thimble" if message.why else "you"
+    return "system" if message.role == "system" else "model"
 
 
 def cut_off_line(event: Replied) -> str | None:

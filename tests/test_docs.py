@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,20 +38,20 @@ def of_prepare(language: str) -> list[str]:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Path:
-    """A folder with `mine.py`, the strategy that README and docs show."""
+    """A folder with `mine.py`, the strategy that README and docs show, and `oldest.py`, which says why."""
     (mine,) = {body for _, body in blocks("python") if "def prepare(messages, budget):" in body and "class" not in body}
     (tmp_path / "mine.py").write_text(mine)
+    (oldest,) = {body for _, body in blocks("python") if "def why(self, message):" in body}
+    (tmp_path / "oldest.py").write_text(oldest)
     (tmp_path / "conversation.json").write_text(of_prepare("json")[0])
     for folder in ("benchmarks", "docs"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     return tmp_path
 
 
-@pytest.mark.parametrize("command", sorted({line for _, line in lines("sh")} - MAKE_PAGES))
-def test_every_shown_command_runs(command: str, workshop: Path) -> None:
-    command = re.sub(r"^make\b", f"make -n -C {ROOT}", command)
+def run_in(workshop: Path, command: str) -> subprocess.CompletedProcess[str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    run = subprocess.run(
+    return subprocess.run(
         command,
         shell=True,
         cwd=workshop,
@@ -60,7 +61,38 @@ def test_every_shown_command_runs(command: str, workshop: Path) -> None:
         text=True,
         timeout=120,
     )
+
+
+def commands_of(name: str) -> list[str]:
+    return [line for page, line in lines("sh") if page == name]
+
+
+@pytest.mark.parametrize("command", sorted({line for _, line in lines("sh")} - MAKE_PAGES))
+def test_every_shown_command_runs(command: str, workshop: Path) -> None:
+    command = re.sub(r"^make\b", f"make -n -C {ROOT}", command)
+    run = run_in(workshop, command)
     assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
+
+
+def test_a_strategy_of_ones_own_says_why(workshop: Path) -> None:
+    command = next(line for line in commands_of("your-own-strategy.md") if "/why" in line)
+    told = run_in(workshop, command).stderr
+    assert "message 4 (list_articles), dropped, 204 → 0 tokens: the oldest turns go until the view fits" in told
+
+
+def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) -> None:
+    page = (ROOT / "docs" / "lesson.md").read_text()
+    typed = re.findall(r"^\| \d+ \| `(.+?)` \|", page, re.MULTILINE)
+    (command,) = commands_of("lesson.md")
+    arguments = shlex.split(command)
+    assert [text for flag, text in pairwise(arguments) if flag == "-p"] == typed
+    told = run_in(workshop, command).stderr
+    for said in (
+        "984/5,000 20%", "Planted in message 12", " 50 tokens over", " 3,289 tokens over", "hold 3,311 of 5,000",
+        "Predicted: 8 of 21 right", "message 12 (read_file), masked", "miss: ", "hit: ", "known answer: right",
+    ):  # fmt: skip
+        assert said in told, said
+    assert "known answer: wrong" not in told
 
 
 def test_the_page_on_prepare_shows_what_comes_out(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

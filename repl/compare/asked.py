@@ -13,6 +13,7 @@ from agent.ledger import NOTHING, Amount, Call, totals
 from agent.loop import Agent, run
 from agent.protocols import Waiting
 from repl import figures
+from repl.compare.replayed import broke
 
 ENDINGS: dict[Ending, str] = {
     "answered": "answered",
@@ -72,7 +73,7 @@ def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool],
     except ModelError as error:
         found.outcome = f"model error: {error.what}"
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
-        found.outcome = f"failed: {type(error).__name__}: {error}"
+        found.outcome = f"failed: {broke(error, found.spec)}"
     finally:
         found.spent(fork.ledger.calls, prices)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from agent.budget import Budget
 from agent.errors import BudgetError
@@ -80,11 +82,19 @@ def replayed(agent: Agent, spec: str, on_call: Callable[[], None] = lambda: None
             found.add(view)
             on_call()
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
-        found.failed = f"{type(error).__name__}: {error}"
+        found.failed = broke(error, spec)
     found.asked = tuple(side.drain())
     if found.next and not found.failed:
         found.fates, found.lost = Tally(found.next.fates), lost(found.next, budget)
     return found
+
+
+def broke(error: BaseException, spec: str) -> str:
+    """`IndexError: list index out of range (mine.py, line 3)`: how a strategy broke, and where in its own file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    mine = [frame for frame in frames if Path(frame.filename).name in spec]
+    where = f" ({Path(mine[-1].filename).name}, line {mine[-1].lineno})" if mine else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def lost(view: View, budget: Budget) -> int:

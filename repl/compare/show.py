@@ -49,7 +49,7 @@ def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Con
     nexts = [one.next.tokens if one.next else None for one in found]
     cells = [
         starred(found, nexts, lambda tokens: figures.tokens(tokens, exact)),
-        [figures.share(one.next.tokens, one.next.limit) if one.next else "" for one in found],
+        [figures.share(one.next.tokens, one.next.limit) if one.next and not one.failed else "" for one in found],
         starred(found, [one.prompt for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [one.edits for one in found], str),
@@ -68,7 +68,7 @@ def survivors(session: Session, found: Sequence[Replayed], exact: bool, console:
         starred(found, [one.lost if one.next else None for one in found], lambda tokens: figures.tokens(tokens, exact)),
         [fates(one) for one in found],
     ]
-    view = next((one.next for one in found if one.next), None)
+    view = next((one.next for one in found if one.next and not one.failed), None)
     messages = len(view.history) if view else len(session.agent.history)
     title = f"What the next prompt holds of {figures.several(messages, 'message')}"
     if view:

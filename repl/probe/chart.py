@@ -43,7 +43,7 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
     specs, each, drawn = strategies(session), len(calls(session.agent.history)), is_drawn(console)
     names = min(NAME, max(map(cell_len, specs)) + 2)
     columns = max(LEAST_COLUMNS, min(COLUMNS, console.width - names - WORDS - 4))
-    for text in _heading(session, specs, each):
+    for text in _heading(session, specs):
         console.print(Text(text, style="bold" if drawn else ""))
     done: list[Survival] = []
     try:
@@ -62,11 +62,8 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
             console.print(_legend(done, columns))
 
 
-def _heading(session: Session, specs: Sequence[str], each: int) -> Iterator[str]:
-    yield (
-        f"How long it survives: the session replayed under {len(specs)} strategies that ask no model, "
-        f"{each:,} prompts each"
-    )
+def _heading(session: Session, specs: Sequence[str]) -> Iterator[str]:
+    yield f"How long it survives, replayed under {len(specs)} strategies that ask no model"
     if session.spec not in specs:
         yield f"{line(session.spec)} asks a model, and is left out"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -14,7 +14,7 @@ from agent.errors import UsageError
 from repl import figures
 from repl.theme import is_drawn
 from repl.trace import cut
-from repl.xray.listing import folded, row_by_row, show_list
+from repl.xray.listing import Group, folded, most_rows, row_by_row, show_list, span
 from repl.xray.message import sentence, show_message
 from repl.xray.raw import show_raw
 from repl.xray.rows import Xray, last_call, next_call
@@ -69,7 +69,9 @@ def show_call(xray: Xray, console: Console) -> None:
     else:
         for words in (head(xray, 10_000), *in_words(xray)):
             console.print(Text(words))
-    show_list(xray, folded(xray.rows), console)
+    groups = folded(xray.rows, most_rows(console))
+    show_list(xray, groups, console)
+    _tell_shared(groups, console)
 
 
 def head(xray: Xray, width: int) -> str:
@@ -109,6 +111,13 @@ def _tell_later(session: Session, console: Console) -> None:
     if later > 0:
         words = f"{figures.several(later, 'message')} came after this call; /context next has all"
         console.print(Text(words, style="quiet"))
+
+
+def _tell_shared(groups: Sequence[Group], console: Console) -> None:
+    """How to see the messages that share a row."""
+    shared = next((span(group) for group in groups if len(group) > 1), "")
+    if shared:
+        console.print(Text(f"messages share a row; /context {shared.replace('–', '-')} has a row each", style="quiet"))
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:

@@ -21,10 +21,14 @@ from repl.trace import call_line, cut
 from repl.xray.rows import Row, Xray
 from repl.xray.strip import TOOLS, letter
 
-MOST = 38
-"""Rows of messages that a screen shows at most."""
+MOST, LEAST = 38, 8
+"""Rows of messages that a screen shows at most, and at least where it is low."""
+BESIDE = 16
+"""Rows of a screen that the strip above the list and the prompt below it take."""
 NEWEST = 20
 """Of those, the newest messages that always have a row of their own."""
+NAMED = 12
+"""Messages of one fate that a row of several names."""
 LOOKED_AT = 400
 """Characters of a message that are looked at for its first words."""
 WHO = 16
@@ -58,11 +62,16 @@ def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
     if not is_drawn(console):
         _as_table(lines).show(console)
         return
-    for text in _drawn(lines, console.width):
+    for text in _drawn(lines, console.width) if lines else ():
         console.print(text)
 
 
-def folded(rows: Sequence[Row], most: int = MOST, newest: int = NEWEST) -> list[Group]:
+def most_rows(console: Console) -> int:
+    """Rows of messages that leave the strip above them on the screen."""
+    return max(LEAST, min(MOST, console.height - BESIDE)) if is_drawn(console) else MOST
+
+
+def folded(rows: Sequence[Row], most: int = MOST) -> list[Group]:
     """The rows in at most so many groups, in order: the newest apart, older ones with their neighbours of one fate.
 
     Where fates change so often that it would still be too many, the oldest share a row whatever their fates. The
@@ -70,6 +79,7 @@ def folded(rows: Sequence[Row], most: int = MOST, newest: int = NEWEST) -> list[
     """
     if len(rows) <= most:
         return [[row] for row in rows]
+    newest = min(NEWEST, most // 2 + 1)
     system = 1 if rows[0].who == "system" else 0
     older, last = rows[system : len(rows) - newest], rows[len(rows) - newest :]
     runs: list[Group] = [list(run) for _, run in groupby(older, key=lambda row: row.fate)]
@@ -115,8 +125,7 @@ def _line(xray: Xray, group: Group) -> Line:
     sizes = xray.tokens(before), xray.tokens(after)
     fates = Tally(row.fate for row in group)
     if len(group) > 1:
-        which = ", ".join(f"{count:,} {fate}" for fate, count in fates.items())
-        words = f"/context {span(group)} shows them" if len(fates) == 1 else which
+        words = f"/context {span(group)} shows them" if len(fates) == 1 else _by_fate(group)
         who = f"{len(group):,} messages"
     else:
         who, words = first.who, first_words(first.message)
@@ -125,6 +134,19 @@ def _line(xray: Xray, group: Group) -> Line:
     fate = f"{letter(first)} {first.fate}" if len(fates) == 1 else "  several"
     style = f"fate.{first.fate}" if len(fates) == 1 else ""
     return Line(span(group), who, fate, *sizes, cached, sent, words, style)
+
+
+def _by_fate(group: Group) -> str:
+    """`2 masked: 4, 6; 7 kept`: how many met each fate, and which of them are not as they were, if they are few."""
+    names: dict[str, list[str]] = {}
+    for row in group:
+        names.setdefault(row.fate, []).append(row.name)
+
+    def said(fate: str, who: Sequence[str]) -> str:
+        return f"{len(who):,} {fate}" + (f": {', '.join(who)}" if fate != "kept" and len(who) <= NAMED else "")
+
+    changed_first = sorted(names.items(), key=lambda pair: pair[0] == "kept")
+    return "; ".join(said(fate, who) for fate, who in changed_first)
 
 
 def _as_table(lines: Sequence[Line]) -> Table:

@@ -13,6 +13,7 @@ from agent.messages import Message
 from agent.view import Fate, View
 from repl import figures
 from repl.sanitise import line
+from repl.trace import who
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -46,12 +47,7 @@ class Row:
     @property
     def who(self) -> str:
         """Who says it: system, you, model, the tool's name, or thimble itself. Safe to print."""
-        message = self.message
-        if self.fate == "inserted" or (message.role == "user" and message.why):
-            return "thimble"
-        if message.role == "tool":
-            return line(message.name[:80]) or "tool"
-        return {"system": "system", "user": "you"}.get(message.role, "model")
+        return "thimble" if self.fate == "inserted" else who(self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +71,10 @@ class Xray:
         if place is None:
             count, inserted = len(self.view.history), len(self.view.inserted)
             more = f", and {'+1' if inserted == 1 else f'+1 to +{inserted}'} inserted" if inserted else ""
-            raise UsageError(f"there is no message {name[:20]}", f"this view has the messages 1 to {count:,}{more}")
+            later = "; /context next shows what came after it" if self.call.startswith("last") else ""
+            call = " ".join(self.call.split()[:2]).rstrip(":,")
+            fix = f"the {call} has the messages 1 to {count:,}{more}{later}"
+            raise UsageError(f"there is no message {name[:20]}", fix)
         return place
 
 

@@ -300,6 +300,12 @@ def test_a_strategy_may_yield_and_may_empty_the_list_that_it_is_given() -> None:
     assert len(HISTORY) == 9
 
 
+@pytest.mark.parametrize("answer", [None, 4, "text", ["text"], [None]])
+def test_what_is_no_list_of_messages_is_said_in_words(answer: object) -> None:
+    with pytest.raises(TypeError, match="prepare must return a list of messages"):
+        prepare(HISTORY, Hostile(lambda view: answer), ROOMY)  # type: ignore[arg-type, return-value]
+
+
 def test_a_pending_call_is_put_back() -> None:
     history = Story().ask("?").turn(10).turn(10, 20, pending=1).messages
     view = prepare(history, Hostile(lambda view: view[:-2]), ROOMY)

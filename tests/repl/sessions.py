@@ -53,13 +53,13 @@ def answer_call(exchange: int = 1, prompt: int | None = 100, limit: int = 8000, 
 class Paper:
     """What a console has printed."""
 
-    def __init__(self, width: int = 80, drawn: bool = True, color: bool = False) -> None:
+    def __init__(self, width: int = 80, drawn: bool = True, color: bool = False, height: int = 60) -> None:
         self.file = io.StringIO()
         self.console = Console(
             file=self.file,
             theme=Theme(STYLES),
             width=width,
-            height=24,
+            height=height,
             force_terminal=drawn,
             color_system="truecolor" if color else None,
             soft_wrap=not drawn,

@@ -37,6 +37,14 @@ def test_whatever_is_typed_is_told_and_never_asked(text: str) -> None:
     assert not FORBIDDEN.search(paper.text)
 
 
+def test_help_is_a_line_a_command_and_fits_a_screen() -> None:
+    shown = Paper(80)
+    assert run_command(scripted(), "/help", shown.console)
+    assert len(shown.lines) <= 24 - len(["prompt", "toolbar"])
+    assert sum(line.startswith("  /") for line in shown.lines) == len(COMMANDS)
+    assert all(any(command.summary in line for line in shown.lines) for command in COMMANDS.values())
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_its_help_and_is_listed(name: str) -> None:
     session = scripted()

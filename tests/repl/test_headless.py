@@ -61,6 +61,15 @@ def test_standard_output_is_the_answers_alone(articles: Path, capsys: pytest.Cap
     assert session.agent.limit == 4000
 
 
+def test_plain_lines_have_labels_and_no_signs(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, LOOK, "The answer.", plain=True)
+    assert answers(session, ["one?"]) == headless.DONE
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == ["you: one?", "model: I look."]
+    assert told[2].startswith("tool: list_articles ")
+    assert not re.search("[›≡⌕▤✂✗]", "".join(told))
+
+
 def test_no_answer_is_told_and_the_next_question_still_asked(
     articles: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

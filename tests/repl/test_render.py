@@ -56,7 +56,7 @@ def as_seen(paper: Paper) -> list[str]:
 def test_lines_show_what_was_said_and_never_steer(pieces: list[str]) -> None:
     text = lines(*said(*pieces)).text
     expected = clean("".join(pieces)).lstrip()
-    assert text == (f"assistant: {expected}\n" if expected else "")
+    assert text == (f"model: {expected}\n" if expected else "")
 
 
 @given(st.lists(NASTY, max_size=6), st.booleans())
@@ -70,10 +70,10 @@ def test_lines_have_labels() -> None:
     session = scripted([Thinking("hm,\nwell"), Text("I look."), READ, tool_call("nothing", 2)], "It **hides** results.")
     shown = lines(*ask(session)).lines
     assert shown[0] == "thinking: hm, well"
-    assert shown[1] == "assistant: I look."
+    assert shown[1] == "model: I look."
     assert shown[2].startswith('tool: read_article "observation-masking" section="Opening" → ')
     assert shown[3].startswith("error: nothing → there is no tool named 'nothing'")
-    assert shown[4] == "assistant: It **hides** results."
+    assert shown[4] == "model: It **hides** results."
     assert len(shown) == 5
 
 

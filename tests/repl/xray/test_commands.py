@@ -19,7 +19,7 @@ from repl.commands import obey
 from repl.completion import Completions
 from repl.session import Session
 from strategies import STRATEGIES
-from tests.histories import Story, TinyCounter, outcome, words
+from tests.histories import Story, TinyCounter, outcome, react, words
 from tests.repl.sessions import Paper, ask, scripted, tool_call
 from tests.repl.test_sanitise import FORBIDDEN
 
@@ -224,10 +224,10 @@ SESSION = long_session("observation-masking:when=always,window=0")
     [
         ("/why", "/why takes the number of a message", "write /why 12"),
         ("/why all", "/why takes the number of a message, not 'all'", "write /why 12"),
-        ("/why 0", "there is no message 0", r"this view has the messages 1 to 12$"),
-        ("/why 13", "there is no message 13", r"this view has the messages 1 to 12$"),
-        ("/why +1", r"there is no message \+1", r"this view has the messages 1 to 12$"),
-        ("/context 99", "there is no message 99", r"this view has the messages 1 to 12$"),
+        ("/why 0", "there is no message 0", r"the last call has the messages 1 to 12; /context next"),
+        ("/why 13", "there is no message 13", r"the last call has the messages 1 to 12; /context next"),
+        ("/why +1", r"there is no message \+1", r"the last call has the messages 1 to 12; /context next"),
+        ("/context 99", "there is no message 99", r"the last call has the messages 1 to 12; /context next"),
         ("/context 5-2", "5 is behind 2", "write /context 2-5"),
         ("/context 2-99", "there is no message 99", r"1 to 12"),
         ("/context all", "/context cannot show 'all'", "write /context, /context next"),
@@ -257,3 +257,15 @@ def test_wide_characters_stay_in_their_columns() -> None:
     for width in (60, 80, 120):
         shown(session, "/context", width)
         shown(session, "/context 2", width)
+
+
+@pytest.mark.parametrize("height", [24, 40, 60])
+def test_the_strip_stays_on_the_screen(height: int) -> None:
+    session = scripted("One.")
+    session.agent.history.extend(react(60, 30))
+    ask(session)
+    paper = Paper(80, height=height)
+    obey(session, "/context", paper.console)
+    assert paper.lines[0].startswith("last call")
+    assert len(paper.lines) <= max(24, height) - len(["blank", "prompt", "toolbar"])
+    assert "share a row; /context 2-" in paper.text
