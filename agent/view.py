@@ -95,12 +95,20 @@ def _left_out(view: View, offered: Sequence[Message], strategy: Strategy, budget
     by_fit = (
         f"the strategy left {size:,} tokens for {budget.limit:,}: the oldest went, a quarter of the budget at a time"
     )
-    rule: Callable[[Message], str] | None = getattr(strategy, "why", None)
     return {
-        message.id: by_fit if message.id in fitted else rule(message) if rule else ""
+        message.id: by_fit if message.id in fitted else _said(strategy, message)
         for message, fate in zip(view.history, view.fates, strict=True)
         if fate == "dropped"
     }
+
+
+def _said(strategy: Strategy, message: Message) -> str:
+    """The strategy's own rule for what it left out; one that cannot tell must not cost the answer."""
+    rule: Callable[[Message], object] | None = getattr(strategy, "why", None)
+    try:
+        return str(rule(message) or "") if rule else ""
+    except Exception as error:
+        return f"its why() failed: {type(error).__name__}: {error}"
 
 
 def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[Message] = ()) -> Settled:

@@ -67,6 +67,19 @@ def test_a_strategy_that_drops_and_does_not_say_why() -> None:
     assert whys(view, "dropped") == {UNSAID}
 
 
+def test_a_why_that_fails_costs_no_view() -> None:
+    class Broken:
+        def prepare(self, messages: list[Message], budget: object) -> list[Message]:
+            return messages[-1:]
+
+        def why(self, message: Message) -> str:
+            raise ZeroDivisionError("of mine")
+
+    view = [*replay(react(3), Broken(), budget())][-1]  # type: ignore[arg-type]
+    assert isinstance(view, View)
+    assert whys(view, "dropped") == {"its why() failed: ZeroDivisionError: of mine"}
+
+
 def test_what_is_kept_is_kept_by_a_law_or_because_nothing_was_done() -> None:
     view = last("none", limit=100_000)
     said = [why(view, place) for place in range(len(view.history))]
