@@ -107,7 +107,7 @@ def look(session: Session, command: str) -> None:
         return
 
 
-@pytest.mark.parametrize(("spec", "failure"), zip(SPECS, FAILURES[1:], strict=True))
+@pytest.mark.parametrize(("spec", "failure"), [*zip(SPECS, FAILURES[1:], strict=True)])
 def test_a_look_leaves_everything_as_it_was(spec: str, failure: str) -> None:
     session, server, _ = opened(spec)
     before = kept(session)

@@ -195,3 +195,15 @@ def test_reset_forgets_what_was_planted() -> None:
     assert session.guess is None
     obey(session, f"/plant {FACT}", Paper().console)
     assert session.planted[0].path == "planted-1.txt"
+
+
+def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
+    session = scripted("One.", "Two.", strategy="sliding-window:turns=1")
+    planted(session)
+    for _ in range(2):
+        ask(session)
+    session._use(Scripted(["Yes."], TinyCounter()))
+    found = probe(session, f"Is it so? {FACT}", session.planted[0])
+    assert found.missing is None
+    assert not stands(found.view, session.planted[0])
+    assert where(found.view, session.planted[0]).endswith("The words of the fact are not in the prompt.")
