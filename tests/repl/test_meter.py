@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from agent.errors import BudgetError, UsageError
 from agent.events import Prepared
-from repl.forecast import forecast
+from repl.forecast import Forecast, forecast
 from repl.meter import Meter
 from repl.session import Session, open_session
 from repl.settings import Settings
@@ -93,6 +93,37 @@ def test_a_thread_of_its_own_follows_what_is_typed() -> None:
     assert drawn.wait(5)
     tokens = forecast(session, "a question of some words").tokens
     assert f" ~{tokens:,}/8,000 " in text(meter, "a question of some words")
+
+
+def test_the_same_question_is_looked_at_again_after_it_was_asked() -> None:
+    session, drawn = scripted("So."), Event()
+    meter = Meter(session, drawn.set)
+    meter.warm()
+    for _ in range(2):
+        drawn.clear()
+        text(meter, WORDS)
+        assert drawn.wait(5)
+        assert f" {forecast(session, WORDS).tokens:,}/8,000 " in text(meter, WORDS)
+        if not session.agent.history:
+            ask(session, WORDS)
+            meter.refresh()
+
+
+def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = scripted("word " * 400)
+    ask(session)
+    meter = warm(session)
+
+    def slow(*given: object) -> Forecast:
+        found = forecast(session)
+        monkeypatch.undo()
+        session.reset()
+        meter.refresh()
+        return found
+
+    monkeypatch.setattr("repl.meter.forecast", slow)
+    meter.look("")
+    assert f" {forecast(session).tokens:,}/8,000 " in text(meter)
 
 
 def test_what_was_sent_in_the_meantime_is_not_shown() -> None:

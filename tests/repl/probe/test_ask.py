@@ -198,7 +198,7 @@ def test_reset_forgets_what_was_planted() -> None:
 
 
 def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
-    session = scripted("One.", "Two.", strategy="sliding-window:turns=1")
+    session = scripted("One.", "Two.", strategy="sliding-window:window=1")
     planted(session)
     for _ in range(2):
         ask(session)
