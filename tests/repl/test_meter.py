@@ -62,6 +62,15 @@ def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
     assert [message.content for message in seen.messages] == [message.content for message in sent.messages]
 
 
+def test_where_the_first_turn_is_the_last_no_tools_are_promised() -> None:
+    session = scripted("So.", max_turns=1)
+    promised = forecast(session, WORDS).view
+    sent = next(event.view for event in session.ask(WORDS) if isinstance(event, Prepared))
+    assert promised is not None
+    assert promised.tokens == sent.tokens == sent.overhead + sum(map(TinyCounter().count, sent.messages))
+    assert [message.content for message in promised.messages] == [message.content for message in sent.messages]
+
+
 @given(st.text(max_size=60), st.integers(20, 120))
 def test_it_never_wraps(draft: str, width: int) -> None:
     METER._wanted = draft

@@ -257,3 +257,17 @@ def test_wide_characters_stay_in_their_columns() -> None:
     for width in (60, 80, 120):
         shown(session, "/context", width)
         shown(session, "/context 2", width)
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_on_the_last_turn_there_are_no_tool_schemas(drawn: bool) -> None:
+    session = scripted([tool_call("list_articles")], "So.", max_turns=2)
+    ask(session)
+    assert session.agent.ledger.prepared
+    assert not session.agent.ledger.prepared.tools
+    paper = Paper(drawn=drawn)
+    obey(session, "/context", paper.console)
+    assert "tool schemas" not in paper.text
+    assert "template" in paper.text
+    obey(session, "/context next", paper.console)
+    assert "tool schemas" in paper.text
