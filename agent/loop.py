@@ -88,9 +88,9 @@ class Agent:
         brought = getattr(self.strategy, "tools", ())
         return {**self.tools, **{name: tool for name, tool in self.on_demand.items() if name in brought}}
 
-    def schemas(self) -> list[Schema]:
-        """What the model is told of the tools."""
-        return [tool.schema for tool in self.offered().values()]
+    def schemas(self, turn: int = 1) -> list[Schema]:
+        """What the model is told of the tools in this turn of an exchange: nothing in the last one."""
+        return [tool.schema for tool in self.offered().values()] if turn < self.max_turns else []
 
     def budget(self, tools: Sequence[Schema]) -> Budget:
         """The budget of a call that offers these tools."""
@@ -128,7 +128,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
         yield Asked(asked)
         for turn in count(1):
             closing_turn = turn >= agent.max_turns
-            reply = yield from _ask(agent, turn, closing_turn)
+            reply = yield from _ask(agent, turn)
             if not reply.calls:
                 yield Answered(reply.content, _ending(reply, closing_turn))
                 return
@@ -144,11 +144,11 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
         _close_calls(agent)
 
 
-def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, Message]:
+def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     """One model call; on the closing turn the tools are withdrawn and the model is asked to answer."""
-    tools = [] if closing_turn else agent.schemas()
+    tools = agent.schemas(turn)
     yield Preparing(turn, agent.strategy_name, agent.limit)
-    view = _prepare(agent, tools, closing_turn)
+    view = prepare(agent, turn)
     yield from agent.side.drain() if agent.side else ()
     yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact, tools)
 
@@ -158,7 +158,7 @@ def _ask(agent: Agent, turn: int, closing_turn: bool) -> Generator[Event, None, 
             shown = reply.take(delta, perf_counter() - started)
             if shown:
                 yield shown
-    calls = () if closing_turn else named(reply.calls, f"m{len(agent.history) + 1}")
+    calls = () if turn >= agent.max_turns else named(reply.calls, f"m{len(agent.history) + 1}")
     message = agent.add("assistant", "".join(reply.text), thinking="".join(reply.thinking), calls=calls)
     seconds, first = perf_counter() - started, reply.first_token_seconds
     yield Replied(turn, message, reply.usage, seconds, first, min(seconds, reply.waited_seconds))
@@ -210,12 +210,14 @@ class _Reply:
         return Said(kind, delta.text)
 
 
-def _prepare(agent: Agent, tools: Sequence[Schema], closing_turn: bool) -> views.View:
+def prepare(agent: Agent, turn: int) -> views.View:
+    """The view that the call of this turn is sent. Raises BudgetError."""
+    tools = agent.schemas(turn)
     budget = agent.budget(tools)
     if agent.side:
         agent.side.offered = tools if agent.side.backend is agent.backend else ()
     before, warm = agent.before
-    if not closing_turn:
+    if turn < agent.max_turns:
         return views.prepare(agent.history, agent.strategy, budget, before, warm)
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
     view = views.prepare(agent.history, agent.strategy, tight)

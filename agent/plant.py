@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from agent.errors import UsageError
 from agent.events import Planted
@@ -31,10 +32,12 @@ def plant(agent: Agent, fact: str, number: int) -> Planted:
         raise UsageError("a fact is one line, and this one has several", FORM)
     path = f"planted-{number}.txt"
     call = ToolCall(f"planted_{number}", "read_file", json.dumps({"path": path}))
+    planned, before = replace(agent, history=[*agent.history]), len(agent.history)
     exchange = (
-        agent.add("user", f"Read {path}."),
-        agent.add("assistant", f"I will read the file {path}.", calls=(call,)),
-        agent.add("tool", f"{path} · lines 1-1 of 1\n1: {fact}", call_id=call.id, name=call.name),
-        agent.add("assistant", f"I have read {path}."),
+        planned.add("user", f"Read {path}."),
+        planned.add("assistant", f"I will read the file {path}.", calls=(call,)),
+        planned.add("tool", f"{path} · lines 1-1 of 1\n1: {fact}", call_id=call.id, name=call.name),
+        planned.add("assistant", f"I have read {path}."),
     )
+    agent.history += planned.history[before:]  # at once: Ctrl-C leaves no call without its result
     return Planted(fact, path, exchange)

@@ -85,7 +85,10 @@ class Backend(Protocol):
 
 
 class Counter(Protocol):
-    """Counts tokens. `exact` is False for an estimate, which is shown with `~`."""
+    """Counts tokens. `exact` is False for an estimate, which is shown with `~`.
+
+    One attribute is optional: `learnt` is all that `calibrate` has learnt, and can be set to what it was.
+    """
 
     @property
     def exact(self) -> bool:

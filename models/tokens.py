@@ -14,10 +14,10 @@ from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent.messages import Message, ToolCall
-from agent.protocols import Counter, Schema
+from agent.protocols import Schema
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -75,6 +75,15 @@ class MessageCounter:
         if PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]:
             self._ratio, self._calibrated = ratio, True
         return True
+
+    @property
+    def learnt(self) -> Any:
+        """What `calibrate` has learnt, to be put back."""
+        return self._ratio, self._calibrated
+
+    @learnt.setter
+    def learnt(self, learnt: Any) -> None:
+        self._ratio, self._calibrated = learnt
 
     def _scaled(self, tokens: int) -> int:
         return round(tokens * self._ratio)
@@ -150,7 +159,7 @@ class EstimateCounter(ChatCounter):
         return math.ceil(sum(map(_piece_tokens, _PIECES.findall(text))))
 
 
-def counter_for(model: str) -> Counter:
+def counter_for(model: str) -> ChatCounter:
     """The best counter for a model that is at hand on this disk.
 
     Exact for Qwen models that share one vocabulary, where it is installed (`thimble[qwen]`). That vocabulary is the

@@ -145,6 +145,7 @@ class Conversation:
             return
         except (Exception, SystemExit):
             self._bug()
+            self._reveal()
             self._space()
             return
         self._foot()

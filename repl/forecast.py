@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent import view as views
 from agent.errors import BudgetError, ModelError
+from agent.loop import prepare
 from agent.messages import Message
 from agent.side import SideModel
 from agent.view import View
@@ -24,13 +24,14 @@ class Forecast:
 
     `asks` says that the strategy would ask a model first; the view is then the one that it falls back to. `view` is
     None where there is none to show: the budget cannot hold the question, or the strategy is not one of thimble's own,
-    which is not run for a mere forecast.
+    which is not run for a mere forecast. `tools` are offered with it.
     """
 
     tokens: int
     limit: int
     view: View | None
     asks: bool = False
+    tools: int = 0
 
     @property
     def settled(self) -> bool:
@@ -59,19 +60,19 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
     from strategies.table import STRATEGIES
 
     agent = session.agent
-    budget = agent.budget(agent.schemas())
+    tools = agent.schemas()
+    budget = agent.budget(tools)
     history = [*(agent.history or [Message("m1", "system", agent.system)]), Message(DRAFT, "user", question)]
     own = all(part.partition(":")[0].strip() in STRATEGIES for part in session.spec.split("+"))
     if not (own or foreign):
         return Forecast(budget.size(_as_it_stands(session, history)), budget.limit, None)
     side = _Unasked(agent.backend)
-    strategy = session.copied_strategy(side)
-    before, warm = agent.before
+    asking = replace(agent, history=history, strategy=session.copied_strategy(side), side=side)
     try:
-        view = views.prepare(history, strategy, budget, before, warm)
+        view = prepare(asking, 1)
     except BudgetError as error:
         return Forecast(error.needed_tokens, budget.limit, None, side.asked)
-    return Forecast(view.tokens, budget.limit, view, side.asked)
+    return Forecast(view.tokens, budget.limit, view, side.asked, len(tools))
 
 
 def _as_it_stands(session: Session, history: Sequence[Message]) -> Sequence[Message]:

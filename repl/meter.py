@@ -47,7 +47,8 @@ class Meter:
         self._redraw = redraw
         self._warm = False
         self._known: tuple[str, Forecast] | None = None
-        self._wanted = ""
+        self._wanted = self._seen = ""
+        self._round = 0
         self._changed = Condition()
         self.error: ThimbleError | None = None
 
@@ -64,16 +65,21 @@ class Meter:
         Thread(target=self._follow, daemon=True).start()
 
     def refresh(self) -> None:
-        """Find anew what the next prompt will hold, once the session is warm."""
-        self._known, self._wanted = None, ""
+        """Find anew what the next prompt will hold, once the session is warm; a look under way comes too late."""
+        with self._changed:
+            self._round += 1
+            self._known, self._wanted, self._seen = None, "", ""
         self.look("")
 
     def look(self, question: str) -> None:
         """Find what Enter would do with this question. A meter never ends a session."""
+        began = self._round
         if self._warm:
             with suppress(Exception):
                 found = forecast(self._session, question)
-                self._known = (question, found) if question == self._wanted else self._known  # it may have been sent
+                with self._changed:
+                    if (began, question) == (self._round, self._wanted):  # else it was sent, or is another by now
+                        self._known = (question, found)
 
     def pieces(self, text: str, width: int) -> list[Piece]:
         """What is known by now, in at most `width` columns.
@@ -103,15 +109,14 @@ class Meter:
 
     def _follow(self) -> None:
         """Look at the newest question, whenever it is another one and typing pauses."""
-        seen = ""
         while True:
             with self._changed:
-                while self._wanted == seen:
+                while self._wanted == self._seen:
                     self._changed.wait()
                 while self._changed.wait(PAUSE_SECONDS):
                     pass
-                seen = self._wanted
-            self.look(seen)
+                question = self._seen = self._wanted
+            self.look(question)
             self._redraw()
 
 

@@ -196,7 +196,7 @@ class Session:
         """A copy of the one in use that asks `side`; one that cannot be copied, such as a module, starts anew."""
         try:
             return deepcopy(self.agent.strategy, {id(self.agent.side): side})
-        except TypeError:
+        except Exception:
             return parse(self.spec, side)
 
     def _use(self, backend: Backend) -> None:

@@ -12,6 +12,8 @@ from rich.segment import ControlType, Segment
 
 LINES = 6
 FRAMES_PER_SECOND = 12
+NO_WRAP, WRAP = "\x1b[?7l", "\x1b[?7h"
+"""DECAWM: whether what goes over the right margin is cut there, or goes on in the next row."""
 
 
 def tail(console: Console, renderable: Callable[[], RenderableType]) -> Live:
@@ -47,7 +49,8 @@ class _Anchored(LiveRender):
     """Leaves the cursor before its first line, and wipes what is below.
 
     rich leaves it behind the last line, and later goes up as many lines as it drew. Those are not as many any more
-    where the terminal has become narrower and has wrapped them: words would stay that come again.
+    where the terminal has become narrower and has wrapped them: words would stay that come again. Nor may it wrap
+    them while they come: it can be narrower by now than when they were laid out.
     """
 
     def position_cursor(self) -> Control:
@@ -57,13 +60,20 @@ class _Anchored(LiveRender):
         return _wipe((ControlType.CURSOR_UP, 1)) if self._shape else Control()  # Live has gone one down to stop
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield _written(NO_WRAP)
         yield from super().__rich_console__(console, options)
         up = self.last_render_height - 1
         yield Control(ControlType.CARRIAGE_RETURN, *[(ControlType.CURSOR_UP, up)] * (up > 0))
+        yield _written(WRAP)
 
 
 def _wipe(*moves: tuple[ControlType, int]) -> Control:
     """Go there, to the margin, and erase all from there to the end of the screen."""
-    control = Control(ControlType.CARRIAGE_RETURN, *moves)
-    control.segment = Segment(f"{control.segment.text}\x1b[J", None, control.segment.control)
+    return _written(f"{Control(ControlType.CARRIAGE_RETURN, *moves)}\x1b[J")
+
+
+def _written(sequence: str) -> Control:
+    """A control sequence that rich has no name for."""
+    control = Control(ControlType.CARRIAGE_RETURN)
+    control.segment = Segment(sequence, None, control.segment.control)
     return control

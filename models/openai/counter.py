@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
-from agent.protocols import Counter, Schema
+from agent.protocols import Schema
 from models.openai import wire
 from models.openai.link import ASK_SECONDS, Link, encoded
 from models.tokens import MessageCounter, counter_for
@@ -63,7 +63,7 @@ class ServerCounter(MessageCounter):
     def __init__(self, link: Link, model: str, thinking: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         self._tokenizer = _Finding(Asks(link, {"model": model, **(thinking or {})}))
-        self._estimate: Counter = counter_for(model)
+        self._estimate = counter_for(model)
         self._known: dict[tuple[Message, ...], int] = {}
         self._overheads: dict[str, int] = {}
 
@@ -97,6 +97,15 @@ class ServerCounter(MessageCounter):
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from what the server read."""
         return super().calibrate(counted, reported) if self.exact else self._estimate.calibrate(counted, reported)
+
+    @property
+    def learnt(self) -> Any:
+        """What `calibrate` has learnt of both, to be put back."""
+        return super().learnt, self._estimate.learnt
+
+    @learnt.setter
+    def learnt(self, learnt: Any) -> None:
+        (self._ratio, self._calibrated), self._estimate.learnt = learnt
 
     def whole(self, messages: Sequence[Message], tools: Sequence[Schema]) -> int | None:
         """Tokens of this very prompt; None where the server does not say."""

@@ -84,6 +84,16 @@ class TextCounter:
         """Learn from a server what it read; the prompt is counted anew, as it was sent."""
         return self._counter.calibrate(counted if self._sent is None else self._sent, reported)
 
+    @property
+    def learnt(self) -> Any:
+        """What the model's counter has learnt, to be put back."""
+        return getattr(self._counter, "learnt", None)
+
+    @learnt.setter
+    def learnt(self, learnt: Any) -> None:
+        if learnt is not None:
+            self._counter.learnt = learnt  # type: ignore[attr-defined]
+
     def sends(self, texts: Sequence[Message]) -> None:
         """Remember that this is the prompt that the server reads now."""
         self._sent = self._counter.overhead(()) + sum(map(self._counter.count, texts))

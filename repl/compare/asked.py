@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError
@@ -60,7 +61,7 @@ def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool],
     """
     prices, cut = fork.price_card(), ""
     try:
-        with closing(run(fork, question)) as events:
+        with unlearnt(fork.backend.counter), closing(run(fork, question)) as events:
             for event in events:
                 if isinstance(event, Answered):
                     found.outcome, found.answer = ENDINGS[event.ending] + cut, event.text
@@ -76,6 +77,17 @@ def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool],
         found.outcome = f"failed: {broke(error, found.spec)}"
     finally:
         found.spent(fork.ledger.calls, prices)
+
+
+@contextmanager
+def unlearnt(counter: Any) -> Iterator[None]:
+    """What the counter learns of the server meanwhile is forgotten: each strategy is asked as the session stands."""
+    learnt = getattr(counter, "learnt", None)
+    try:
+        yield
+    finally:
+        if learnt is not None:
+            counter.learnt = learnt
 
 
 def prefill(call: Call) -> Amount:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.events import Planted, SideCalled
+from agent.messages import question as asked_last
 from agent.protocols import Text, Usage
 from agent.view import View, prepare
 from agent.why import why
-from corpus.missing import missing
+from corpus.missing import missing, quotes
 from corpus.words import content_words, stems
 
 if TYPE_CHECKING:
@@ -100,13 +101,15 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
 
 
 def stands(view: View, planted: Planted) -> bool:
-    """Whether the words of the fact are in a view, as they were planted, wherever."""
-    return any(says(message.content, planted.fact) for message in view.messages)
+    """Whether the words of the fact are in a view, as they were planted, wherever but in the question itself."""
+    return _holding(view, planted) is not None
 
 
-def says(text: str, fact: str) -> bool:
-    """Whether a text holds a fact word for word; white space counts as one space."""
-    return fact in text or " ".join(fact.split()) in " ".join(text.split())
+def _holding(view: View, planted: Planted) -> int | None:
+    """The first message of a view that holds the fact; the question is none."""
+    asked = asked_last(view.history)
+    told = (at for at, message in enumerate(view.messages) if asked is None or message.id != asked.id)
+    return next((at for at in told if quotes(view.messages[at].content, planted.fact)), None)
 
 
 def where(view: View, planted: Planted) -> str:
@@ -116,7 +119,7 @@ def where(view: View, planted: Planted) -> str:
     if fate == "kept":
         return f"The fact stands in message {place + 1}, as it was."
     gone = f"Message {place + 1}, which held it, is {fate}: {why(view, place)}."
-    at = next((at for at, message in enumerate(view.messages) if says(message.content, planted.fact)), None)
+    at = _holding(view, planted)
     return f"{gone} {'The words of the fact are not in the prompt.' if at is None else _elsewhere(view, at, planted)}"
 
 

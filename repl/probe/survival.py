@@ -10,7 +10,7 @@ from agent.errors import BudgetError
 from agent.events import Planted
 from agent.replay import calls, replay
 from agent.view import Fate, View
-from repl.probe.ask import says
+from corpus.missing import quotes
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -93,7 +93,7 @@ class _Followed:
     def _says(self, text: str) -> bool:
         known = self._said.get(text)
         if known is None:
-            known = self._said[text] = says(text, self.planted.fact)
+            known = self._said[text] = quotes(text, self.planted.fact)
         return known
 
 

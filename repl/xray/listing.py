@@ -114,7 +114,7 @@ def span(group: Group) -> str:
 def _schemas(xray: Xray) -> Line:
     size = xray.tokens(xray.view.overhead)
     words = f"{_share(xray.view.overhead, xray)} of the budget"
-    return Line("", "tool schemas", TOOLS, size, size, xray.view.cached > 0, True, words, "quiet")
+    return Line("", xray.overhead, TOOLS, size, size, xray.view.cached > 0, True, words, "quiet")
 
 
 def _line(xray: Xray, group: Group) -> Line:

@@ -11,7 +11,7 @@ from rich.segment import Segment, Segments
 
 from agent.chat import write
 from agent.errors import UsageError
-from repl.sanitise import line
+from repl.sanitise import clean, line
 
 if TYPE_CHECKING:
     from agent.events import Prepared
@@ -38,7 +38,7 @@ def show_raw(session: Session, console: Console) -> None:
         size = len(ledger.sent.body.encode("utf-8", "replace"))
         words = f"{line(ledger.sent.to)} was sent {size:,} bytes, laid out here for reading:"
         body = json.loads(ledger.sent.body)
-    whole = Segments([Segment(f"{words}\n{escaped(body)}\n")])  # as it is: to lay out megabytes takes long
+    whole = Segments([Segment(f"{words}\n{clean(escaped(body))}\n")])  # as it is: to lay out megabytes takes long
     console.print(whole, soft_wrap=True)
 
 

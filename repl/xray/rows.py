@@ -52,13 +52,22 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Xray:
-    """A view with its rows. `call` says which call it is of, `exact` whether its tokens are the model's own."""
+    """A view with its rows. `call` says which call it is of, `exact` whether its tokens are the model's own.
+
+    `tools` says whether tools were offered with it, as they are but in the last turn of an exchange.
+    """
 
     view: View
     rows: Sequence[Row]
     call: str
     strategy: str
     exact: bool
+    tools: bool = True
+
+    @property
+    def overhead(self) -> str:
+        """What belongs to no message, by its name."""
+        return "tool schemas" if self.tools else "template"
 
     def tokens(self, count: int) -> str:
         """Tokens as they are shown; nothing is exactly nothing."""
@@ -84,7 +93,8 @@ def last_call(session: Session) -> Xray:
     if ledger.prepared is None:
         return next_call(session)
     call = f"last call: turn {ledger.prepared.turn} of exchange {ledger.prepared_in}"
-    return _xray(session, ledger.prepared.view, call, ledger.prepared.strategy, ledger.prepared.exact)
+    last = ledger.prepared
+    return _xray(session, last.view, call, last.strategy, last.exact, bool(last.tools))
 
 
 def next_call(session: Session) -> Xray:
@@ -100,14 +110,14 @@ def next_call(session: Session) -> Xray:
         what = f"the next prompt needs {found.tokens:,} tokens and the budget holds {found.limit:,}"
         raise UsageError(what, "raise it with /budget N; /context shows the last call")
     call = "next call, if the summary fails" if found.asks else "next call"
-    return _xray(session, found.view, call, session.spec, session.agent.backend.counter.exact)
+    return _xray(session, found.view, call, session.spec, session.agent.backend.counter.exact, found.tools > 0)
 
 
-def _xray(session: Session, view: View, call: str, strategy: str, exact: bool) -> Xray:
+def _xray(session: Session, view: View, call: str, strategy: str, exact: bool, tools: bool) -> Xray:
     count = session.agent.backend.counter.count
     rows = rows_of(view, count)
     still = view.tokens == view.overhead + sum(map(count, view.messages))
-    return Xray(view, rows, call, line(strategy), exact and still)
+    return Xray(view, rows, call, line(strategy), exact and still, tools)
 
 
 def rows_of(view: View, count: Callable[[Message], int]) -> list[Row]:

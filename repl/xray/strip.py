@@ -110,7 +110,7 @@ def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
 def legend(xray: Xray) -> Text:
     """What the letters mean that are there."""
     met = {row.fate for row in xray.rows}
-    signs = [(f"{TOOLS} tool schemas", "quiet"), (f"{SYSTEM} system prompt", "fate.kept")]
+    signs = [(f"{TOOLS} {xray.overhead}", "quiet"), (f"{SYSTEM} system prompt", "fate.kept")]
     signs += [(f"{sign} {fate}", f"fate.{fate}") for fate, sign in LETTERS.items() if fate in met]
     signs += [("! over", "over")] * (xray.view.tokens > xray.view.limit)
     return Text(" · ").join(Text(words, style=style) for words, style in signs)
@@ -129,7 +129,7 @@ def in_words(xray: Xray) -> Iterator[str]:
 
 
 def _by_fate(xray: Xray, sent: bool) -> str:
-    parts = [f"tool schemas {xray.tokens(xray.view.overhead)}"]
+    parts = [f"{xray.overhead} {xray.tokens(xray.view.overhead)}"]
     met = [row for row in xray.rows if (row.after if sent else row.before)]
     for kind in ("system", *LETTERS):
         rows = [row for row in met if (kind == "system" if _is_system(row) else kind == row.fate)]

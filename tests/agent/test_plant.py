@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.loop import run
+from agent.loop import Agent, run
+from agent.messages import Message, Role
 from agent.plant import LONGEST, plant
 from agent.repair import repair
 from agent.view import prepare
@@ -75,4 +76,18 @@ def test_what_cannot_be_planted_changes_nothing(fact: str) -> None:
     with pytest.raises(UsageError) as raised:
         plant(session, fact, 1)
     assert "/plant" in raised.value.fix
+    assert session.history == []
+
+
+def test_ctrl_c_plants_all_or_nothing() -> None:
+    class Stopped(Agent):
+        def add(self, role: Role, content: str, **rest: object) -> Message:
+            if role == "tool":
+                raise KeyboardInterrupt
+            return super().add(role, content, **rest)
+
+    session = agent(says("Found."))
+    session.__class__ = Stopped
+    with pytest.raises(KeyboardInterrupt):
+        plant(session, "The launch code is 4711.", 1)
     assert session.history == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.missing import missing
+from corpus.missing import missing, quotes
 from tests.repl.test_sanitise import NASTY
 
 PIECES = re.split(" ", "launch code 4711 84,000 € 3 May 2031 per cent 1.5 million the of is GPT-4 日本")
@@ -43,6 +43,18 @@ def test_no_verdict_only_where_the_question_says_it_all(text: str, fact: str) ->
         ("The second door", "the third door", ["second"]),
         ("日本語のテスト", "日本語", ["日本語のテスト"]),
         ("🙂", "nothing", ["🙂"]),
+        ("🙂", "it is a 🙂.", []),
+        ("a", "There is a, or so.", []),
+        ("a", "At last.", ["a"]),
+        ("?", "What else?", ["?"]),
+        (".", "Nothing.", ["."]),
+        ("the of and", "Of the and", ["the of and"]),
+        ("The door is not locked.", "The door is locked.", ["not"]),
+        ("The door is not locked.", "The door isn't locked.", []),
+        ("Room No. 5", "room 5", []),
+        ("発射コードは4711です", "発射コードは「4711」です。", []),
+        ("発射コードは4711です", "発射コードは「4712」です。", ["4711"]),
+        ("café", "cafe\u0301", []),
     ],
 )
 def test_words_in_any_order_and_figures_however_written(fact: str, text: str, lost: list[str]) -> None:
@@ -54,3 +66,18 @@ def test_what_the_question_says_is_no_merit_of_the_answer() -> None:
     assert missing("4711", fact, question) == []
     assert missing("I do not know the launch code", fact, question) == ["4711"]
     assert missing("yes", fact, "Is the launch code 4711?") is None
+    assert missing("I do not know", "The door is not locked.", "Is the door locked?") is None
+    assert missing("代碼是 4711。", "發射代碼是4711", "發射代碼是什麼?") == []
+
+
+@given(FACTS, FACTS)
+def test_a_text_quotes_what_stands_in_it_alone(before: str, fact: str) -> None:
+    assert quotes(f"{before}\n\n1: {fact}\n", fact)
+    assert not quotes(f"x{fact.strip()}x", fact) or not fact.strip() or not fact.strip().isascii()
+
+
+def test_a_part_of_a_word_is_no_quotation() -> None:
+    assert not quotes("At last, 14711 and what?", "a")
+    assert not quotes("At last, 14711 and what?", "4711")
+    assert not quotes("At last, 14711 and what?", "?")
+    assert quotes("文件說發射代碼是四七一一。", "發射代碼是四七一一")

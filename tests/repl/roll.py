@@ -16,6 +16,7 @@ class Roll:
         self.columns = columns
         self.lines = [""]
         self._line, self._at = 0, 0
+        self._wraps = True
 
     @property
     def text(self) -> str:
@@ -37,10 +38,14 @@ class Roll:
                     self._up()
             elif final == "J":
                 self.lines[self._line :] = [self.lines[self._line][: self._at]]
+            elif parameter == "?7":
+                self._wraps = final == "h"
             else:
                 assert final in "mhl", f"{found[0]!r} is not known here"
 
     def _write(self, text: str) -> None:
+        if not self._wraps:
+            text = text[: self._row() + self.columns - self._at]
         line = self.lines[self._line].ljust(self._at)
         self.lines[self._line] = line[: self._at] + text + line[self._at + len(text) :]
         self._at += len(text)

@@ -267,3 +267,11 @@ def test_after_real_exchanges_nothing_has_changed() -> None:
     text_of(session, "/compare")
     assert all_of(session) == before
     ask(session, "And more?")
+
+
+def test_calls_that_plant_wrote_are_said_to_be_none() -> None:
+    session = scripted("One.")
+    ask(session)
+    assert "/plant" not in text_of(session, "/compare none").split("Message")[0]
+    obey(session, "/plant Eels swim.", Paper().console)
+    assert "as if a model had been called by /plant" in text_of(session, "/compare none")

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from agent.errors import BudgetError, UsageError
 from agent.events import Prepared
-from repl.forecast import forecast
+from repl.forecast import Forecast, forecast
 from repl.meter import Meter
 from repl.session import Session, open_session
 from repl.settings import Settings
@@ -62,6 +62,15 @@ def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
     assert [message.content for message in seen.messages] == [message.content for message in sent.messages]
 
 
+def test_where_the_first_turn_is_the_last_no_tools_are_promised() -> None:
+    session = scripted("So.", max_turns=1)
+    promised = forecast(session, WORDS).view
+    sent = next(event.view for event in session.ask(WORDS) if isinstance(event, Prepared))
+    assert promised is not None
+    assert promised.tokens == sent.tokens == sent.overhead + sum(map(TinyCounter().count, sent.messages))
+    assert [message.content for message in promised.messages] == [message.content for message in sent.messages]
+
+
 @given(st.text(max_size=60), st.integers(20, 120))
 def test_it_never_wraps(draft: str, width: int) -> None:
     METER._wanted = draft
@@ -93,6 +102,37 @@ def test_a_thread_of_its_own_follows_what_is_typed() -> None:
     assert drawn.wait(5)
     tokens = forecast(session, "a question of some words").tokens
     assert f" ~{tokens:,}/8,000 " in text(meter, "a question of some words")
+
+
+def test_the_same_question_is_looked_at_again_after_it_was_asked() -> None:
+    session, drawn = scripted("So."), Event()
+    meter = Meter(session, drawn.set)
+    meter.warm()
+    for _ in range(2):
+        drawn.clear()
+        text(meter, WORDS)
+        assert drawn.wait(5)
+        assert f" {forecast(session, WORDS).tokens:,}/8,000 " in text(meter, WORDS)
+        if not session.agent.history:
+            ask(session, WORDS)
+            meter.refresh()
+
+
+def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = scripted("word " * 400)
+    ask(session)
+    meter = warm(session)
+
+    def slow(*given: object) -> Forecast:
+        found = forecast(session)
+        monkeypatch.undo()
+        session.reset()
+        meter.refresh()
+        return found
+
+    monkeypatch.setattr("repl.meter.forecast", slow)
+    meter.look("")
+    assert f" {forecast(session).tokens:,}/8,000 " in text(meter)
 
 
 def test_what_was_sent_in_the_meantime_is_not_shown() -> None:

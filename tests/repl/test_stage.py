@@ -207,6 +207,21 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
     here.see("nothing was touched", MARK)
     here.type("a")
     here.see("turns ")
+    for typed, seen in (
+        ("/context", "tool schemas"),
+        ("/context next", "next call"),
+        ("/context raw", '"get_notes"'),
+        ("/context 2", "before and after"),
+        ("/plant Eels swim.", "Planted in message"),
+        ("/predict", "which of them"),
+        ("/compare none ~/x.py:Mine", "failed: ZeroDivisionError"),
+        ("/compare none ~/x.py:Mine run What are the words of Good?", "What it cost"),
+        ("/probe", "Calls count from"),
+        ("/context nonsense ~/x.py", "✗"),
+        ("/pull ~/x.py", "✗"),
+    ):
+        here.type(f"{typed}\r")
+        here.see(seen)
     here.type("\x12")
     here.type("\x03\x04")
     here.end()

@@ -195,3 +195,32 @@ def test_reset_forgets_what_was_planted() -> None:
     assert session.guess is None
     obey(session, f"/plant {FACT}", Paper().console)
     assert session.planted[0].path == "planted-1.txt"
+
+
+def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
+    session = scripted("One.", "Two.", strategy="sliding-window:window=1")
+    planted(session)
+    for _ in range(2):
+        ask(session)
+    session._use(Scripted(["Yes."], TinyCounter()))
+    found = probe(session, f"Is it so? {FACT}", session.planted[0])
+    assert found.missing is None
+    assert not stands(found.view, session.planted[0])
+    assert where(found.view, session.planted[0]).endswith("The words of the fact are not in the prompt.")
+
+
+def test_one_that_refuses_to_be_copied_can_be_probed_and_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n    def __deepcopy__(self, memo):\n        raise ZeroDivisionError('of mine')\n"
+        "    def prepare(self, messages, budget):\n        return messages\n"
+    )
+    session = scripted("It is 4711-Zebra.", strategy=f"{tmp_path / 'mine.py'}:Mine")
+    planted(session)
+    assert "next call" in shown_by(session, "/context next")
+    assert probe(session, "What is it?", session.planted[0]).answer == "It is 4711-Zebra."
+
+
+def shown_by(session: Session, command: str) -> str:
+    paper = Paper()
+    obey(session, command, paper.console)
+    return paper.text

@@ -269,3 +269,17 @@ def test_the_strip_stays_on_the_screen(height: int) -> None:
     assert paper.lines[0].startswith("last call")
     assert len(paper.lines) <= max(24, height) - len(["blank", "prompt", "toolbar"])
     assert "share a row; /context 2-" in paper.text
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_on_the_last_turn_there_are_no_tool_schemas(drawn: bool) -> None:
+    session = scripted([tool_call("list_articles")], "So.", max_turns=2)
+    ask(session)
+    assert session.agent.ledger.prepared
+    assert not session.agent.ledger.prepared.tools
+    paper = Paper(drawn=drawn)
+    obey(session, "/context", paper.console)
+    assert "tool schemas" not in paper.text
+    assert "template" in paper.text
+    obey(session, "/context next", paper.console)
+    assert "tool schemas" in paper.text
