@@ -5,6 +5,7 @@ What the first prompt does not need is imported after it.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
@@ -210,20 +211,29 @@ class Conversation:
 
 @contextmanager
 def silent_keyboard(drawn: bool) -> Iterator[None]:
-    """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt."""
+    """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt.
+
+    So it is again after Ctrl-Z and `fg`, where shells leave the terminal as they like it.
+    """
     if not drawn or sys.platform == "win32" or not sys.stdin.isatty():
         yield
         return
     import termios
 
+    def silence(*_: object) -> None:
+        if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
+            silent = termios.tcgetattr(sys.stdin)
+            silent[0] &= ~termios.ICRNL
+            silent[3] &= ~(termios.ECHO | termios.ICANON)
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+
     before = termios.tcgetattr(sys.stdin)
-    silent = list(before)
-    silent[0] &= ~termios.ICRNL
-    silent[3] &= ~(termios.ECHO | termios.ICANON)
-    termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+    silence()
+    continued = signal.signal(signal.SIGCONT, silence)
     try:
         yield
     finally:
+        signal.signal(signal.SIGCONT, continued)
         termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import termios
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -42,6 +45,15 @@ class Terminal:
         """Make it wider or narrower."""
         self.screen.resize(60, columns)
         self._child.setwinsize(60, columns)
+
+    def as_after_fg(self) -> None:
+        """Give it the terminal as a shell does after Ctrl-Z and `fg`: lines that are echoed and edited."""
+        modes = termios.tcgetattr(self._child.child_fd)
+        modes[0] |= termios.ICRNL
+        modes[3] |= termios.ECHO | termios.ICANON
+        termios.tcsetattr(self._child.child_fd, termios.TCSANOW, modes)
+        os.kill(self._child.pid, signal.SIGCONT)
+        time.sleep(0.3)
 
     @property
     def lines(self) -> list[str]:

@@ -247,6 +247,16 @@ def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:
     here.see("A prefix breaks where it differs.", "1 exchange", until=lambda text: MARK not in text)
 
 
+def test_a_key_steps_after_the_shell_had_the_terminal(terminal: Open) -> None:  # noqa: F811
+    here = terminal("tests.repl.stage", "--stage")
+    here.see("8 tools")
+    here.type("first\r")
+    here.see("nothing was touched", MARK)
+    here.as_after_fg()
+    here.type(" ")
+    here.see("A long thought", MARK)
+
+
 def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.repl.stage", "--stage")
     here.see("8 tools")
