@@ -10,8 +10,9 @@ from tests.payloads import ALL, OPEN, PAYLOADS
 from tests.repl.doors import DOORS, Door
 
 ERASE_LINES = r"\r(?:\x1b\[1A)?\x1b\[2K(?:\x1b\[1A\x1b\[2K)*"
-OURS = re.compile(rf"{ERASE_LINES}|\r(?:\x1b\[\dA)?\x1b\[J|\r\x1b\[\dA|\r(?=[\r\n])|\x1b\[\?25[lh]")
-"""What live lines and bars need: go up to the first of them, erase them, hide and show the cursor. No colours."""
+FRAME = r"\x1b\[\?7l|\r(?:\x1b\[\dA)?\x1b\[(?:J|\?7h)"
+OURS = re.compile(rf"{ERASE_LINES}|{FRAME}|\r\x1b\[\dA|\r(?=[\r\n])|\x1b\[\?25[lh]")
+"""What live lines and bars need: go up, erase them, cut them at the margin, hide the cursor; no colours."""
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
