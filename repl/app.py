@@ -220,16 +220,19 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
         return
     import termios
 
-    def silence(*_: object) -> None:
+    def silence() -> None:
+        silent = termios.tcgetattr(sys.stdin)
+        silent[0] &= ~termios.ICRNL
+        silent[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+
+    def again(*_: object) -> None:
         if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
-            silent = termios.tcgetattr(sys.stdin)
-            silent[0] &= ~termios.ICRNL
-            silent[3] &= ~(termios.ECHO | termios.ICANON)
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+            silence()
 
     before = termios.tcgetattr(sys.stdin)
     silence()
-    continued = signal.signal(signal.SIGCONT, silence)
+    continued = signal.signal(signal.SIGCONT, again)
     try:
         yield
     finally:
