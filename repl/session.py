@@ -24,7 +24,6 @@ from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
 from repl.later import Later
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
-from strategies import parse
 from tools import on_demand, toolbox
 from tools.notes import Notes
 
@@ -117,7 +116,7 @@ class Session:
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
-        agent.strategy = parse(spec, _side(agent))
+        agent.strategy = _strategy(spec, _side(agent))
         agent.strategy_name = self.spec = spec
 
     def use_budget(self, tokens: int) -> None:
@@ -182,7 +181,7 @@ class Session:
         """
         agent = self.agent
         side = SideModel(_side(agent).backend)
-        strategy = parse(spec, side) if spec else self.copied_strategy(side)
+        strategy = _strategy(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
         fork.prices = agent.price_card()
@@ -197,7 +196,7 @@ class Session:
         try:
             return deepcopy(self.agent.strategy, {id(self.agent.side): side})
         except Exception:
-            return parse(self.spec, side)
+            return _strategy(self.spec, side)
 
     def _use(self, backend: Backend) -> None:
         """Go on with this backend; so do the strategies, unless they have a model of their own."""
@@ -211,7 +210,7 @@ class Session:
         side = SideModel(self.summariser() or backend)
         agent = Agent(
             backend=backend,
-            strategy=parse(self.spec, side),
+            strategy=_strategy(self.spec, side),
             strategy_name=self.spec,
             tools={},
             limit=self.settings.budget,
@@ -226,7 +225,7 @@ class Session:
         """Give an agent its tools."""
         side = _side(agent)
         agent.tools = toolbox(self.library, self.settings.files, notes)
-        agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(READS_WITH, side)))
+        agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, _strategy(READS_WITH, side)))
 
     def _read_library(self) -> Library:
         from corpus.library import load
@@ -297,6 +296,13 @@ class Session:
 def _roomy(backend: Backend, budget_tokens: int) -> Backend:
     """The same model with room for prompts of this budget, where a server stands behind it."""
     return backend.with_room(room(budget_tokens)) if isinstance(backend, Served) else backend
+
+
+def _strategy(spec: str, side: SideModel) -> Strategy:
+    """The strategy of a SPEC. All of them are imported for it, which the first prompt need not wait for."""
+    from strategies import parse
+
+    return parse(spec, side)
 
 
 def _side(agent: Agent) -> SideModel:
