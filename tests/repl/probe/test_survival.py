@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyte
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.events import Prepared
@@ -134,6 +134,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
     assert kept(session) == before
 
 
+@settings(max_examples=15)  # beside the corpus of payloads
 @given(NASTY, NASTY)
 def test_hostile_facts_and_answers_never_reach_the_terminal(fact: str, answer: str) -> None:
     session = scripted(*[answer] * 3, budget=4_000)
