@@ -20,15 +20,14 @@ from repl.forecast import forecast
 from repl.meter import Meter
 from repl.session import Session, open_session
 from repl.settings import Settings
-from strategies import STRATEGIES
-from strategies.table import asks_a_model
+from strategies.table import without_a_model
 from tests.histories import react
 
 MESSAGES = 4_000
 LIMIT_MS = 50
 KEYS = 20
 QUESTION = "What does observation masking leave in place? "
-SPECS = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
+SPECS = without_a_model()
 
 
 def main(messages: int = MESSAGES) -> int:

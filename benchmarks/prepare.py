@@ -34,7 +34,7 @@ from agent.view import View, prepare
 from models.scripted import Scripted
 from models.tokens import ChatCounter
 from strategies import STRATEGIES, parse
-from strategies.table import asks_a_model
+from strategies.table import without_a_model
 from tests.histories import TinyCounter, calls_of, react
 
 LIMIT_TOKENS = 8_000
@@ -44,7 +44,7 @@ READING = ("retrieval", "compress")
 PREFILL_LIMIT = 1.35
 """How much more prefill than without management masking may cost on react40."""
 
-SPECS = [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
+SPECS = without_a_model()
 PAPERS = [
     "sliding-window:window=10",
     "observation-masking:window=10,when=always",

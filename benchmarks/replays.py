@@ -20,8 +20,8 @@ from agent.replay import calls, replay
 from agent.side import SideModel
 from models.scripted import Scripted
 from models.tokens import counter_for
-from strategies import STRATEGIES, parse
-from strategies.table import asks_a_model
+from strategies import parse
+from strategies.table import without_a_model
 from tests.histories import react
 
 MESSAGES, LIMIT_TOKENS = 4_000, 8_000
@@ -32,7 +32,7 @@ def main(messages: int = MESSAGES) -> None:
     budget, times = Budget(LIMIT_TOKENS, counter), len(calls(history))
     budget.size(history)
     print(f"{messages:,} messages, {times:,} calls\n\n| strategy | seconds | ms a call |\n|---|--:|--:|")
-    for spec in (name for name, kind in STRATEGIES.items() if not asks_a_model(kind)):
+    for spec in without_a_model():
         started = perf_counter()
         for _ in replay(history, parse(spec, SideModel(Scripted([], counter))), budget):
             pass

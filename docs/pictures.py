@@ -35,6 +35,11 @@ Step = tuple[str, Sequence[str]]
 """What is typed, and the words to wait for."""
 
 
+def reader(budget: int, *flags: str) -> Sequence[str]:
+    """The arguments of a session with the built-in reader."""
+    return ("--backend", "reader", "--budget", str(budget), *flags)
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """One picture: how it comes about, and from which row on it is shown.
@@ -105,7 +110,7 @@ PICTURES = [
         [*READ_IN_4000, ("/context\r", ["was ", "sent ", "═ cached", "first words", "ctx ▓"])],
         since="› /context",
         columns=100,
-        arguments=("--backend", "reader", "--budget", "4000"),
+        arguments=reader(4000),
     ),
     Picture(
         "why",
@@ -116,14 +121,14 @@ PICTURES = [
         ],
         since="› /why",
         columns=100,
-        arguments=("--backend", "reader", "--budget", "4000"),
+        arguments=reader(4000),
     ),
     Picture(
         "compare",
         [*READ_IN_4000, ("/compare\r", ["calls of this session", "What the next prompt holds", "‹ in use", "ctx ▓"])],
         since="› /compare",
         columns=100,
-        arguments=("--backend", "reader", "--budget", "4000"),
+        arguments=reader(4000),
     ),
     Picture(
         "compare-run",
@@ -136,7 +141,7 @@ PICTURES = [
         ],
         since="› /compare",
         columns=100,
-        arguments=("--backend", "reader", "--budget", "4000"),
+        arguments=reader(4000),
     ),
     Picture(
         "probe",
@@ -160,7 +165,7 @@ PICTURES = [
         ],
         since="› /probe",
         columns=100,
-        arguments=("--backend", "reader", "--budget", "2500"),
+        arguments=reader(2500),
     ),
     Picture(
         "predict",
@@ -173,7 +178,7 @@ PICTURES = [
         ],
         since="› /predict",
         columns=100,
-        arguments=("--backend", "reader", "--budget", "2500"),
+        arguments=reader(2500),
     ),
     Picture(
         "stage",
@@ -191,14 +196,14 @@ PICTURES = [
         ],
         since=" ACTION",
         columns=80,
-        arguments=("--backend", "reader", "--budget", "2500", "--stage"),
+        arguments=reader(2500, "--stage"),
     ),
     Picture(
         "forecast",
         [OPENED, READ[1], (LONG_QUESTION, ["masks ", "· prefill "])],
         since="turns ",
         columns=100,
-        arguments=("--backend", "reader", "--budget", "4800"),
+        arguments=reader(4800),
     ),
 ]
 

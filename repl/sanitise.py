@@ -18,7 +18,7 @@ from typing import Literal
 LIMIT = 4096
 """Characters after which a sequence that never ends is given up: hostile text cannot hide the rest of an answer."""
 
-_SPECIAL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _ESC, _CSI = "\x1b", "\x9b"
 _OSC = "]\x9d"
 _STRINGS = "PX^_\x90\x98\x9e\x9f"
@@ -42,7 +42,7 @@ class Sanitiser:
 
     def feed(self, text: str) -> str:
         """What of the next piece may be shown."""
-        if self._state != "text" or self._last == "\r" or _SPECIAL.search(text):
+        if self._state != "text" or self._last == "\r" or STEERS.search(text):
             text = "".join(map(self._take, text))
         if not _hidden:
             return text
@@ -72,7 +72,7 @@ class Sanitiser:
         return self._csi(char, last) if self._state == "csi" else self._string(char, last)
 
     def _text(self, char: str, last: str) -> str:
-        if not _SPECIAL.match(char):
+        if not STEERS.match(char):
             return "" if char == "\n" and last == "\r" else char
         if char == "\r":
             return "\n"

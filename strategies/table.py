@@ -183,6 +183,11 @@ def asks_a_model(kind: Any) -> bool:
     return is_dataclass(kind) and any(field.name == "model" for field in fields(kind))
 
 
+def without_a_model() -> list[str]:
+    """The strategies that ask no model, by name."""
+    return [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
+
+
 def _made(kind: Any, side: SideModel, values: Mapping[str, Any]) -> Strategy:
     """An instance; one that declares a field `model` is given the model that it may ask."""
     strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))

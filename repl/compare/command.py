@@ -14,7 +14,7 @@ from agent.side import SideModel
 from repl.compare import show
 from repl.compare.progress import progress
 from repl.compare.replayed import Replayed, replayed
-from strategies.table import STRATEGIES, asks_a_model, parse
+from strategies.table import parse, without_a_model
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -70,7 +70,7 @@ def check(session: Session, specs: Sequence[str]) -> None:
 
 def by_default(session: Session) -> list[str]:
     """The strategy in use, and all that ask no model."""
-    return [*dict.fromkeys((session.spec, *(name for name, kind in STRATEGIES.items() if not asks_a_model(kind))))]
+    return [*dict.fromkeys((session.spec, *without_a_model()))]
 
 
 def _replay(session: Session, specs: Sequence[str], console: Console) -> None:

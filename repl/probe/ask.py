@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.events import Planted, SideCalled
+from agent.loop import prepare
 from agent.messages import question as asked_last
 from agent.protocols import Text, Usage
-from agent.view import View, prepare
+from agent.view import View
 from agent.why import why
 from corpus.missing import missing, quotes
 from corpus.words import content_words, stems
@@ -73,11 +74,7 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
     """
     fork = session.fork()
     fork.add("user", question)
-    tools = fork.schemas()
-    budget, bare = session.agent.budget(tools), session.agent.budget(())
-    if fork.side:
-        fork.side.offered = tools if fork.side.backend is fork.backend else ()
-    view = prepare(fork.history, fork.strategy, budget, *fork.before)
+    view = prepare(fork, 1)
     said, usage, started = [], Usage(), perf_counter()
     with closing(fork.backend.stream(view.messages, (), max_tokens=fork.max_output)) as stream:
         for delta in stream:
@@ -92,7 +89,7 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
         planted=planted,
         missing=missing(answer, planted.fact, question) if planted else None,
         view=view,
-        tokens=bare.size(view.messages) if reported is None else reported,
+        tokens=fork.budget(()).size(view.messages) if reported is None else reported,
         exact=fork.backend.counter.exact or reported is not None,
         usage=usage,
         seconds=perf_counter() - started,

@@ -39,12 +39,12 @@ class Survival:
 
 def strategies(session: Session) -> list[str]:
     """The SPECs to compare: the one in use first, then every strategy as it is by default; none that asks a model."""
-    from strategies.table import STRATEGIES, asks_a_model
+    from strategies.table import asks_a_model, without_a_model
 
     agent = session.agent
     parts = getattr(agent.strategy, "parts", (agent.strategy,))
     used = [] if any(asks_a_model(type(part)) for part in parts) else [session.spec]
-    return list(dict.fromkeys([*used, *(name for name, kind in STRATEGIES.items() if not asks_a_model(kind))]))
+    return list(dict.fromkeys([*used, *without_a_model()]))
 
 
 def survive(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -11,14 +10,11 @@ from rich.segment import Segment, Segments
 
 from agent.chat import write
 from agent.errors import UsageError
-from repl.sanitise import clean, line
+from repl.sanitise import STEERS, clean, line
 
 if TYPE_CHECKING:
     from agent.events import Prepared
     from repl.session import Session
-
-STEERS = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What the sanitiser would take, and JSON leaves as it is."""
 
 
 def show_raw(session: Session, console: Console) -> None:
