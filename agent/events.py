@@ -116,6 +116,20 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """The budget cannot hold the question: it is out of the history again. Nobody waits for this event any more."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The exchange was broken off: each call that had no result yet has got one that says so. Nobody waits for it."""
+
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Planted:
     """A fact was put into the history without asking a model, as the one line of a file that was read.
 
@@ -147,3 +161,5 @@ Event = (
     | Answered
     | Planted
 )
+Entry = Event | Withdrawn | Cancelled
+"""What is entered in the ledger and on record: the events, and what is settled when nobody waits for one any more."""

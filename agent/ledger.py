@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, SideCalled, ToolReturned
+from agent.events import Answered, Asked, Entry, Prepared, Preparing, Replied, SideCalled, ToolReturned
 from agent.protocols import Sent, Usage
 from agent.view import View
 
@@ -113,7 +113,7 @@ class Ledger:
         """The newest view that was made."""
         return self.prepared.view if self.prepared else None
 
-    def add(self, event: Event) -> None:
+    def add(self, event: Entry) -> None:
         """Enter one event."""
         match event:
             case Asked():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -17,7 +17,9 @@ from agent.errors import BudgetError, ToolError
 from agent.events import (
     Answered,
     Asked,
+    Cancelled,
     Ending,
+    Entry,
     Event,
     Prepared,
     Preparing,
@@ -26,6 +28,7 @@ from agent.events import (
     Said,
     ToolCalled,
     ToolReturned,
+    Withdrawn,
 )
 from agent.ledger import Ledger
 from agent.messages import Message, Role, ToolCall
@@ -45,7 +48,7 @@ class Agent:
     """One session: its parts, any of which may be swapped between two exchanges, its history and its ledger.
 
     `on_demand` are tools that the model is offered only when the strategy names them. `prices` is the price card; None
-    is the one that the timings of the model in use amount to.
+    is the one that the timings of the model in use amount to. `record` is told every event, when it is in the ledger.
     """
 
     backend: Backend
@@ -61,6 +64,13 @@ class Agent:
     system: str = SYSTEM
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
+    record: Callable[[Entry], None] | None = None
+
+    def enter(self, event: Entry) -> None:
+        """Enter an event in the ledger and on record; by then it has happened."""
+        self.ledger.add(event)
+        if self.record:
+            self.record(event)
 
     def add(self, role: Role, content: str, **rest: object) -> Message:
         """Append a message to the history; nothing else does."""
@@ -106,7 +116,7 @@ class Agent:
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:
-    """Answer one question, event by event; every event is entered in the ledger before it is yielded.
+    """Answer one question, event by event; every event is entered before it is yielded.
 
     Closing the generator cancels: the reply under way is dropped with its connection, what was complete stays in
     the history, and calls that had no result yet get one that says so.
@@ -117,7 +127,7 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
     """
     with closing(_exchange(agent, question)) as events:
         for event in events:
-            agent.ledger.add(event)
+            agent.enter(event)
             yield event
 
 
@@ -136,12 +146,12 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
                 yield from _act(agent, call, first)
     except BudgetError:
         if agent.history[-1] is asked:
-            agent.history.pop()
+            agent.enter(Withdrawn(agent.history.pop()))
         raise
     finally:
         for paid in agent.side.drain() if agent.side else ():
-            agent.ledger.add(paid)  # nobody is told any more, but it was paid for
-        _close_calls(agent)
+            agent.enter(paid)  # nobody is told any more, but it was paid for
+        close_calls(agent)
 
 
 def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
@@ -273,9 +283,11 @@ def _same_json(left: str, right: str) -> bool:
         return False
 
 
-def _close_calls(agent: Agent) -> None:
+def close_calls(agent: Agent) -> None:
     """Give every call that was left without a result one, so that the history stays sound."""
-    asked = max(index for index, message in enumerate(agent.history) if message.role != "tool")
+    asked = max((index for index, message in enumerate(agent.history) if message.role != "tool"), default=0)
     answered = len(agent.history) - asked - 1
-    for call in agent.history[asked].calls[answered:]:
-        agent.add("tool", CANCELLED, call_id=call.id, name=call.name)
+    left = agent.history[asked].calls[answered:] if agent.history else ()
+    closed = [agent.add("tool", CANCELLED, call_id=call.id, name=call.name) for call in left]
+    if closed:
+        agent.enter(Cancelled(tuple(closed)))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from agent.plant import plant
 from agent.why import why
 from repl import figures
 from repl.forecast import forecast
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 
 def plant_fact(session: Session, fact: str, console: Console) -> None:
     """Plant it, and show where. Raises UsageError for a fact that cannot be planted; nothing has changed then."""
-    planted = plant(session.agent, fact, len(session.planted) + 1)
-    session.planted.append(planted)
+    planted = session.plant(fact)
     for text, style in told(session, planted):
         console.print(Text(text, style=style if is_drawn(console) else ""))
 

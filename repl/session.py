@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.delegate import brief
@@ -15,6 +16,7 @@ from agent.events import Event, Planted
 from agent.ledger import Ledger
 from agent.loop import Agent, run
 from agent.messages import Message
+from agent.plant import plant
 from agent.prices import read_prices
 from agent.protocols import Backend, Strategy
 from agent.side import SideModel
@@ -22,6 +24,8 @@ from models import READER, SERVERS, built_in, find, room, server_at
 from models.address import is_loopback
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
+from repl.journal.file import Journal
+from repl.journal.records import Limited, Record, Remodelled, Swapped
 from repl.later import Later
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
 from tools import on_demand, toolbox
@@ -30,6 +34,7 @@ from tools.notes import Notes
 if TYPE_CHECKING:
     from corpus.library import Library
     from repl.guess import Guess
+    from repl.journal.past import Past
 
 PROBE_SECONDS = 0.3
 SKIPPED_TOLD = 5
@@ -37,9 +42,12 @@ READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
 
 
-def open_session(settings: Settings) -> Session:
-    """A session with these settings, at once: a server is looked for in the background, the rest is made when used."""
-    session = Session(settings)
+def open_session(settings: Settings, journal: Journal | None = None, past: Past | None = None) -> Session:
+    """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
+
+    It is written to `journal`; without one nothing of it reaches a disk. It goes on from `past`, which that tells of.
+    """
+    session = Session(settings, journal, past)
     threading.Thread(target=session.look_ahead, daemon=True).start()
     return session
 
@@ -54,10 +62,13 @@ class Session:
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
+        journal: Where it is written as it happens.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, journal: Journal | None = None, past: Past | None = None) -> None:
         self.settings = settings
+        self.journal = journal or Journal()
+        self._past = past
         self.spec = settings.strategy.strip()
         self.notices: list[str] = []
         self.notes = Notes()
@@ -116,19 +127,21 @@ class Session:
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
-        agent.strategy = _strategy(spec, _side(agent))
+        agent.strategy = strategy_of(spec, side_of(agent))
         agent.strategy_name = self.spec = spec
+        self.record(Swapped(spec))
 
     def use_budget(self, tokens: int) -> None:
         """Change how many prompt tokens a call may use. Raises UsageError for a number that makes no sense."""
         if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
             what = f"a budget of {tokens:,} tokens is not possible"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
-        agent, side = self.agent, _side(self.agent)
+        agent, side = self.agent, side_of(self.agent)
         agent.limit = tokens
         if side.backend is not agent.backend:
-            side.backend = _roomy(side.backend, tokens)
-        self._use(_roomy(agent.backend, tokens))
+            side.backend = roomy(side.backend, tokens)
+        self.use(roomy(agent.backend, tokens))
+        self.record(Limited(tokens))
 
     def use_model(self, name: str) -> None:
         """Go on with "reader" or with a model of the server; tokens are counted as it counts them.
@@ -138,10 +151,21 @@ class Session:
             ModelError: the server cannot be used, or does not have the model.
         """
         if name.strip() == READER:
-            self._use(self._reader())
-            return
-        server = self.server
-        self._use(server.backend(server.choose(name.strip()), room(self.agent.limit)))
+            self.use(self._reader())
+        else:
+            server = self.server
+            self.use(server.backend(server.choose(name.strip()), room(self.agent.limit)))
+        self.record(Remodelled(self.agent.backend.name, self.agent.backend.model))
+
+    def backend_of(self, name: str, model: str) -> Backend:
+        """The model of a backend, such as "ollama", "qwen3:8b". Raises UsageError and ModelError."""
+        now = self.agent.backend
+        if (now.name, now.model) == (name, model):
+            return now
+        if name == READER:
+            return self._reader()
+        server = self.server_of(name)
+        return server.backend(server.choose(model), room(self.agent.limit))
 
     @property
     def server(self) -> Server:
@@ -162,14 +186,40 @@ class Session:
         except ThimbleError:
             return [READER]
 
+    def plant(self, fact: str) -> Planted:
+        """Put a fact into the history, as the one line of a file. Raises UsageError for one that cannot be planted."""
+        planted = plant(self.agent, fact, len(self.planted) + 1)
+        self.planted.append(planted)
+        self.record(planted)
+        return planted
+
     def reset(self) -> None:
-        """Begin anew: history, notes, ledger and what the strategy remembers go; strategy, budget and model stay."""
-        self.use_strategy(self.spec)
-        self.notes.kept.clear()
-        self.planted.clear()
-        self.guess = None
-        self.agent.history.clear()
-        self.agent.ledger = Ledger()
+        """Begin anew, on a new branch: strategy, budget and model stay; the journal keeps the rest."""
+        from repl.journal.keeping import begin_anew
+
+        begin_anew(self)
+
+    def branch(self, after: int) -> None:
+        """Go on from where this branch was behind a line of the journal: strategy, budget and model as they were then.
+
+        The branch that is left stays as it is; `switch` goes back to it.
+
+        Raises:
+            ThimbleError: the strategy or the model of then cannot be had any more; nothing has changed.
+        """
+        from repl.journal.keeping import branch
+
+        branch(self, after)
+
+    def switch(self, number: int) -> None:
+        """Go on with a branch as it was left. Raises ThimbleError, as `branch` does, and for one that there is not."""
+        from repl.journal.keeping import switch
+
+        switch(self, number)
+
+    def record(self, record: Record) -> None:
+        """Write to the journal what has happened."""
+        self._write(self.agent, record)
 
     def fork(self, spec: str = "") -> Agent:
         """An agent that goes on from here; nothing that it does is seen in this session.
@@ -180,12 +230,12 @@ class Session:
             UsageError: the SPEC names no strategy.
         """
         agent = self.agent
-        side = SideModel(_side(agent).backend)
-        strategy = _strategy(spec, side) if spec else self.copied_strategy(side)
+        side = SideModel(side_of(agent).backend)
+        strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
         fork.prices = agent.price_card()
-        fork.history = [*agent.history]
+        fork.history, fork.record = [*agent.history], None
         notes = Notes()
         notes.state = self.notes.state
         self._equip(fork, notes)
@@ -196,11 +246,16 @@ class Session:
         try:
             return deepcopy(self.agent.strategy, {id(self.agent.side): side})
         except Exception:
-            return _strategy(self.spec, side)
+            return strategy_of(self.spec, side)
 
-    def _use(self, backend: Backend) -> None:
+    def _write(self, agent: Agent, record: Record) -> None:
+        from repl.journal.keeping import write
+
+        write(self, agent, record)
+
+    def use(self, backend: Backend) -> None:
         """Go on with this backend; so do the strategies, unless they have a model of their own."""
-        agent, side = self.agent, _side(self.agent)
+        agent, side = self.agent, side_of(self.agent)
         if side.backend is agent.backend:
             side.backend = backend
         agent.backend = backend
@@ -210,7 +265,7 @@ class Session:
         side = SideModel(self.summariser() or backend)
         agent = Agent(
             backend=backend,
-            strategy=_strategy(self.spec, side),
+            strategy=strategy_of(self.spec, side),
             strategy_name=self.spec,
             tools={},
             limit=self.settings.budget,
@@ -219,13 +274,20 @@ class Session:
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
         self._equip(agent, self.notes)
+        if self._past:
+            from repl.journal.keeping import resume
+
+            resume(self, agent, self._past)
+        agent.record = partial(self._write, agent)
         return agent
 
     def _equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
-        side = _side(agent)
+        side = side_of(agent)
         agent.tools = toolbox(self.library, self.settings.files, notes)
-        agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, _strategy(READS_WITH, side)))
+        agent.on_demand = on_demand(
+            lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
+        )
 
     def _read_library(self) -> Library:
         from corpus.library import load
@@ -293,19 +355,20 @@ class Session:
         return self._reader()
 
 
-def _roomy(backend: Backend, budget_tokens: int) -> Backend:
+def roomy(backend: Backend, budget_tokens: int) -> Backend:
     """The same model with room for prompts of this budget, where a server stands behind it."""
     return backend.with_room(room(budget_tokens)) if isinstance(backend, Served) else backend
 
 
-def _strategy(spec: str, side: SideModel) -> Strategy:
+def strategy_of(spec: str, side: SideModel) -> Strategy:
     """The strategy of a SPEC. All of them are imported for it, which the first prompt need not wait for."""
     from strategies import parse
 
     return parse(spec, side)
 
 
-def _side(agent: Agent) -> SideModel:
+def side_of(agent: Agent) -> SideModel:
+    """The model that strategies ask."""
     if agent.side is None:
         raise ValueError("every session has a side model")
     return agent.side

@@ -38,6 +38,7 @@ from repl.app import Conversation
 from repl.commands import run_command, show_error
 from repl.completion import Completions
 from repl.footer import footer
+from repl.journal.file import Journal
 from repl.meter import Meter
 from repl.printed import Printed
 from repl.render import Lines, Screen
@@ -76,9 +77,9 @@ def session() -> Session:
 def begin(*steps: Step) -> Session:
     """The session, begun anew, with this script."""
     here = session()
-    here.spec = "none"
+    here.spec, here.journal = "none", Journal()
     here.reset()
-    here._use(Scripted(steps, TinyCounter()))
+    here.use(Scripted(steps, TinyCounter()))
     return here
 
 

@@ -28,12 +28,12 @@ from tests.strategies.stage import Summariser
 
 SPECS = [*STRATEGIES, "observation-masking+sliding-window", "sliding-window:window=2"]
 SESSION = scripted()
-SESSION._use(Summariser())
+SESSION.use(Summariser())
 
 
 def told(history: Sequence[Message], limit: int = 2_000, summariser: Summariser | None = None) -> Session:
     """The session with this history; its strategies may ask a model."""
-    SESSION._use(summariser or Summariser())
+    SESSION.use(summariser or Summariser())
     SESSION.agent.history[:] = history
     SESSION.agent.limit = limit
     SESSION.agent.ledger = Ledger()

@@ -193,7 +193,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     assert "Half of" not in paper.text
     backend(session).assert_done()
     ask_again = Scripted(["And on."], TinyCounter())
-    session._use(ask_again)
+    session.use(ask_again)
     ask_session(session)
 
 
@@ -235,7 +235,7 @@ class Endless:
 def test_the_reply_under_way_is_closed() -> None:
     session = after_one()
     server = Endless()
-    session._use(server)
+    session.use(server)
     with pytest.raises(KeyboardInterrupt, match="stopped: 0 of 2"):
         obey(session, "/compare none truncate run Why?", Paper().console)
     assert server.closed == 1

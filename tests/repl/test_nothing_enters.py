@@ -77,7 +77,7 @@ def opened(spec: str) -> tuple[Session, Server, Scripted]:
     """A session with some exchanges, a planted fact, and a counter that learns."""
     session, server = open_session(Settings(backend="reader", strategy=spec, budget=3_500)), Server()
     model = Scripted([server] * 400, server.counter)
-    session._use(model)
+    session.use(model)
     ask(session)
     obey(session, "/plant The launch code of Heron is 4711-Zebra.", Paper().console)
     obey(session, "/predict 1-4", Paper().console)

@@ -269,7 +269,7 @@ def test_an_address_that_is_none_is_named() -> None:
 def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
     session = open_session(Settings(backend="reader"))
     reader = session.agent.backend
-    session._use(Scripted([]))
+    session.use(Scripted([]))
     session.use_model("reader")
     assert session.agent.backend is reader
 

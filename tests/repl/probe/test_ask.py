@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Ca
 
 def test_reset_forgets_what_was_planted() -> None:
     session = scripted(counter=TinyCounter())
-    session._use(built_in())
+    session.use(built_in())
     obey(session, f"/plant {FACT}", Paper().console)
     obey(session, "/predict all", Paper().console)
     assert session.guess
@@ -202,7 +202,7 @@ def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
     planted(session)
     for _ in range(2):
         ask(session)
-    session._use(Scripted(["Yes."], TinyCounter()))
+    session.use(Scripted(["Yes."], TinyCounter()))
     found = probe(session, f"Is it so? {FACT}", session.planted[0])
     assert found.missing is None
     assert not stands(found.view, session.planted[0])

@@ -121,7 +121,7 @@ class Interrupted(TinyCounter):
 @pytest.mark.parametrize("drawn", [True, False])
 def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
     session, counter, rows = reading(budget=2_000), Interrupted(), set()
-    session._use(Scripted([], counter))
+    session.use(Scripted([], counter))
     before = kept(session)
     for counts in range(1, 2_000, 150):
         paper, counter.left = Paper(drawn=drawn), counts

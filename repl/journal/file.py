@@ -1,0 +1,132 @@
+"""A journal's file: appended to line by line, by one process at a time, and never rewritten."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from agent.errors import UsageError
+from agent.messages import Message
+from repl.journal.lines import Damage, Line, Writer, read
+from repl.journal.records import Branched, Record, Resumed
+from repl.journal.tree import TRUNK, Tree
+
+LOCKED_AT = 1 << 40
+"""The byte that is locked where a lock keeps others from reading what it covers."""
+
+
+class Journal:
+    """Writes lines and reads them back. What cannot be written waits, is read all the same, and is written later.
+
+    Attributes:
+        path: The file, made when the first line is written; None keeps all lines in memory.
+        count: How many lines there are.
+        branches: The number of the newest branch.
+        error: Why lines wait; "" while none does.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.count = 0
+        self.branches = TRUNK
+        self.error = ""
+        self._file: int | None = None
+        self._waiting = bytearray()
+        self._writer = Writer()
+
+    @property
+    def id(self) -> str:
+        """What the session is called where it has no name."""
+        return self.path.stem if self.path else ""
+
+    @classmethod
+    def reopen(cls, path: Path) -> Journal:
+        """Go on with a journal that is there; nothing in it is changed, not even a last line that was cut off.
+
+        Raises:
+            UsageError: it cannot be opened, another process has it, or a newer thimble wrote it.
+        """
+        journal = cls(path)
+        try:
+            journal._file = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise UsageError(
+                f"the session {path.stem} cannot be opened: {error.strerror}", "/sessions lists them"
+            ) from error
+        try:
+            journal._lock()
+            data = journal._data()
+            lines, _ = read(data)
+        except UsageError:
+            journal.close()
+            raise
+        journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
+        journal.count = (data + journal._waiting).count(b"\n")
+        journal.branches = max(Tree(lines).branches)
+        journal.write(Resumed())
+        return journal
+
+    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
+        """Append a line, at once. Never raises for a disk that is full or gone: `error` says so."""
+        self._waiting += self._writer.line(record, time.time(), history, kept).encode()
+        self.count += 1
+        self.branches = max(self.branches, record.branch) if isinstance(record, Branched) else self.branches
+        if self.path is None:
+            return
+        try:
+            file = self._opened(self.path)
+            while self._waiting:
+                del self._waiting[: os.write(file, self._waiting)]
+            self.error = ""
+        except OSError as error:
+            self.error = error.strerror or type(error).__name__
+
+    def read(self) -> tuple[list[Line], list[Damage]]:
+        """All lines, and what of them cannot be read."""
+        return read(self._data() + self._waiting)
+
+    def close(self) -> None:
+        """Give the file free for others."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _opened(self, path: Path) -> int:
+        if self._file is None:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            self._file = os.open(path, flags, 0o600)
+            self._lock()
+        return self._file
+
+    def _data(self) -> bytes:
+        if self._file is None:
+            return b""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            return file.read()
+
+    def _lock(self) -> None:
+        """Hold the file for this process alone, until it ends, however it ends. Raises UsageError."""
+        try:
+            _lock(self._file or 0)
+        except OSError as error:
+            what = f"the session {self.id} is open in another thimble, which writes it"
+            raise UsageError(what, "leave it there first, or begin a new one") from error
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        os.lseek(file, LOCKED_AT, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,0 +1,165 @@
+"""What of a session goes into its journal beside the events, and how a session becomes again what it was."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import UsageError
+from agent.events import Preparing, Said, ToolCalled
+from agent.loop import close_calls
+from agent.protocols import Waiting
+from models.address import hidden
+from repl.journal.past import Past, past
+from repl.journal.records import (
+    VERSION,
+    Branched,
+    Change,
+    Limited,
+    Opened,
+    Record,
+    Remodelled,
+    Swapped,
+    Switched,
+)
+from repl.journal.tree import Tree
+from repl.session import roomy, side_of, strategy_of
+
+if TYPE_CHECKING:
+    from agent.loop import Agent
+    from repl.session import Session
+
+SHAPING = ("base_url", "summariser", "price", "corpus", "files", "budget", "max_turns", "think", "stream", "keep_alive")
+"""The settings that shape what a model is sent, beside those that can be swapped."""
+QUIET = (Said, Waiting, Preparing, ToolCalled, Branched, Switched)
+"""Records behind which the session remembers what it did before."""
+IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
+
+
+def opened(session: Session, agent: Agent) -> Opened:
+    """The first line, as the session is now."""
+    settings = session.settings
+    told = {name: getattr(settings, name) for name in SHAPING}
+    told |= {name: str(told[name]) for name in ("corpus", "files")}
+    told |= {name: "" for name in ("base_url", "summariser") if hidden(told[name]) != told[name]}
+    return Opened(
+        version=VERSION,
+        id=session.journal.id,
+        system=agent.system,
+        strategy=session.spec,
+        limit=agent.limit,
+        backend=agent.backend.name,
+        model=agent.backend.model,
+        settings=told,
+    )
+
+
+def _kept(session: Session, agent: Agent, record: Record) -> str:
+    """What the session remembers beside history and ledger, as JSON; "" where this record cannot have changed it."""
+    if isinstance(record, QUIET):
+        return ""
+    kept = {"notes": session.notes.state, "learnt": getattr(agent.backend.counter, "learnt", None)}
+    try:
+        return json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept})
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(kept)  # a strategy of the user's own, whose state is not JSON: on resume it begins anew
+
+
+def settings_of(past: Past) -> dict[str, object]:
+    """The settings with which the session goes on where no other are asked for."""
+    going_on = {"strategy": past.strategy, "budget": past.limit, "backend": past.backend, "model": past.model}
+    return {name: value for name, value in {**past.opened.settings, **going_on}.items() if value != ""}
+
+
+def write(session: Session, agent: Agent, record: Record) -> None:
+    """Write to the journal what has happened. What is changed before anything was asked stands in its first line."""
+    journal = session.journal
+    if not journal.count:
+        if isinstance(record, Change):
+            return
+        journal.write(opened(session, agent))
+    waited = journal.error
+    journal.write(record, agent.history, _kept(session, agent, record))
+    if journal.error and not waited:
+        session.notices.append(f"The journal cannot be written: {journal.error}. {IN_MEMORY}")
+    elif waited and not journal.error:
+        session.notices.append("The journal can be written again, and nothing of the session is missing in it.")
+
+
+def resume(session: Session, agent: Agent, past: Past) -> None:
+    """Make a session that was just made what it was, but for what other settings were asked for."""
+    restore(session, agent, past)
+    agent.backend = roomy(agent.backend, past.widest)
+    model = (agent.backend.name, agent.backend.model)
+    if session.spec != past.strategy:
+        write(session, agent, Swapped(session.spec))
+    if agent.limit != past.limit:
+        write(session, agent, Limited(agent.limit))
+    if model != (past.backend, past.model):
+        write(session, agent, Remodelled(*model))
+    agent.record = partial(write, session, agent)
+    close_calls(agent)
+
+
+def begin_anew(session: Session) -> None:
+    """An empty session of the same strategy, budget and model; what was is another branch."""
+    agent = session.agent
+    then = Past()
+    then.change(opened(session, agent))
+    now = Swapped(session.spec), Limited(agent.limit), Remodelled(agent.backend.name, agent.backend.model)
+    _become(session, then, Branched(session.journal.branches + 1, 1), *now)
+
+
+def branch(session: Session, after: int) -> None:
+    """See `Session.branch`."""
+    tree = Tree(session.journal.read()[0])
+    _become(
+        session,
+        past(line for line in tree.path(tree.current) if line.number <= after),
+        Branched(session.journal.branches + 1, after),
+    )
+
+
+def switch(session: Session, number: int) -> None:
+    """See `Session.switch`."""
+    tree = Tree(session.journal.read()[0])
+    if number not in tree.branches:
+        raise UsageError(f"there is no branch {number}", "/tree shows the branches")
+    _become(session, past(tree.path(number)), Switched(number))
+
+
+def _become(session: Session, then: Past, *changes: Change) -> None:
+    """Be what the session was then; the changes are written behind it. Raises ThimbleError, and nothing has changed."""
+    agent = session.agent
+    backend = session.backend_of(then.backend, then.model)
+    agent.strategy, agent.limit = strategy_of(then.strategy, side_of(agent)), then.limit
+    agent.strategy_name = session.spec = then.strategy
+    session.guess = None
+    session.use(roomy(backend, then.widest))
+    restore(session, agent, then)
+    for change in changes:
+        session.record(change)
+    close_calls(agent)
+
+
+def restore(session: Session, agent: Agent, past: Past) -> None:
+    """History, ledger, notes, planted facts and what strategy and counter remembered, as they were."""
+    agent.history, agent.ledger = [*past.history], past.ledger
+    session.planted[:] = past.planted
+    kept = past.kept
+    _give_back(session, "the notes", session.notes, "state", kept.get("notes") or {"notes": []})
+    if kept.get("strategy") is not None and session.spec == past.strategy:
+        _give_back(session, f"what {past.strategy} remembered", agent.strategy, "state", kept["strategy"])
+    if kept.get("learnt") is not None and (agent.backend.name, agent.backend.model) == (past.backend, past.model):
+        _give_back(session, "what was learnt of counting", agent.backend.counter, "learnt", kept["learnt"])
+
+
+def _give_back(session: Session, what: str, to: Any, name: str, value: Any) -> None:
+    """Set what was remembered; where it does not fit any more, say so and go on without."""
+    if not hasattr(to, name):
+        return
+    try:
+        setattr(to, name, value)
+    except (AttributeError, KeyError, TypeError, ValueError, UsageError):
+        session.notices.append(f"The journal's word on {what} cannot be used: it begins anew.")

@@ -1,0 +1,191 @@
+"""One record, one line of JSON: printable ASCII, with the time and a checksum; and back, whatever the line holds."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import UsageError
+from agent.events import Asked, Planted, Prepared
+from agent.messages import Message
+from agent.protocols import Sent
+from repl.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
+from repl.journal.strand import Piece, Strand
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+NAMES = {kind: name for name, kind in KINDS.items()}
+CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
+CUT_OFF = "the end is missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that could be read: its number, counted from 1, and when it was written, in seconds since 1970.
+
+    `kept` is what the session remembers beside history and ledger, as JSON, where that has changed.
+    """
+
+    number: int
+    at: float
+    stored: Stored
+    kept: Piece | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that could not be read, and why."""
+
+    number: int
+    why: str
+
+
+class Strands:
+    """The texts of a journal that change little. Where no exchange goes on, each is written whole."""
+
+    def __init__(self) -> None:
+        self.listing, self.tools, self.request, self.kept = Strand(), Strand(), Strand(), Strand()
+
+    def pass_by(self, stored: object) -> bool:
+        """Begin anew where this record says so; whether it does."""
+        anew = isinstance(stored, Asked | Planted | Change)
+        if anew:
+            for strand in (self.listing, self.tools, self.request, self.kept):
+                strand.begin_anew()
+        return anew
+
+
+class Writer:
+    """Records as lines, one after the other."""
+
+    def __init__(self) -> None:
+        self._strands = Strands()
+        self._kept = ""
+
+    def line(self, record: Record, at: float, history: Sequence[Message] = (), kept: str = "") -> str:
+        """The line, its end included. `history` is the session's; `kept` is left out where it has not changed."""
+        anew = self._strands.pass_by(record)
+        stored = self._stored(record, history)
+        kind: type = type(stored)
+        fields = {"type": NAMES[kind], "at": round(at, 3), **_adapter(kind).dump_python(stored)}
+        if kept and (anew or kept != self._kept):
+            self._kept = kept
+            fields["kept"] = _adapter(Piece).dump_python(self._strands.kept.pack(kept))
+        body = _json(fields)
+        return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
+
+    def _stored(self, record: Record, history: Sequence[Message]) -> Stored:
+        strands = self._strands
+        if isinstance(record, Sent):
+            return Requested(record.to, strands.request.pack(record.body))
+        if not isinstance(record, Prepared):
+            return record
+        view = record.view
+        return Viewed(
+            turn=record.turn,
+            strategy=record.strategy,
+            model=record.model,
+            exact=record.exact,
+            tools=strands.tools.pack(_json(list(record.tools))),
+            listing=strands.listing.pack(_json(_listed(view.messages, history))),
+            fates=tuple((fate, len(list(same))) for fate, same in groupby(view.fates)),
+            tokens=view.tokens,
+            history_tokens=view.history_tokens,
+            limit=view.limit,
+            overhead=view.overhead,
+            cached=view.cached,
+            prefill=view.prefill,
+            edited=view.edited,
+            acted=dict(view.acted),
+            notes=view.notes,
+            warm=view.warm,
+            left_out=dict(view.left_out),
+        )
+
+
+def read(data: bytes) -> tuple[list[Line], list[Damage]]:
+    """The lines of a journal, and what of it could not be read. A last line without an end is no damage.
+
+    Raises:
+        UsageError: a newer thimble wrote it.
+    """
+    lines: list[Line] = []
+    damaged: list[Damage] = []
+    *whole, _unfinished = data.split(b"\n")
+    for number, raw in enumerate(whole, 1):
+        try:
+            lines.append(_read(number, raw))
+        except (ValueError, RecursionError) as error:
+            damaged.append(Damage(number, str(error).splitlines()[0][:100]))
+    resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
+    return lines, [damage for damage in damaged if damage.number + 1 not in resumed]
+
+
+def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...] | None:
+    """The messages of a listing; None where it names some that the history has not."""
+    known = {message.id: message for message in history}
+    try:
+        listed = json.loads(listing)
+        return tuple(known[one] if isinstance(one, str) else _adapter(Message).validate_python(one) for one in listed)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def _read(number: int, raw: bytes) -> Line:
+    fields = _checked(raw)
+    kind = KINDS.get(str(fields.pop("type", "")))
+    if kind is Opened and isinstance(version := fields.get("version"), int) and version > VERSION:
+        what = f"a newer thimble wrote this journal (version {version}; this one reads up to {VERSION})"
+        raise UsageError(what, "update thimble; nothing was changed")
+    if kind is None:
+        raise ValueError("it is of no known type")
+    kept = fields.pop("kept", None)
+    at = _adapter(float).validate_python(fields.pop("at", None))
+    stored: Stored = _adapter(kind).validate_python(fields)
+    return Line(number, at, stored, None if kept is None else _adapter(Piece).validate_python(kept))
+
+
+def _checked(raw: bytes) -> dict[str, Any]:
+    """The fields of a line. Raises ValueError where it is not as it was written."""
+    found = CHECKED.search(raw)
+    if found is None:
+        raise ValueError(CUT_OFF)
+    body = raw[: found.start()] + b"}"
+    if zlib.crc32(body) != int(found[1], 16):
+        raise ValueError("its checksum is another")
+    fields = json.loads(body)
+    if not isinstance(fields, dict):
+        raise ValueError("it is not an object")
+    return fields
+
+
+def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[object]:
+    known = {message.id: message for message in history}
+    dump = _adapter(Message).dump_python
+    return [message.id if _is_that(message, known.get(message.id)) else dump(message) for message in messages]
+
+
+def _is_that(message: Message, known: Message | None) -> bool:
+    """Whether both are the same to the last field, also those that no comparison looks at."""
+    if known is None or message is known:
+        return message is known
+    same = (message.why, message.covers, message.ref) == (known.why, known.covers, known.ref)
+    return same and message == known
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
