@@ -99,11 +99,14 @@ class Conversation:
             text = self._prompt.read().strip()
         if not text:
             return True
+        going = True
         if text.startswith("/"):
-            return self._command(text)
-        self.introduce()
-        self._ask(text)
-        return True
+            going = self._command(text)
+            text = self.session.take_question()
+        if text:
+            self.introduce()
+            self._ask(text)
+        return going
 
     def _command(self, text: str) -> bool:
         from repl.commands import run_command

@@ -105,6 +105,7 @@ def _stats(session: Session, rest: str, console: Console) -> None:
 def _reset(session: Session, rest: str, console: Console) -> None:
     _no_argument("/reset", rest)
     messages, notes = len(session.agent.history), len(session.notes.kept)
+    before = session.journal.tree.current
     session.reset()
     gone = f"{figures.several(messages, 'message')}, {figures.several(notes, 'note')}"
     _say(console, f"Gone: {gone}, the statistics, and what the strategy remembered.")
@@ -112,6 +113,8 @@ def _reset(session: Session, rest: str, console: Console) -> None:
         console,
         f"Kept: {line(session.spec)}, the budget of {session.agent.limit:,}, the model, the articles and files.",
     )
+    if session.journal.tree.current != before:
+        _say(console, f"The conversation can be had back: /tree {before}.")
 
 
 def _budget(session: Session, text: str, console: Console) -> None:
@@ -301,8 +304,36 @@ COMMANDS: dict[str, Command] = {
     "reset": Command(
         "/reset",
         "forget the conversation; keep strategy, budget, model",
-        "History, notes, statistics and the strategy's memory go.",
+        "History, notes, statistics and the strategy's memory go. The conversation stays in the tree: /tree N goes back.",
         _reset,
+    ),
+    "fork": Command(
+        "/fork [N] [SPEC]",
+        "go on from behind exchange N on a branch of its own",
+        "From here by default, from before the first question with 0. Strategy with its memory, budget and model are "
+        "those of then; under a SPEC the strategy starts fresh. The branch that is left stays: /tree.",
+        _of("repl.branches.moves", "fork"),
+    ),
+    "tree": Command(
+        "/tree [N]",
+        "all branches and what they cost, or go to branch N",
+        "Each with where it grew from, its strategy, and what it has cost of its own; then the prompts of all calls, "
+        "call below call. /tree 2 goes on with branch 2 as it was left.",
+        _of("repl.branches.tree", "tree"),
+    ),
+    "undo": Command(
+        "/undo [N]",
+        "go back by N exchanges; /tree has what is left",
+        "To right before that question was asked, 1 by default; one that the budget refused does not count. A fact that "
+        "was planted behind it goes too. What is undone stays on its branch.",
+        _of("repl.branches.moves", "undo"),
+    ),
+    "retry": Command(
+        "/retry [SPEC]",
+        "ask the newest question again, on a new branch",
+        "From right before it was asked, with the budget and the model of now; under a SPEC, which starts fresh, or "
+        "under the strategy of now.",
+        _of("repl.branches.moves", "retry"),
     ),
     "help": Command("/help [COMMAND]", "this list, or more on one command", "", _help),
     "quit": Command("/quit", "leave (also /exit and Ctrl-D)", "", _quit),

@@ -52,9 +52,11 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
                 planted = len(session.planted)
                 if not _command(session, prompt):
                     break
-                for event in session.planted[planted:] if as_json else ():
+                new = session.planted[planted:] if prompt.startswith("/plant") else ()
+                for event in new if as_json else ():
                     write(jsonl.to_line(jsonl.event(event)))
-            else:
+                prompt = session.take_question()
+            if prompt:
                 code = max(code, _ask(session, prompt, printer))
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)

@@ -25,7 +25,7 @@ from models.address import is_loopback
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import Manner, Served, Server
 from repl.journal.file import Journal
-from repl.journal.records import Limited, Record, Remodelled, Swapped
+from repl.journal.records import Change, Limited, Record, Remodelled, Swapped
 from repl.later import Later
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
 from tools import on_demand, toolbox
@@ -62,6 +62,7 @@ class Session:
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
+        next_question: What a command hands on to be asked as if it had been typed; see `take_question`.
         journal: Where it is written as it happens.
     """
 
@@ -74,6 +75,7 @@ class Session:
         self.notes = Notes()
         self.planted: list[Planted] = []
         self.guess: Guess | None = None
+        self.next_question = ""
         self._checked: Backend | None = None
         self.manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
         self.look_for_server = Later(self._find_server)
@@ -123,6 +125,11 @@ class Session:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
+
+    def take_question(self) -> str:
+        """The question that a command has handed on, once; "" where there is none."""
+        question, self.next_question = self.next_question, ""
+        return question
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
@@ -199,17 +206,17 @@ class Session:
 
         begin_anew(self)
 
-    def branch(self, after: int) -> None:
+    def branch(self, after: int, *changes: Change) -> None:
         """Go on from where this branch was behind a line of the journal: strategy, budget and model as they were then.
 
-        The branch that is left stays as it is; `switch` goes back to it.
+        Changes of them are made at once. The branch that is left stays as it is; `switch` goes back to it.
 
         Raises:
             ThimbleError: the strategy or the model of then cannot be had any more; nothing has changed.
         """
         from repl.journal.keeping import branch
 
-        branch(self, after)
+        branch(self, after, *changes)
 
     def switch(self, number: int) -> None:
         """Go on with a branch as it was left. Raises ThimbleError, as `branch` does, and for one that there is not."""

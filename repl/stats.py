@@ -148,17 +148,23 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
         console.print(row)
 
 
-def chart(calls: Sequence[Call], step: int, columns: int) -> list[Text]:
-    """One bar a call, of `step` columns; the budget of the last call is a line that tall bars stand across."""
+def chart(
+    calls: Sequence[Call], step: int, columns: int, *, high: int = CHART_ROWS, top: int = 0, lead: int = 0
+) -> list[Text]:
+    """One bar a call, of `step` columns; the budget of the last call is a line that tall bars stand across.
+
+    It is `high` rows high, for `top` tokens at least; `lead` calls are left blank before the first.
+    """
     calls = calls[-columns:]
     limit = calls[-1].limit
-    top = max(limit, *(call.prompt.tokens or 0 for call in calls))
-    mark = min(CHART_ROWS - 1, (limit * CHART_ROWS - 1) // top)
+    top = max(top, limit, *(call.prompt.tokens or 0 for call in calls))
+    mark = min(high - 1, (limit * high - 1) // top)
     rows = []
-    for row in reversed(range(CHART_ROWS)):
+    for row in reversed(range(high)):
         line_ = Text(f"{limit:>8,} " if row == mark else " " * 9, style="quiet")
+        line_.append(" " * (lead * step))
         for call in calls:
-            eighths = round((call.prompt.tokens or 0) / top * CHART_ROWS * 8) - row * 8
+            eighths = round((call.prompt.tokens or 0) / top * high * 8) - row * 8
             bar = BLOCKS[max(0, min(8, eighths))]
             empty = "╌" if row == mark else " "
             line_.append(

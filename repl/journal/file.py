@@ -9,11 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.errors import UsageError
+from agent.events import Said, ToolCalled
 from agent.messages import Message
-from repl.journal.lines import Damage, Line, Writer, read
-from repl.journal.records import Branched, Record, Resumed
-from repl.journal.tree import TRUNK, Tree
+from agent.protocols import Waiting
+from repl.journal.lines import Damage, Line, Writer, read, read_line
+from repl.journal.records import Record, Resumed
+from repl.journal.tree import Tree
 
+PASSING = (Said, Waiting, ToolCalled)
+"""Events that leave nothing behind."""
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
 
@@ -24,14 +28,14 @@ class Journal:
     Attributes:
         path: The file, made when the first line is written; None keeps all lines in memory.
         count: How many lines there are.
-        branches: The number of the newest branch.
+        tree: The branches, without the lines of events that leave nothing behind.
         error: Why lines wait; "" while none does.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.count = 0
-        self.branches = TRUNK
+        self.tree = Tree()
         self.error = ""
         self._file: int | None = None
         self._waiting = bytearray()
@@ -65,15 +69,17 @@ class Journal:
             raise
         journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
         journal.count = (data + journal._waiting).count(b"\n")
-        journal.branches = max(Tree(lines).branches)
+        journal.tree = Tree(line for line in lines if not isinstance(line.stored, PASSING))
         journal.write(Resumed())
         return journal
 
     def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
         """Append a line, at once. Never raises for a disk that is full or gone: `error` says so."""
-        self._waiting += self._writer.line(record, time.time(), history, kept).encode()
+        raw = self._writer.line(record, time.time(), history, kept).encode()
+        self._waiting += raw
         self.count += 1
-        self.branches = max(self.branches, record.branch) if isinstance(record, Branched) else self.branches
+        if not isinstance(record, PASSING):
+            self.tree.take(read_line(self.count, raw[:-1]))  # read back: what goes on from it is what stands there
         if self.path is None:
             return
         try:

@@ -23,7 +23,6 @@ from repl.journal.records import (
     Swapped,
     Switched,
 )
-from repl.journal.tree import Tree
 from repl.session import roomy, side_of, strategy_of
 
 if TYPE_CHECKING:
@@ -108,22 +107,25 @@ def begin_anew(session: Session) -> None:
     then = Past()
     then.change(opened(session, agent))
     now = Swapped(session.spec), Limited(agent.limit), Remodelled(agent.backend.name, agent.backend.model)
-    _become(session, then, Branched(session.journal.branches + 1, 1), *now)
+    _become(session, then, _branched(session, 1), *now)
 
 
-def branch(session: Session, after: int) -> None:
+def branch(session: Session, after: int, *changes: Change) -> None:
     """See `Session.branch`."""
-    tree = Tree(session.journal.read()[0])
-    _become(
-        session,
-        past(line for line in tree.path(tree.current) if line.number <= after),
-        Branched(session.journal.branches + 1, after),
-    )
+    tree = session.journal.tree
+    then = past(line for line in tree.path(tree.current) if line.number <= after)
+    for change in changes:
+        then.change(change)
+    _become(session, then, _branched(session, after), *changes)
+
+
+def _branched(session: Session, after: int) -> Branched:
+    return Branched(max(session.journal.tree.branches) + 1, after)
 
 
 def switch(session: Session, number: int) -> None:
     """See `Session.switch`."""
-    tree = Tree(session.journal.read()[0])
+    tree = session.journal.tree
     if number not in tree.branches:
         raise UsageError(f"there is no branch {number}", "/tree shows the branches")
     _become(session, past(tree.path(number)), Switched(number))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from agent.errors import UsageError
 from agent.events import Asked, Planted, Prepared
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 NAMES = {kind: name for name, kind in KINDS.items()}
 CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
+ANEW = (Asked, Planted, *get_args(Change))
 CUT_OFF = "the end is missing"
 
 
@@ -47,6 +48,11 @@ class Damage:
     why: str
 
 
+def begins_anew(stored: object) -> bool:
+    """Whether the texts that change little are written whole from this record on."""
+    return isinstance(stored, ANEW)
+
+
 class Strands:
     """The texts of a journal that change little. Where no exchange goes on, each is written whole."""
 
@@ -55,7 +61,7 @@ class Strands:
 
     def pass_by(self, stored: object) -> bool:
         """Begin anew where this record says so; whether it does."""
-        anew = isinstance(stored, Asked | Planted | Change)
+        anew = begins_anew(stored)
         if anew:
             for strand in (self.listing, self.tools, self.request, self.kept):
                 strand.begin_anew()
@@ -121,7 +127,7 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
     *whole, _unfinished = data.split(b"\n")
     for number, raw in enumerate(whole, 1):
         try:
-            lines.append(_read(number, raw))
+            lines.append(read_line(number, raw))
         except (ValueError, RecursionError) as error:
             damaged.append(Damage(number, str(error).splitlines()[0][:100]))
     resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
@@ -138,7 +144,13 @@ def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...]
         return None
 
 
-def _read(number: int, raw: bytes) -> Line:
+def read_line(number: int, raw: bytes) -> Line:
+    """The line that these bytes are, its end left off.
+
+    Raises:
+        ValueError, RecursionError: it cannot be read.
+        UsageError: a newer thimble wrote it.
+    """
     fields = _checked(raw)
     kind = KINDS.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version > VERSION:

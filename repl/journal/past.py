@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
@@ -12,10 +12,10 @@ from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, To
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.prompts import SYSTEM
-from agent.protocols import Sent
+from agent.protocols import Schema, Sent
 from agent.repair import repair
 from agent.view import View
-from repl.journal.lines import Line, Strands, messages_of
+from repl.journal.lines import Line, Strands, begins_anew, messages_of
 from repl.journal.records import (
     VERSION,
     Branched,
@@ -61,18 +61,29 @@ class Past:
         """Go on by one line; the record that was written there."""
         self._strands.pass_by(line.stored)
         record = self._record(line)
-        if isinstance(record, Change):
-            self.change(record)
-        else:
-            self._happened(record)
+        self._go_on(record)
         if line.kept:
             self._keep(line)
         return record
 
+    def skim(self, line: Line) -> None:
+        """Go on by one line, but for the texts that hardly change: what a call was sent, and what was remembered."""
+        stored = line.stored
+        if isinstance(stored, Viewed):
+            self._go_on(self._prepared(stored, None, ()))
+        elif not isinstance(stored, Requested):
+            self._go_on(stored)
+
+    def _go_on(self, record: Record) -> None:
+        if isinstance(record, Change):
+            self.change(record)
+        else:
+            self._happened(record)
+
     def _record(self, line: Line) -> Record:
         stored = line.stored
         if isinstance(stored, Viewed):
-            return self._prepared(stored, line.number)
+            return self._viewed(stored, line.number)
         if isinstance(stored, Requested):
             return Sent(stored.to, self._strands.request.unpack(stored.body) or "")
         return stored
@@ -120,7 +131,7 @@ class Past:
         if not self.history:
             self.history.append(Message("m1", "system", self.opened.system))
 
-    def _prepared(self, stored: Viewed, number: int) -> Prepared:
+    def _viewed(self, stored: Viewed, number: int) -> Prepared:
         listing, tools = self._strands.listing.unpack(stored.listing), self._strands.tools.unpack(stored.tools)
         messages = messages_of(listing, self.history) if listing else None
         fates = sum(times for _, times in stored.fates)
@@ -128,6 +139,16 @@ class Past:
         if messages is None or fates != len(history):
             self.lost.append(f"what the call of line {number} was sent")
             messages = None
+        return self._prepared(stored, messages, history, json.loads(tools) if tools else ())
+
+    def _prepared(
+        self,
+        stored: Viewed,
+        messages: tuple[Message, ...] | None,
+        history: Sequence[Message],
+        tools: Sequence[Schema] = (),
+    ) -> Prepared:
+        """What was prepared; where its messages are not known, its sizes alone."""
         known = {message.id for message in history}
         view = View(
             messages=messages or (),
@@ -146,9 +167,7 @@ class Past:
             history=list(history) if messages else (),
             left_out=stored.left_out,
         )
-        return Prepared(
-            stored.turn, stored.strategy, stored.model, view, stored.exact, json.loads(tools) if tools else ()
-        )
+        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, tools)
 
     def _keep(self, line: Line) -> None:
         text = self._strands.kept.unpack(line.kept) if line.kept else None
@@ -161,9 +180,20 @@ class Past:
 
 def past(lines: Iterable[Line]) -> Past:
     """The session behind the last of these lines."""
-    told = Past()
-    for line in lines:
+    told, path = Past(), [*lines]
+    read_from = _unread(path)
+    for line in path[:read_from]:
+        told.skim(line)
+    for line in path[read_from:]:
         told.take(line)
     if told.ledger.view and not told.ledger.view.messages:
         told.ledger.prepared, told.ledger.prepared_in, told.ledger.sent = None, 0, None
     return told
+
+
+def _unread(path: Sequence[Line]) -> int:
+    """How many lines at the start need not be read whole: the newest view and memory are made of those behind them."""
+    viewed = next((at for at in reversed(range(len(path))) if isinstance(path[at].stored, Viewed)), len(path))
+    kept = next((at for at in reversed(range(len(path))) if path[at].kept), len(path))
+    newest = min(viewed, kept, len(path) - 1)
+    return next((at for at in reversed(range(newest + 1)) if begins_anew(path[at].stored)), 0)

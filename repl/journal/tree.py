@@ -24,19 +24,23 @@ class Branch:
 class Tree:
     """The branches by number, and the one that a session is on behind the last line."""
 
-    def __init__(self, lines: Iterable[Line]) -> None:
+    def __init__(self, lines: Iterable[Line] = ()) -> None:
         self.branches = {TRUNK: Branch(TRUNK)}
         self.current = TRUNK
         for line in lines:
-            self._take(line)
+            self.take(line)
 
     def path(self, number: int) -> list[Line]:
         """The lines that led to where a branch is now, from the first line on."""
         branch = self.branches[number]
-        before = self.path(branch.parent) if branch.parent else []
-        return [*(line for line in before if line.number <= branch.after), *branch.lines]
+        parts = [branch.lines]
+        while branch.parent:
+            after, branch = branch.after, self.branches[branch.parent]
+            parts.append([line for line in branch.lines if line.number <= after])
+        return [line for part in reversed(parts) for line in part]
 
-    def _take(self, line: Line) -> None:
+    def take(self, line: Line) -> None:
+        """Grow by one line."""
         match line.stored:
             case Branched(number, after) if number not in self.branches:
                 self.branches[number] = Branch(number, self._at(after), after)

@@ -1,0 +1,151 @@
+"""/tree: every branch and what it has cost of its own, their prompts side by side, and the way to another one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from agent.budget import Prices
+from agent.errors import UsageError
+from agent.ledger import NOTHING, Call, totals
+from repl import figures
+from repl.branches.accounts import Account, accounts
+from repl.compare.asked import cost, prefill
+from repl.sanitise import line
+from repl.stats import SHOWN_CALLS, chart
+from repl.tables import Table
+from repl.theme import is_drawn
+from repl.trace import cut
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+HIGH = 3
+"""Rows of a branch's chart."""
+GUTTER = 10
+"""Columns before a chart, and one behind it."""
+WORDS = 60
+"""Columns of a question that is told."""
+
+
+def tree(session: Session, text: str, console: Console) -> None:
+    """Show all branches, or go on with branch N as it was left. Raises ThimbleError; nothing has changed then."""
+    if text:
+        _go(session, text, console)
+        return
+    found = accounts(session.journal.tree)
+    current = session.journal.tree.current
+    names = _names(found, current, is_drawn(console))
+    _branches(found, names).show(console)
+    console.print()
+    _costs(found, names, session.agent.price_card()).show(console)
+    if any(map(_answers, found)):
+        console.print()
+        _show_curves(found, current, console)
+
+
+def _go(session: Session, text: str, console: Console) -> None:
+    there = session.journal.tree.branches
+    known = "/tree shows the branches" if len(there) > 1 else "/fork, /undo and /retry begin branches"
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) not in there:
+        raise UsageError(f"there is no branch {text[:40]}", known)
+    session.switch(int(text))
+    agent = session.agent
+    is_at = f"{figures.several(agent.ledger.exchanges, 'exchange')}, {figures.several(len(agent.history), 'message')}"
+    console.print(Text(line(f"On branch {int(text)}: {is_at}, under {session.spec} in {agent.limit:,} tokens.")))
+
+
+def _names(found: Sequence[Account], current: int, drawn: bool) -> list[str]:
+    """The number of each branch as a tree is drawn, the one in use marked; in words where nothing is drawn."""
+    if not drawn:
+        return [f"{one.number} (in use)" if one.number == current else str(one.number) for one in found]
+    last = {one.parent: one.number for one in found}
+    parents = {one.number: one.parent for one in found}
+    names = []
+    for one in found:
+        above, stem = one.parent, ""
+        if one.parent:
+            stem = "└─ " if last[one.parent] == one.number else "├─ "
+        while above and parents[above]:
+            stem = ("   " if last[parents[above]] == above else "│  ") + stem
+            above = parents[above]
+        names.append(f"{stem}{one.number}{' ‹' if one.number == current else ''}")
+    return names
+
+
+def _branches(found: Sequence[Account], names: Sequence[str]) -> Table:
+    rows = [
+        (
+            name,
+            f"exchange {one.behind} of {one.parent}" if one.parent else "–",
+            one.strategy,
+            cut(line(one.question), WORDS) or "–",
+        )
+        for one, name in zip(found, names, strict=True)
+    ]
+    return Table("The branches", ("branch", "grew behind", "strategy", "last question of its own"), rows)
+
+
+def _costs(found: Sequence[Account], names: Sequence[str], prices: Prices) -> Table:
+    rows = [_spent(name, one.exchanges, one.calls, prices) for one, name in zip(found, names, strict=True)]
+    together = [call for one in found for call in one.calls]
+    rows.append(_spent("together", sum(one.exchanges for one in found), together, prices))
+    columns = ("branch", ">exchanges", ">turns", ">prompt", ">prefill", ">out", ">seconds", ">cost")
+    return Table("What each has cost of its own", columns, rows, (len(rows) - 1,))
+
+
+def _spent(name: str, exchanges: int, calls: Sequence[Call], prices: Prices) -> Sequence[str]:
+    sums, computed = totals(calls), sum(map(prefill, calls), NOTHING)
+    amounts = (sums.prompt, computed, sums.output)
+    priced = figures.amount(cost(sums.prompt, computed, sums.output, prices))
+    return (name, str(exchanges), str(sums.turns), *map(figures.amount, amounts), f"{sums.seconds:.1f}", priced)
+
+
+def _show_curves(found: Sequence[Account], current: int, console: Console) -> None:
+    """Prompt tokens of each call of every branch: one chart below the other, call below call."""
+    drawn = is_drawn(console)
+    grown = [one for one in found if _answers(one)]
+    last = max(one.calls_before + len(_answers(one)) for one in grown)
+    columns = min(SHOWN_CALLS, (console.width - GUTTER) // (1 if drawn else 1))
+    title = "Prompt tokens of each call, call below call"
+    if drawn and last > columns:
+        title += f": the newest {columns}"
+    console.print(Text(title, style="bold" if drawn else ""))
+    if not drawn:
+        for one in grown:
+            _tell(one, current, console)
+        return
+    step = 2 if 2 * last + GUTTER <= console.width else 1
+    top = max(max(call.prompt.tokens or 0, call.limit) for one in grown for call in _answers(one))
+    for one in grown:
+        _draw(one, current, max(0, last - columns), step, top, console)
+
+
+def _draw(one: Account, current: int, since: int, step: int, top: int, console: Console) -> None:
+    """The chart of a branch, from call `since` of the way to it on; its number stands in the last row."""
+    calls = _answers(one)[max(0, since - one.calls_before) :]
+    if not calls:
+        return
+    rows = chart(calls, step, len(calls), high=HIGH, top=top, lead=max(0, one.calls_before - since))
+    name = f"{one.number}{' ‹' if one.number == current else '  '}"
+    for row in rows[:-1]:
+        console.print(row)
+    last = Text(f"{name:>8} ", style="bold" if one.number == current else "")
+    last.append_text(rows[-1][GUTTER - 1 :])
+    console.print(last)
+
+
+def _tell(one: Account, current: int, console: Console) -> None:
+    calls = _answers(one)[-SHOWN_CALLS:]
+    first = one.calls_before + len(_answers(one)) - len(calls) + 1
+    tokens = ", ".join(figures.amount(call.prompt) for call in calls)
+    used = " (in use)" if one.number == current else ""
+    console.print(Text(f"  branch {one.number}{used}, budget {calls[-1].limit:,}, from call {first} on: {tokens}"))
+
+
+def _answers(one: Account) -> list[Call]:
+    return [call for call in one.calls if call.purpose == "answer" and call.prompt.tokens is not None]
