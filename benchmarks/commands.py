@@ -3,11 +3,11 @@
     python benchmarks/commands.py            # a table in Markdown
     python benchmarks/commands.py --check    # exits 1 when a command takes more than 200 ms
 
-The session is one question with 2,000 tool calls and their results under the default strategy and budget, asked one
-question more; its ledger has 2,000 calls in 200 exchanges. It is printed to a terminal of 100 columns that is kept in
+The session has 200 exchanges of ten model calls each, nine of which ask for a tool, under the default strategy and
+budget, all written to its journal as they happened, and one branch more behind them. It is printed to a terminal of 100 columns that is kept in
 memory. *First* is the first time in this process, when modules are imported and texts counted; those before it in the
 table have done their part of that. *Median* is of the times after it, and only that is held to the limit. After each
-time the session is as it was, but for what the strategy remembers.
+time the session is as it was.
 """
 
 from __future__ import annotations
@@ -15,19 +15,25 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from rich.console import Console
 from rich.theme import Theme
 
-from models.scripted import Scripted
+from agent.messages import Message
+from agent.protocols import Schema, Text
+from models.scripted import Reply, Scripted
 from repl.commands import COMMANDS, obey
+from repl.journal.file import Journal
+from repl.journal.tree import TRUNK, Tree
 from repl.session import Session, open_session
 from repl.settings import Settings
 from repl.theme import STYLES
@@ -47,6 +53,10 @@ ARGUMENTS = {
     "budget": ["", "4000", "8000"],
     "model": ["", "reader"],
     "articles": ["", "agents"],
+    "fork": ["", "0", "100", "100 none"],
+    "tree": ["", "1", "2"],
+    "undo": ["", "100"],
+    "retry": ["", "none"],
 }
 """What is typed behind a command, one after the other; nothing behind those that are not here."""
 LEFT_OUT = {
@@ -85,25 +95,50 @@ def typed() -> list[str]:
 
 
 def long_session(steps: int) -> Session:
-    """A session in which one question took so many steps, and one more was asked, so that there is a view."""
+    """A session of so many model calls, all but the last of each exchange with a tool call, and one branch more."""
     session = open_session(Settings(backend="reader"))
     agent = session.agent
-    reader, agent.backend = agent.backend, Scripted(["It costs nothing."], agent.backend.counter)
-    agent.history = react(steps)
-    for _ in session.ask("And what does it save?"):
-        pass
-    agent.backend = reader
-    calls = range(steps)
-    agent.ledger.calls = [replace(agent.ledger.calls[0], exchange=call // CALLS_AN_EXCHANGE + 1) for call in calls]
-    agent.ledger.exchanges = agent.ledger.prepared_in = agent.ledger.calls[-1].exchange
+    told = react(steps + CALLS_AN_EXCHANGE)
+    reader, actor = agent.backend, Scripted(_replies(told), agent.backend.counter)
+    actor.name, actor.model, agent.backend = reader.name, reader.model, actor  # the journal names who answers from here
+    tools, agent.tools = agent.tools, {**agent.tools, "read_article": _Told(agent.tools["read_article"].schema, told)}
+    for number in range(steps // CALLS_AN_EXCHANGE):
+        _ask(session, f"And what does page {number} say?")
+    obey(session, "/fork none", _console())
+    _ask(session, "And what does it save?")
+    session.switch(TRUNK)
+    agent.backend, agent.tools = reader, tools
     return session
 
 
-def milliseconds(session: Session, text: str) -> float:
-    """Time to obey this line."""
-    agent = session.agent
-    history, ledger = [*agent.history], agent.ledger
-    console = Console(
+def _ask(session: Session, question: str) -> None:
+    for _ in session.ask(question):
+        pass
+
+
+def _replies(told: Sequence[Message]) -> Iterator[Reply]:
+    """What these messages tell of the model; every tenth reply is an answer."""
+    spoken = [message for message in told if message.role == "assistant"]
+    for number, message in enumerate(spoken, 1):
+        yield "It costs nothing." if number % CALLS_AN_EXCHANGE == 0 else [Text(message.content), *message.calls]
+
+
+class _Told:
+    """A tool that returns the results that these messages tell of, one after the other."""
+
+    name = "read_article"
+
+    def __init__(self, schema: Schema, told: Sequence[Message]) -> None:
+        self.schema = schema
+        self._results = (message.content for message in told if message.role == "tool")
+
+    def run(self, arguments: Mapping[str, Any]) -> str:
+        """The next one."""
+        return next(self._results)
+
+
+def _console() -> Console:
+    return Console(
         file=io.StringIO(),
         theme=Theme(STYLES),
         width=100,
@@ -112,11 +147,30 @@ def milliseconds(session: Session, text: str) -> float:
         emoji=False,
         markup=False,
     )
+
+
+def milliseconds(session: Session, text: str) -> float:
+    """Time to obey this line; the session is then as it was."""
+    agent, journal = session.agent, session.journal
+    history, planted, was = [*agent.history], [*session.planted], (agent.strategy, agent.strategy_name, agent.limit)
+    session.journal = _copied(journal)
+    console, ledger, spec = _console(), agent.ledger, session.spec
     started = perf_counter()
     obey(session, text, console)
     took = perf_counter() - started
-    agent.history[:], agent.ledger = history, ledger
+    session.journal, session.spec, session.next_question = journal, spec, ""
+    session.planted[:], agent.history, agent.ledger = planted, history, ledger
+    agent.strategy, agent.strategy_name, agent.limit = was
     return took * 1000
+
+
+def _copied(journal: Journal) -> Journal:
+    """A journal that goes on from here on its own."""
+    own = copy(journal)
+    own.tree = Tree()
+    own.tree.branches = {one.number: replace(one, lines=[*one.lines]) for one in journal.tree.branches.values()}
+    own.tree.current = journal.tree.current
+    return own
 
 
 if __name__ == "__main__":

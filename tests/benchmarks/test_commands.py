@@ -25,9 +25,10 @@ def test_what_is_typed_meets_the_same_session_each_time() -> None:
     session = long_session(STEPS)
     agent = session.agent
     before = [*agent.history], agent.ledger, [*agent.ledger.calls]
-    for line in ["/strategy hybrid", "/budget 4000", "/reset"]:
+    for line in ["/strategy hybrid", "/budget 4000", "/reset", "/plant It is 7.", "/fork 1 none", "/undo", "/retry"]:
         milliseconds(session, line)
         assert (agent.history, agent.ledger, agent.ledger.calls) == before
-    assert len(agent.history) == 2 * STEPS + 4
+    assert len(agent.history) == 2 * STEPS + 1
     assert agent.ledger.view
+    assert [*session.journal.tree.branches] == [1, 2]
     assert len(agent.ledger.calls) == STEPS
