@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -57,13 +57,13 @@ class Strands:
     """The texts of a journal that change little. Where no exchange goes on, each is written whole."""
 
     def __init__(self) -> None:
-        self.listing, self.tools, self.request, self.kept = Strand(), Strand(), Strand(), Strand()
+        self.listing, self.left_out, self.tools, self.request, self.kept = (Strand() for _ in range(5))
 
     def pass_by(self, stored: object) -> bool:
         """Begin anew where this record says so; whether it does."""
         anew = begins_anew(stored)
         if anew:
-            for strand in (self.listing, self.tools, self.request, self.kept):
+            for strand in (self.listing, self.left_out, self.tools, self.request, self.kept):
                 strand.begin_anew()
         return anew
 
@@ -112,7 +112,7 @@ class Writer:
             acted=dict(view.acted),
             notes=view.notes,
             warm=view.warm,
-            left_out=dict(view.left_out),
+            left_out=strands.left_out.pack(_json(_by_reason(view.left_out))),
         )
 
 
@@ -142,6 +142,14 @@ def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...]
         return tuple(known[one] if isinstance(one, str) else _adapter(Message).validate_python(one) for one in listed)
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
+
+
+def reasons_of(left_out: str) -> dict[str, str]:
+    """Why each message is left out; none where that cannot be read."""
+    try:
+        return {str(message): str(why) for ids, why in json.loads(left_out) for message in ids}
+    except (TypeError, ValueError, RecursionError):
+        return {}
 
 
 def read_line(number: int, raw: bytes) -> Line:
@@ -182,6 +190,14 @@ def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[obj
     known = {message.id: message for message in history}
     dump = _adapter(Message).dump_python
     return [message.id if _is_that(message, known.get(message.id)) else dump(message) for message in messages]
+
+
+def _by_reason(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
+    """Thousands are left out for one reason, whose figures change with each call."""
+    ids: dict[str, list[str]] = {}
+    for message, why in left_out.items():
+        ids.setdefault(why, []).append(message)
+    return [(for_it, why) for why, for_it in ids.items()]
 
 
 def _is_that(message: Message, known: Message | None) -> bool:

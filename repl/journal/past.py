@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from typing import Any
 
@@ -12,10 +12,10 @@ from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, To
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.prompts import SYSTEM
-from agent.protocols import Schema, Sent
+from agent.protocols import Sent
 from agent.repair import repair
 from agent.view import View
-from repl.journal.lines import Line, Strands, begins_anew, messages_of
+from repl.journal.lines import Line, Strands, begins_anew, messages_of, reasons_of
 from repl.journal.records import (
     VERSION,
     Branched,
@@ -132,22 +132,20 @@ class Past:
             self.history.append(Message("m1", "system", self.opened.system))
 
     def _viewed(self, stored: Viewed, number: int) -> Prepared:
-        listing, tools = self._strands.listing.unpack(stored.listing), self._strands.tools.unpack(stored.tools)
+        strands = self._strands
+        listing, tools = strands.listing.unpack(stored.listing), strands.tools.unpack(stored.tools)
+        left_out = strands.left_out.unpack(stored.left_out)
         messages = messages_of(listing, self.history) if listing else None
         fates = sum(times for _, times in stored.fates)
         history = self.history if fates == len(self.history) else repair(self.history).messages
         if messages is None or fates != len(history):
             self.lost.append(f"what the call of line {number} was sent")
             messages = None
-        return self._prepared(stored, messages, history, json.loads(tools) if tools else ())
+        prepared = self._prepared(stored, messages, history)
+        view = replace(prepared.view, left_out=reasons_of(left_out or "[]"))
+        return replace(prepared, view=view, tools=json.loads(tools) if tools else ())
 
-    def _prepared(
-        self,
-        stored: Viewed,
-        messages: tuple[Message, ...] | None,
-        history: Sequence[Message],
-        tools: Sequence[Schema] = (),
-    ) -> Prepared:
+    def _prepared(self, stored: Viewed, messages: tuple[Message, ...] | None, history: Sequence[Message]) -> Prepared:
         """What was prepared; where its messages are not known, its sizes alone."""
         known = {message.id for message in history}
         view = View(
@@ -165,9 +163,8 @@ class Past:
             notes=stored.notes,
             warm=stored.warm,
             history=list(history) if messages else (),
-            left_out=stored.left_out,
         )
-        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, tools)
+        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact)
 
     def _keep(self, line: Line) -> None:
         text = self._strands.kept.unpack(line.kept) if line.kept else None

@@ -98,6 +98,7 @@ class Viewed:
     """`Prepared` as it is written. Texts that hardly change are pieces; fates stand with how often they come in a row.
 
     `listing` is a JSON list: the id of a message that is sent as it is in the history, the fields of any other.
+    `left_out` is one of pairs: the ids of messages that are left out for one reason, and that.
     """
 
     turn: int
@@ -117,7 +118,7 @@ class Viewed:
     acted: Mapping[Fate, int]
     notes: tuple[str, ...]
     warm: bool
-    left_out: Mapping[str, str]
+    left_out: Piece
 
 
 @dataclass(frozen=True, slots=True)
