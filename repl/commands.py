@@ -304,7 +304,7 @@ COMMANDS: dict[str, Command] = {
     "reset": Command(
         "/reset",
         "forget the conversation; keep strategy, budget, model",
-        "History, notes, statistics and the strategy's memory go. The conversation stays in the tree: /tree N goes back.",
+        "History, notes, statistics and the strategy's memory go. /tree N has the conversation back.",
         _reset,
     ),
     "fork": Command(
@@ -324,8 +324,8 @@ COMMANDS: dict[str, Command] = {
     "undo": Command(
         "/undo [N]",
         "go back by N exchanges; /tree has what is left",
-        "To right before that question was asked, 1 by default; one that the budget refused does not count. A fact that "
-        "was planted behind it goes too. What is undone stays on its branch.",
+        "To right before that question was asked, 1 by default; one that the budget refused does not count. A fact "
+        "that was planted behind it goes too. What is undone stays on its branch.",
         _of("repl.branches.moves", "undo"),
     ),
     "retry": Command(

@@ -51,6 +51,9 @@ class Completions(Completer):
             "context": lambda _: _of_context(session),
             "why": lambda _: _of_why(session),
             "predict": lambda _: GUESSES,
+            "fork": self._forked,
+            "retry": self._specs,
+            "tree": lambda _: self._branches(),
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -60,7 +63,11 @@ class Completions(Completer):
             start, offers = self._offers(text)
             for offer, meaning in offers:
                 if offer.startswith(start) and offer.isprintable() and clean(offer) == offer:
-                    shown = offer[_done(start) :] if text.startswith(("/strategy ", "/compare ")) else offer
+                    shown = (
+                        offer[_done(start) :]
+                        if text.startswith(("/strategy ", "/compare ", "/fork ", "/retry "))
+                        else offer
+                    )
                     yield Completion(offer, -len(start), display=shown, display_meta=line(meaning))
         except (ThimbleError, OSError):
             return
@@ -106,6 +113,17 @@ class Completions(Completer):
         if "run" not in before.split():
             yield from ((before + blank + offer, meaning) for offer, meaning in self._specs(last))
             yield f"{before}{blank}run", "ask a question under each"
+
+    def _forked(self, text: str) -> Iterator[Offer]:
+        """Continuations of a SPEC, which may stand behind a number."""
+        number, blank, spec = text.partition(" ")
+        if blank and number.isdecimal():
+            yield from ((f"{number} {offer}", meaning) for offer, meaning in self._specs(spec))
+        else:
+            yield from self._specs(text)
+
+    def _branches(self) -> list[Offer]:
+        return [(str(number), "branch") for number in self._session.journal.tree.branches]
 
     def _models(self, _: str) -> list[Offer]:
         """The models, if the server tells them soon; a slow one is asked on, and the next Tab has its answer."""

@@ -23,11 +23,14 @@ LEAST_WORDS = 24
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns; the first column names the row. Columns whose header begins with `>` hold figures."""
+    """Rows under columns; the first column names the row. Columns whose header begins with `>` hold figures.
+
+    A cell that is a Text is ours, and printed as it is; any other is cleaned.
+    """
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
+    rows: Sequence[Sequence[str | Text]]
     strong: Sequence[int] = ()
 
     def show(self, console: Console) -> None:
@@ -41,7 +44,7 @@ class Table:
     def _least_width(self) -> int:
         """What names and figures need in full, and words at least."""
         headers = [column.removeprefix(">") for column in self.columns]
-        widths = [max(cell_len(line(cell)) for cell in cells) for cells in zip(headers, *self.rows, strict=True)]
+        widths = [max(cell_len(_line(cell)) for cell in cells) for cells in zip(headers, *self.rows, strict=True)]
         for place, column in enumerate(self.columns):
             if place and not column.startswith(">"):
                 widths[place] = min(widths[place], LEAST_WORDS)
@@ -67,13 +70,17 @@ class Table:
         console.print(Text(line(self.title)))
         headers = [column.removeprefix(">").strip() for column in self.columns]
         for row in self.rows:
-            first, *more = (line(cell) for cell in row[-1].split("\n"))
-            cells = [*map(line, row[:-1]), first]
+            first, *more = (line(cell) for cell in str(row[-1]).split("\n"))
+            cells = [*map(_line, row[:-1]), first]
             named = [f"{name}: {cell}" if name else cell for name, cell in zip(headers, cells, strict=True) if cell]
             console.print(Text("  " + (": ".join(cells) if len(cells) == 2 else "; ".join(named))))
             for text in more:
                 console.print(Text(f"    {text}"))
 
 
-def _cell(text: str) -> Text:
-    return Text("\n".join(map(line, text.split("\n"))))
+def _line(cell: str | Text) -> str:
+    return cell.plain if isinstance(cell, Text) else line(cell)
+
+
+def _cell(cell: str | Text) -> Text:
+    return cell if isinstance(cell, Text) else Text("\n".join(map(line, cell.split("\n"))))

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 HIGH = 3
 """Rows of a branch's chart."""
-GUTTER = 10
-"""Columns before a chart, and one behind it."""
+GUTTER, NAME = 10, 20
+"""Columns before a chart, one behind it among them; and those for the name of the strategy behind that."""
 WORDS = 60
 """Columns of a question that is told."""
 
@@ -59,10 +59,10 @@ def _go(session: Session, text: str, console: Console) -> None:
     console.print(Text(line(f"On branch {int(text)}: {is_at}, under {session.spec} in {agent.limit:,} tokens.")))
 
 
-def _names(found: Sequence[Account], current: int, drawn: bool) -> list[str]:
+def _names(found: Sequence[Account], current: int, drawn: bool) -> list[Text]:
     """The number of each branch as a tree is drawn, the one in use marked; in words where nothing is drawn."""
     if not drawn:
-        return [f"{one.number} (in use)" if one.number == current else str(one.number) for one in found]
+        return [Text(f"{one.number}{' (in use)' if one.number == current else ''}") for one in found]
     last = {one.parent: one.number for one in found}
     parents = {one.number: one.parent for one in found}
     names = []
@@ -73,32 +73,32 @@ def _names(found: Sequence[Account], current: int, drawn: bool) -> list[str]:
         while above and parents[above]:
             stem = ("   " if last[parents[above]] == above else "│  ") + stem
             above = parents[above]
-        names.append(f"{stem}{one.number}{' ‹' if one.number == current else ''}")
+        names.append(Text(f"{stem}{one.number}{' ‹' if one.number == current else ''}"))
     return names
 
 
-def _branches(found: Sequence[Account], names: Sequence[str]) -> Table:
+def _branches(found: Sequence[Account], names: Sequence[Text]) -> Table:
     rows = [
         (
             name,
-            f"exchange {one.behind} of {one.parent}" if one.parent else "–",
+            f"{one.parent}, exchange {one.behind}" if one.parent else "–",
             one.strategy,
             cut(line(one.question), WORDS) or "–",
         )
         for one, name in zip(found, names, strict=True)
     ]
-    return Table("The branches", ("branch", "grew behind", "strategy", "last question of its own"), rows)
+    return Table("The branches", ("branch", "grew from", "strategy", "last question of its own"), rows)
 
 
-def _costs(found: Sequence[Account], names: Sequence[str], prices: Prices) -> Table:
+def _costs(found: Sequence[Account], names: Sequence[Text], prices: Prices) -> Table:
     rows = [_spent(name, one.exchanges, one.calls, prices) for one, name in zip(found, names, strict=True)]
     together = [call for one in found for call in one.calls]
-    rows.append(_spent("together", sum(one.exchanges for one in found), together, prices))
+    rows.append(_spent(Text("together"), sum(one.exchanges for one in found), together, prices))
     columns = ("branch", ">exchanges", ">turns", ">prompt", ">prefill", ">out", ">seconds", ">cost")
     return Table("What each has cost of its own", columns, rows, (len(rows) - 1,))
 
 
-def _spent(name: str, exchanges: int, calls: Sequence[Call], prices: Prices) -> Sequence[str]:
+def _spent(name: Text, exchanges: int, calls: Sequence[Call], prices: Prices) -> Sequence[str | Text]:
     sums, computed = totals(calls), sum(map(prefill, calls), NOTHING)
     amounts = (sums.prompt, computed, sums.output)
     priced = figures.amount(cost(sums.prompt, computed, sums.output, prices))
@@ -110,7 +110,7 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
     drawn = is_drawn(console)
     grown = [one for one in found if _answers(one)]
     last = max(one.calls_before + len(_answers(one)) for one in grown)
-    columns = min(SHOWN_CALLS, (console.width - GUTTER) // (1 if drawn else 1))
+    columns = min(SHOWN_CALLS, console.width - GUTTER - NAME)
     title = "Prompt tokens of each call, call below call"
     if drawn and last > columns:
         title += f": the newest {columns}"
@@ -119,7 +119,7 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
         for one in grown:
             _tell(one, current, console)
         return
-    step = 2 if 2 * last + GUTTER <= console.width else 1
+    step = 2 if 2 * last + GUTTER + NAME <= console.width else 1
     top = max(max(call.prompt.tokens or 0, call.limit) for one in grown for call in _answers(one))
     for one in grown:
         _draw(one, current, max(0, last - columns), step, top, console)
@@ -136,7 +136,8 @@ def _draw(one: Account, current: int, since: int, step: int, top: int, console: 
         console.print(row)
     last = Text(f"{name:>8} ", style="bold" if one.number == current else "")
     last.append_text(rows[-1][GUTTER - 1 :])
-    console.print(last)
+    last.append(f"  {cut(line(one.strategy), console.width - last.cell_len - 3)}", style="quiet")
+    console.print(last, no_wrap=True, overflow="crop")
 
 
 def _tell(one: Account, current: int, console: Console) -> None:

@@ -212,6 +212,7 @@ COMMANDS = (
     *("/context", "/context next", "/context raw", "/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
+    *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree", "/tree {}", "/undo", "/undo {}", "/retry none"),
 )
 
 DOORS: list[tuple[str, Door]] = [

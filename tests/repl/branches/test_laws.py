@@ -1,4 +1,4 @@
-"""Laws of branches: going back is going back to the byte, a branch that is left stays as it was, and nothing is lost."""
+"""Laws of branches: what is gone back to is the same to the byte, a branch stays as it was left, nothing is lost."""
 
 from __future__ import annotations
 
@@ -62,8 +62,10 @@ def test_a_branch_that_one_comes_back_to_was_never_left(spec: str, line: str) ->
 
 NUMBERS = st.integers(0, 4)
 LINES = st.one_of(
-    st.sampled_from(("What is masking?", "And what else?")),
-    st.sampled_from(("/fork", "/undo", "/retry", "/reset", "/tree", "/budget 2500", "/budget 700", "/plant The code is 7.")),
+    st.sampled_from(("What is masking?", "And what else?", "Why? " * 500)),
+    st.sampled_from(
+        ("/fork", "/undo", "/retry", "/reset", "/tree", "/budget 2500", "/budget 500", "/plant The code is 7.")
+    ),
     st.builds("/fork {}".format, NUMBERS),
     st.builds("/fork {} {}".format, NUMBERS, st.sampled_from(SPECS)),
     st.builds("/undo {}".format, NUMBERS),
