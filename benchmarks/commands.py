@@ -3,11 +3,11 @@
     python benchmarks/commands.py            # a table in Markdown
     python benchmarks/commands.py --check    # exits 1 when a command takes more than 200 ms
 
-The session has 200 exchanges of ten model calls, nine of which ask for a tool, under the default strategy and budget, all
-written to its journal as they happened, and one branch more. It is printed to a terminal of 100 columns that is kept in
-memory. *First* is the first time in this process, when modules are imported and texts counted; those before it in the
-table have done their part of that. *Median* is of the times after it, and only that is held to the limit. After each
-time the session is as it was.
+The session has 200 exchanges of ten model calls, nine of which ask for a tool, under the default strategy and budget,
+all written to its journal as they happened, and one branch more. It is printed to a terminal of 100 columns that is
+kept in memory. *First* is the first time in this process, when modules are imported and texts counted; those before it
+in the table have done their part of that. *Median* is of the times after it, and only that is held to the limit. After
+each time the session is as it was.
 """
 
 from __future__ import annotations
