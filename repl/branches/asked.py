@@ -9,6 +9,9 @@ from agent.events import Asked, Planted, Withdrawn
 from repl.journal.lines import Line
 from repl.journal.records import Branched, Resumed, Switched
 
+IDLE = (Branched, Switched, Resumed)
+"""What changes nothing of a session by itself."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -36,6 +39,6 @@ def questions(path: Iterable[Line]) -> list[Question]:
             found[-1] = replace(found[-1], refused=True)
         elif found and isinstance(stored, Planted):
             found[-1] = replace(found[-1], planted=(*found[-1].planted, stored.fact))
-        if not isinstance(stored, Branched | Switched | Resumed):  # which change nothing
+        if not isinstance(stored, IDLE):
             before = line.number
     return found
