@@ -196,7 +196,7 @@ def _help(session: Session, text: str, console: Console) -> None:
         if command.more:
             _say(console, command.more, "quiet")
         return
-    rows = [(command.usage, command.summary) for command in COMMANDS.values()]
+    rows = _rows() if is_drawn(console) else [(command.usage, command.summary) for command in COMMANDS.values()]
     Table("Anything else that you type is asked of the model.", ("command", "what it does"), rows).show(console)
     console.print()
     _say(console, KEYS if is_drawn(console) else PLAIN_KEYS, "quiet")
@@ -204,6 +204,18 @@ def _help(session: Session, text: str, console: Console) -> None:
 
 def _quit(session: Session, rest: str, console: Console) -> None:
     _no_argument("/quit", rest)
+
+
+def _rows() -> list[tuple[str, str]]:
+    """The commands on one screen: those that go together on a line."""
+    rows = []
+    for name, command in COMMANDS.items():
+        family = next((names for names in TOGETHER if name in names), None)
+        if family is None:
+            rows.append((command.usage, command.summary))
+        elif name == family[0]:
+            rows.append((" ".join(f"/{each}" for each in family), TOGETHER[family]))
+    return rows
 
 
 KEYS = """\
@@ -338,6 +350,15 @@ COMMANDS: dict[str, Command] = {
     "help": Command("/help [COMMAND]", "this list, or more on one command", "", _help),
     "quit": Command("/quit", "leave (also /exit and Ctrl-D)", "", _quit),
 }
+TOGETHER = {
+    ("context", "why"): "what the last call was sent, and by which rule",
+    ("plant", "probe"): "put a fact where facts get lost; ask what is left of it",
+    ("fork", "tree"): "go on from an earlier question; all branches",
+    ("undo", "retry"): "go back a question; ask it again, as you like",
+    ("model", "pull", "doctor"): "choose or download a model; look what is wrong",
+    ("sessions", "save", "load"): "list the sessions that are kept; name, open one",
+}
+"""What commands that share a line of /help do."""
 ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
 
 

@@ -37,12 +37,17 @@ def test_whatever_is_typed_is_told_and_never_asked(text: str) -> None:
     assert not FORBIDDEN.search(paper.text)
 
 
-def test_help_is_a_line_a_command_and_fits_a_screen() -> None:
+def test_help_names_every_command_and_fits_a_screen() -> None:
     shown = Paper(80)
     assert run_command(scripted(), "/help", shown.console)
     assert len(shown.lines) <= 24 - len(["prompt", "toolbar"])
-    assert sum(line.startswith("  /") for line in shown.lines) == len(COMMANDS)
-    assert all(any(command.summary in line for line in shown.lines) for command in COMMANDS.values())
+    listed = " ".join(line.split("  ")[1] for line in shown.lines if line.startswith("  /")).split()
+    assert [word[1:] for word in listed if word.startswith("/")] == list(COMMANDS)
+
+
+def test_help_is_a_line_a_command_where_it_is_read_out() -> None:
+    spoken = said(scripted(), "/help")
+    assert all(f"{command.usage}" in spoken and command.summary in spoken for command in COMMANDS.values())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
