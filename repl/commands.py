@@ -274,6 +274,13 @@ COMMANDS: dict[str, Command] = {
         "every surprise and the rule behind it. A second guess replaces the first; off takes it back.",
         _of("repl.predict", "predict"),
     ),
+    "export": Command(
+        "/export [FORMAT] [FILE]",
+        "write the session to a file: html, svg, md, json, asciicast",
+        "html is a page to click through, call by call; it is what /export alone writes. The FILE's ending can name the "
+        "format too. A file that is there stays, unless a ! stands behind its name: /export html lesson.html!",
+        _of("repl.export.command", "export"),
+    ),
     "articles": Command(
         "/articles [TOPIC]",
         "list the articles that the model can read",

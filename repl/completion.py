@@ -51,6 +51,7 @@ class Completions(Completer):
             "context": lambda _: _of_context(session),
             "why": lambda _: _of_why(session),
             "predict": lambda _: GUESSES,
+            "export": lambda _: _of_export(),
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -138,6 +139,12 @@ def _of_context(session: Session) -> Iterable[Offer]:
     from repl.xray.command import offers_of_context
 
     return offers_of_context(session)
+
+
+def _of_export() -> Iterable[Offer]:
+    from repl.export.command import offers
+
+    return offers()
 
 
 def _of_why(session: Session) -> Iterable[Offer]:
