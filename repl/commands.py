@@ -277,8 +277,8 @@ COMMANDS: dict[str, Command] = {
     "export": Command(
         "/export [FORMAT] [FILE]",
         "write the session to a file: html, svg, md, json, asciicast",
-        "html is a page to click through, call by call; it is what /export alone writes. The FILE's ending can name the "
-        "format too. A file that is there stays, unless a ! stands behind its name: /export html lesson.html!",
+        "html is a page to click through, call by call; it is what /export alone writes. The ending of FILE can name "
+        "the format too. A file that is there stays, unless a ! stands behind its name: /export html lesson.html!",
         _of("repl.export.command", "export"),
     ),
     "articles": Command(

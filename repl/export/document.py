@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from agent.ledger import Amount, Call, totals
+from agent.ledger import Call, totals
 from agent.messages import Message
 from repl.export.story import Exchange, Made, Story, story
 from repl.xray.rows import Row, rows_of
@@ -57,7 +57,10 @@ def about(told: Story) -> Fields:
 def message(of: Message, counter: Counter) -> Fields:
     """A message of the history, and its tokens in a prompt by the counter of the model in use."""
     fields = asdict(of)
-    return {**{name: value for name, value in fields.items() if value or name == "content"}, "tokens": counter.count(of)}
+    return {
+        **{name: value for name, value in fields.items() if value or name == "content"},
+        "tokens": counter.count(of),
+    }
 
 
 def account(call: Call) -> Fields:
@@ -129,9 +132,8 @@ COPIED = ("content", "thinking", "calls", "call_id", "name", "why", "covers", "r
 
 def _totals(told: Story) -> Fields:
     sums, ledger = totals(told.past.ledger.calls), told.past.ledger
-    fields = {name: value for name, value in asdict(sums).items() if not isinstance(value, Amount)}
     done = {"exchanges": ledger.exchanges, "answered": ledger.answered, "tool_calls": ledger.tool_calls}
-    return {**fields, **done, "tool_seconds": ledger.tool_seconds}
+    return {**asdict(sums), **done, "tool_seconds": ledger.tool_seconds}
 
 
 def _list(name: str, values: Iterator[Fields]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
-from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied, ToolReturned, Withdrawn
+from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied, SideCalled, ToolReturned, Withdrawn
 from agent.ledger import Call
 from agent.messages import Message
 from repl.journal.past import Past
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Made:
-    """A model call as it was made. `at` is when, in seconds since 1970; None is what did not come to be."""
+    """A model call as it was made. `at` is when, in seconds since 1970; None is what did not come to be.
+
+    `asides` are what its strategy and its tools asked a model.
+    """
 
     number: int
     exchange: int
@@ -30,11 +33,15 @@ class Made:
     replied: Replied | None = None
     account: Call | None = None
     returned: list[ToolReturned] = field(default_factory=list)
+    asides: list[SideCalled] = field(default_factory=list)
 
 
 @dataclass
 class Exchange:
-    """A question and what came of it; `ending` says how it ended. `accounts` has the calls of strategies too."""
+    """A question and what came of it; `ending` says how it ended. `accounts` has the calls of strategies too.
+
+    `asides` are those that belong to no call that was made.
+    """
 
     number: int
     at: float
@@ -44,6 +51,7 @@ class Exchange:
     until: float = 0.0
     calls: list[Made] = field(default_factory=list)
     accounts: list[Call] = field(default_factory=list)
+    asides: list[SideCalled] = field(default_factory=list)
 
 
 @dataclass
@@ -101,11 +109,16 @@ def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
     call = exchange.calls[-1] if exchange.calls else None
     match record:
         case Prepared():
-            exchange.calls.append(Made(len(told.calls) + 1, exchange.number, at, record))
+            exchange.calls.append(Made(len(told.calls) + 1, exchange.number, at, record, asides=exchange.asides))
+            exchange.asides = []
         case Replied() if call and told.past.ledger.calls:
             call.replied, call.account = record, told.past.ledger.calls[-1]
         case ToolReturned() if call:
             call.returned.append(record)
+            call.asides += exchange.asides
+            exchange.asides = []
+        case SideCalled():
+            exchange.asides.append(record)
         case Answered(text, ending):
             exchange.answer, exchange.ending = text, ending
         case Cancelled():
