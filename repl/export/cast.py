@@ -12,6 +12,7 @@ from agent.events import Asked
 from repl.export.document import dumped
 from repl.export.retold import ROWS, Retelling
 from repl.export.story import story
+from repl.journal.records import Change
 from repl.sanitise import line
 from repl.trace import cut
 
@@ -36,8 +37,8 @@ def export(session: Session, columns: int) -> Iterator[str]:
     })  # fmt: skip
     last, due = told.exchanges[0].at, 0.0
     for at, record, written in Retelling(session, columns, live=True).told():
-        passed = max(0.0, at - last)
-        due += min(passed, THINKING_SECONDS) if isinstance(record, Asked) else passed
+        due += max(0.0, at - last)
+        due = min(due, THINKING_SECONDS) if isinstance(record, Asked | Change) else due
         last = max(last, at)
         if isinstance(record, Asked):
             yield _event(due, "m", cut(line(record.message.content), 70))
@@ -45,7 +46,7 @@ def export(session: Session, columns: int) -> Iterator[str]:
         if written:
             yield _event(due, "o", written.replace("\n", "\r\n"))
             due = 0.0
-    yield _event(due, "x", "0")
+    yield _event(0.0, "x", "0")
 
 
 def _event(seconds: float, code: str, data: str) -> str:

@@ -11,7 +11,7 @@ from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied,
 from agent.ledger import Call
 from agent.messages import Message
 from repl.journal.past import Past
-from repl.journal.records import Record
+from repl.journal.records import Change, Record
 from repl.journal.tree import Tree
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def _take(told: Story, record: Record, at: float) -> None:
             told.exchanges.append(Exchange(0, at, asked, "planted", answer.content))
         case _ if exchange is not None:
             _go_on(told, exchange, record, at)
-    if told.exchanges:
+    if told.exchanges and not isinstance(record, Change):
         told.exchanges[-1].until = at
 
 
