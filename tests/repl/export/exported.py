@@ -36,8 +36,10 @@ def hostile(texts: list[str]) -> Session:
     session = begin([Thinking(payload), Text(payload), *calls], [tool_call("get_notes", 3)], payload, payload)
     session.agent.strategy = Doing(payload)
     session.agent.strategy_name = session.spec = payload
+    session.agent.limit, limit = 10**6, session.agent.limit
     ask(session, payload)
     ask(session, payload)
+    session.agent.limit = limit
     return session
 
 

@@ -31,7 +31,7 @@ BEFORE = (
 )
 BEFORE += "const failed = []; addEventListener('error', (event) => failed.push(event.message)); let harmed = 0;"
 BEFORE += "window.pwned = window.alert = () => { harmed += 1; };"
-DRIVER = """
+DRIVER = """{
 const saw = [];
 const look = () => saw.push({
   question: document.querySelector("h2").textContent, place: document.querySelector(".place span").textContent,
@@ -39,7 +39,8 @@ const look = () => saw.push({
   current: document.querySelector("nav [aria-current] .number").textContent, hash: location.hash,
   wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 });
-const press = (key, where = document.body) => where.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+const press = (key, where = document.body) =>
+  where.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 look();
 for (const key of KEYS) { press(key); look(); }
 const strip = document.querySelector(".bar.now");
@@ -49,14 +50,16 @@ const told = document.querySelector(".told").textContent;
 const active = document.getElementById(strip.getAttribute("aria-activedescendant"));
 press("Enter", strip);
 for (const details of document.querySelectorAll("details")) details.open = true;
-const unnamed = [...document.querySelectorAll("button")].filter((each) => !(each.textContent.trim() || each.getAttribute("aria-label")));
+const named = (each) => each.textContent.trim() || each.getAttribute("aria-label");
+const unnamed = [...document.querySelectorAll("button")].filter((each) => !named(each)).length;
 setTimeout(() => {
-  const theirs = [...document.querySelectorAll("img,iframe,object,embed,link,a,base,form,script,style")].map((each) => each.localName);
+  const theirs = [...document.querySelectorAll("img,iframe,object,embed,link,a,base,form,script,style")];
   const bodies = document.querySelectorAll(".rows .body").length;
   const label = active.getAttribute("aria-label");
-  document.title = JSON.stringify({ saw, told, label, refused, failed, harmed, theirs, bodies, unnamed: unnamed.length });
+  document.title = JSON.stringify({ saw, told, label, refused, failed, harmed, bodies, unnamed,
+    theirs: theirs.map((each) => each.localName) });
 }, 300);
-"""
+}"""
 
 
 def opened(page: str, folder: Path, *keys: str, fragment: str = "") -> dict[str, Any]:
