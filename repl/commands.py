@@ -275,10 +275,11 @@ COMMANDS: dict[str, Command] = {
         _of("repl.predict", "predict"),
     ),
     "export": Command(
-        "/export [FORMAT] [FILE]",
-        "write the session to a file: html, svg, md, json, asciicast",
-        "html is a page to click through, call by call; it is what /export alone writes. The ending of FILE can name "
-        "the format too. A file that is there stays, unless a ! stands behind its name: /export html lesson.html!",
+        "/export [FILE]",
+        "write the session to a file: a page, a picture, a recording",
+        "/export [FORMAT] [FILE]: html, as /export alone writes it, is a page to click through, call by call; the "
+        "other formats are svg, md, json and asciicast. The ending of FILE can name the format. A file that is there "
+        "stays, unless a ! stands behind its name: /export lesson.html!",
         _of("repl.export.command", "export"),
     ),
     "articles": Command(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from agent.events import Asked
 from repl.export.document import dumped
 from repl.export.retold import ROWS, Retelling
-from repl.export.story import story
+from repl.export.story import beginning, path
 from repl.journal.records import Change
 from repl.sanitise import line
 from repl.trace import cut
@@ -27,15 +27,15 @@ IDLE_SECONDS = 5.0
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The recording, a line an event. Raises UsageError where nothing was asked."""
-    told = story(session)
+    begun, question, name = beginning(path(session)[0])
     yield _line({
         "version": 3,
         "term": {"cols": columns, "rows": ROWS, "type": "xterm-256color"},
-        "timestamp": int(told.exchanges[0].at),
+        "timestamp": int(begun),
         "idle_time_limit": IDLE_SECONDS,
-        "title": line(told.past.name) or cut(line(told.exchanges[0].question.content), 70),
+        "title": line(name) or cut(line(question), 70),
     })  # fmt: skip
-    last, due = told.exchanges[0].at, 0.0
+    last, due = begun, 0.0
     for at, record, written in Retelling(session, columns, live=True).told():
         due += max(0.0, at - last)
         due = min(due, THINKING_SECONDS) if isinstance(record, Asked | Change) else due

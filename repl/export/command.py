@@ -64,9 +64,10 @@ def wanted(rest: str) -> tuple[str, Path | None, bool]:
 
 def free(session: Session, ending: str) -> Path:
     """A name in the current folder that no file has: the session's, or when it is exported."""
-    from repl.export.story import story
+    from repl.export.story import beginning, path
 
-    named = re.sub(r"[^\w-]+", "-", story(session).past.name).strip("-")
+    _, _, name = beginning(path(session)[0])
+    named = re.sub(r"[^\w-]+", "-", name).strip("-")
     stem = named or time.strftime("thimble-%Y-%m-%d-%H%M")
     names = (Path(f"{stem}{f'-{number}' if number > 1 else ''}.{ending}") for number in count(1))
     return next(path for path in names if not path.exists())

@@ -143,8 +143,9 @@ function curve(now) {
   const path = (value) => calls.map((call, at) => `${at ? "L" : "M"}${x(at).toFixed(1)} ${y(value(call)).toFixed(1)}`).join("");
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height + 2 * top}`, width, height: height + 2 * top, role: "img",
     "aria-label": `Prompt tokens over ${several(calls.length, "call")}; call ${now + 1} holds ${number(calls[now].tokens)} of ${number(calls[now].limit)}` });
+  const few = exchanges.length < 60;
   exchanges.forEach((exchange, at) => {
-    if (exchange.calls.length && exchanges.length < 60) {
+    if (exchange.calls.length && few) {
       const begin = x(exchange.calls[0]);
       svg.append(draw("line", { class: "begin", x1: begin, x2: begin, y1: top, y2: top + height }),
         draw("text", { x: begin + 3, y: top + height + 13 }, `${at + 1}`));
@@ -164,7 +165,7 @@ function curve(now) {
   });
   const key = (name, words) => make("span", {}, make("i", { className: name }), words);
   return section("Prompt of each call", make("div", { className: "curve" }, svg), make("div", { className: "keys" },
-    key("sent", "sent"), key("all", `the whole history, in the end ${number(calls[calls.length - 1].all, calls[calls.length - 1].mark)}`), key("limit", "budget"), "below: where each exchange begins"));
+    key("sent", "sent"), key("all", `the whole history, in the end ${number(calls[calls.length - 1].all, calls[calls.length - 1].mark)}`), key("limit", "budget"), few ? "below: where each exchange begins" : ""));
 }
 
 /** A bar: its blocks side by side, as wide as their tokens, on a scale that ends at `whole` tokens. */
@@ -243,23 +244,24 @@ function context(call, rows) {
     was,
     make("p", { className: "caption" }, make("span", { className: free < 0 ? "over" : "", textContent: `sent: ${size}` }),
       make("span", { className: "quiet", textContent: `dotted line: the budget` })),
-    sent, under(call, whole), legend(call, rows), told,
+    sent, ...under(call, whole), legend(call, rows), told,
     ...call.notes.map((note) => make("p", { className: "quiet", textContent: note })));
 }
 
 const isPrompt = (row) => row.was !== null && row.was.role === "system";
 const toolsOf = (call) => `${call.tools ? "tool schemas and template" : "template"}, ${number(call.overhead, call.mark)} tokens`;
 
+/** Below what was sent: which part of it the server could have had already, and which it had to compute. */
 function under(call, whole) {
-  const anew = call.tokens - call.cached;
-  const part = (name, words, tokens) => {
-    const element = make("div", { className: name, textContent: words, title: words });
-    element.style.width = `${100 * tokens / whole}%`;
-    return element;
-  };
-  return make("div", { className: "under" },
-    call.cached ? part("cached", `cached ${number(call.cached, call.mark)}`, call.cached) : null,
-    part("prefill", `computed anew ${number(anew, call.mark)}`, anew));
+  const parts = [["cached", "cached", call.cached], ["prefill", "computed anew", call.tokens - call.cached]];
+  const line = make("div", { className: "under", aria: { hidden: "true" } }, ...parts.map(([name, , tokens]) => {
+    const part = make("div", { className: name });
+    part.style.width = `${100 * tokens / whole}%`;
+    return part;
+  }));
+  const words = parts.map(([name, said, tokens]) =>
+    make("span", {}, make("i", { className: name }), `${said} ${number(tokens, call.mark)}`));
+  return [line, make("p", { className: "keys" }, ...words)];
 }
 
 function byFate(rows, size, mark) {
@@ -370,7 +372,8 @@ function show() {
   list.querySelectorAll("button").forEach((each, number) => {
     if (number === stop.exchange) each.setAttribute("aria-current", "true"); else each.removeAttribute("aria-current");
   });
-  list.querySelector("[aria-current]").scrollIntoView({ block: "nearest" });
+  const current = list.querySelector("[aria-current]"), above = current.offsetTop, below = above + current.offsetHeight;
+  if (above < list.scrollTop || below > list.scrollTop + list.clientHeight) list.scrollTop = above - list.clientHeight / 3;
 }
 
 function go(to) {

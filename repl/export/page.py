@@ -110,19 +110,24 @@ def _data(told: Story, counter: Counter) -> Iterator[str]:
 
 
 class _Texts:
-    """Every message once, as it was and as each copy of it was sent."""
+    """Every message once, as it was and as each copy of it was sent. They must all live as long as this does."""
 
     def __init__(self, counter: Counter) -> None:
         self.table: list[Fields] = []
         self._counter = counter
         self._places: dict[object, int] = {}
+        self._known: dict[int, int] = {}
 
     def at(self, message: Message) -> int:
         """The place of a message in the table."""
+        known = self._known.get(id(message))
+        if known is not None:
+            return known
         key = (message.id, message.content, message.calls, message.why, message.covers)
         place = self._places.setdefault(key, len(self.table))
         if place == len(self.table):
             self.table.append(self._text(message))
+        self._known[id(message)] = place
         return place
 
     def _text(self, of: Message) -> Fields:
@@ -223,5 +228,5 @@ def _figures(of: Made) -> list[list[str]]:
 def _left_out(view: View) -> list[list[Any]]:
     """Why each dropped message is not there, in order, as [why, how many in a row]."""
     dropped = (one for one, fate in zip(view.history, view.fates, strict=False) if fate == "dropped")
-    reasons = (line(view.left_out.get(one.id, "")) for one in dropped)
-    return [[why, len([*same])] for why, same in groupby(reasons)]
+    reasons = (view.left_out.get(one.id, "") for one in dropped)
+    return [[line(why), len([*same])] for why, same in groupby(reasons)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent.events import Answered, Asked, Cancelled, Prepared, Withdrawn
+from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Withdrawn
 from agent.view import View
 from repl.export.story import path
 from repl.footer import footer_of
@@ -75,6 +75,10 @@ class Retelling:
                 self._end()
                 self._prompt(message.content)
                 self._begin(at)
+            case Planted(fact=fact):
+                self._end()
+                self._prompt(f"/plant {fact}")
+                self._console.print()
             case Cancelled() | Withdrawn():
                 self._end()
                 self._console.print(Text(STOPPED[type(record).__name__], style="warn"))

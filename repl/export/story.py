@@ -11,7 +11,7 @@ from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied,
 from agent.ledger import Call
 from agent.messages import Message
 from repl.journal.past import Past
-from repl.journal.records import Change, Record
+from repl.journal.records import Change, Named, Record
 from repl.journal.tree import Tree
 
 if TYPE_CHECKING:
@@ -73,11 +73,10 @@ class Story:
 def story(session: Session) -> Story:
     """What the journal tells of the branch that the session is on. Raises UsageError where nothing was asked."""
     lines, branch, branches, damaged = path(session)
+    beginning(lines)
     told = Story(Past(), [], branch, branches, damaged)
     for line in lines:
         _take(told, told.past.take(line), line.at)
-    if not told.exchanges:
-        raise UsageError("there is nothing to export yet", "ask something first")
     for exchange in told.exchanges:
         exchange.accounts = told.past.ledger.of_exchange(exchange.number)
     return told
@@ -88,6 +87,20 @@ def path(session: Session) -> tuple[Sequence[Line], int, int, int]:
     lines, damage = session.journal.read()
     tree = Tree(lines)
     return tree.path(tree.current), tree.current, len(tree.branches), len(damage)
+
+
+def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
+    """When the first thing was said on these lines, what that was, and what the session is called, or "".
+
+    Raises:
+        UsageError: nothing was said.
+    """
+    said = (one for one in lines if isinstance(one.stored, Asked | Planted))
+    named = [one.stored.name for one in lines if isinstance(one.stored, Named)]
+    for first in said:
+        question = first.stored.message if isinstance(first.stored, Asked) else first.stored.messages[0]  # type: ignore[union-attr]
+        return first.at, question.content, named[-1] if named else ""
+    raise UsageError("there is nothing to export yet", "ask something first")
 
 
 def _take(told: Story, record: Record, at: float) -> None:

@@ -212,6 +212,7 @@ COMMANDS = (
     *("/context", "/context next", "/context raw", "/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
+    *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
 )
 
 DOORS: list[tuple[str, Door]] = [

@@ -32,8 +32,8 @@ def message(of: dict[str, Any]) -> Message:
 def whole(document: dict[str, Any], call: dict[str, Any]) -> list[Message]:
     """What a call was sent, as docs/export.md says that it is put together."""
     history = {each["id"]: message(each) for each in document["messages"]}
-    sent = [row for row in call["view"] if row["fate"] != "dropped" and (row["tokens"] or "content" in row)]
-    return [message(row) if "content" in row else history[row["id"]] for row in sent]
+    rows = [row for row in call["view"] if "content" in row or row["fate"] == "kept"]
+    return [message(row) if "content" in row else history[row["id"]] for row in rows]
 
 
 def whole_session(session: Session, folder: Path) -> dict[str, Any]:
