@@ -30,7 +30,7 @@ FORMATS = {
     "asciicast": ("cast", "cast", "a recording to play back, a marker an exchange"),
 }
 """A format's module, the ending of its files, and what it is."""
-FORM = "write /export FORMAT [FILE] with html, svg, md, json or asciicast, such as /export html lesson.html"
+FORM = "write /export lesson.html; the formats are html, svg, md, json and asciicast"
 PLAIN_COLUMNS = 100
 
 

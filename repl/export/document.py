@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger import Call, totals
@@ -85,6 +86,7 @@ def _exchange(of: Exchange) -> Fields:
 def _call(made: Made, counter: Counter) -> Fields:
     of, view = made.prepared, made.prepared.view
     known = bool(view.messages)
+    rows = rows_of(view, counter.count) if known else []
     return {
         "number": made.number,
         "exchange": made.exchange,
@@ -102,7 +104,8 @@ def _call(made: Made, counter: Counter) -> Fields:
         "edited": view.edited,
         "notes": list(view.notes),
         "tools": [dict(tool) for tool in of.tools],
-        "view": [_row(row, view.left_out) for row in rows_of(view, counter.count)] if known else None,
+        "view": [_row(row) for row in rows if row.after] if known else None,
+        "absent": [*_absent(rows, view.left_out)] if known else None,
         "reply": made.replied.message.id if made.replied else None,
         "seconds": made.replied.seconds if made.replied else None,
         "first_token_seconds": made.replied.first_token_seconds if made.replied else None,
@@ -115,16 +118,23 @@ def _call(made: Made, counter: Counter) -> Fields:
     }
 
 
-def _row(row: Row, left_out: Any) -> Fields:
-    """A message of the history or the view; its text where it is another than in the history."""
+def _row(row: Row) -> Fields:
+    """A message that was sent; its text where it is another than in the history."""
     fields: Fields = {"id": row.message.id, "role": row.message.role, "fate": row.fate}
     fields |= {"tokens_before": row.tokens_before, "tokens": row.tokens_after, "cached": row.cached}
-    if row.fate == "dropped":
-        fields["why"] = left_out.get(row.message.id, "")
-    elif row.after and row.after is not row.before:
+    if row.after and row.after is not row.before:
         copy = asdict(row.after)
         fields |= {name: copy[name] for name in COPIED if copy[name] or name == "content"}
     return fields
+
+
+def _absent(rows: list[Row], left_out: Mapping[str, str]) -> Iterator[Fields]:
+    """The messages that were not sent, those in a row together that share fate and reason."""
+    missing = (row for row in rows if row.after is None)
+    for (fate, why), same in groupby(missing, key=lambda row: (row.fate, left_out.get(row.message.id, ""))):
+        group = [*same]
+        tokens = sum(row.tokens_before for row in group)
+        yield {"fate": fate, "why": why, "tokens_before": tokens, "ids": [row.message.id for row in group]}
 
 
 COPIED = ("content", "thinking", "calls", "call_id", "name", "why", "covers", "ref")

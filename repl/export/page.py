@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from repl.session import Session
 
 Fields = dict[str, Any]
+SCRIPTS = ("page_views.js", "page_parts.js", "page.js")
 UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
     told = story(session)
-    style, script = asset("page.css"), asset("page.js")
+    style, script = asset("page.css"), "\n".join(map(asset, SCRIPTS))
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     yield f"""\
 <!doctype html>

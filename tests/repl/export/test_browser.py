@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from repl.xray.message import rule
+from repl.xray.rows import last_call
 from tests.repl.export.exported import everything, export, hostile, read
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -55,8 +57,10 @@ const unnamed = [...document.querySelectorAll("button")].filter((each) => !named
 setTimeout(() => {
   const theirs = [...document.querySelectorAll("img,iframe,object,embed,link,a,base,form,script,style")];
   const bodies = document.querySelectorAll(".rows .body").length;
+  const told_of = [...document.querySelectorAll(".rows details")].map((each) =>
+    [each.dataset.name, each.querySelector(".body p").textContent]);
   const label = active.getAttribute("aria-label");
-  document.title = JSON.stringify({ saw, told, label, refused, failed, harmed, bodies, unnamed,
+  document.title = JSON.stringify({ saw, told, label, refused, failed, harmed, bodies, unnamed, told_of,
     theirs: theirs.map((each) => each.localName) });
 }, 300);
 }"""
@@ -116,6 +120,19 @@ def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
     assert found["bodies"] == found["saw"][-1]["rows"]
     assert (found["refused"], found["failed"], found["unnamed"]) == ([], [], 0)
     assert max(each["wide"] for each in found["saw"]) <= 0
+
+
+@pytest.mark.parametrize("spec", ["observation-masking:window=1", "sliding-window", "hybrid", "retrieval", "delegate"])
+def test_it_gives_the_reasons_that_why_gives(spec: str, tmp_path: Path) -> None:
+    session = read(
+        2500, "Read the article about context windows", "What is observation masking?", "And tokens?", spec=spec
+    )
+    xray = last_call(session)
+    expected = [
+        [row.name, f"{row.fate}{', in the cached prefix' if row.cached else ''}: {rule(xray, place)}"]
+        for place, row in enumerate(xray.rows)
+    ]
+    assert opened(export(session, "html", tmp_path), tmp_path, "End")["told_of"] == expected
 
 
 def test_it_opens_where_its_address_says(tmp_path: Path) -> None:

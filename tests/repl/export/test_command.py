@@ -19,6 +19,7 @@ from repl.session import open_session
 from repl.settings import Settings
 from tests.repl.export.exported import export, read
 from tests.repl.sessions import Paper, ask, scripted
+from tests.repl.test_nothing_enters import kept, opened
 
 
 def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +123,15 @@ def test_a_damaged_journal_is_exported_as_far_as_it_can_be_read(kind: str, tmp_p
         if kind == "json":
             assert json.loads(written)["exchanges"]
         journal.close()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_an_export_leaves_the_session_as_it_was(kind: str, tmp_path: Path) -> None:
+    session, _, _ = opened("hybrid")
+    before, lines = kept(session), session.journal.read()[0]
+    export(session, kind, tmp_path)
+    assert kept(session) == before
+    assert session.journal.read()[0] == lines
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -32,8 +32,7 @@ def message(of: dict[str, Any]) -> Message:
 def whole(document: dict[str, Any], call: dict[str, Any]) -> list[Message]:
     """What a call was sent, as docs/export.md says that it is put together."""
     history = {each["id"]: message(each) for each in document["messages"]}
-    rows = [row for row in call["view"] if "content" in row or row["fate"] == "kept"]
-    return [message(row) if "content" in row else history[row["id"]] for row in rows]
+    return [message(row) if "content" in row else history[row["id"]] for row in call["view"]]
 
 
 def whole_session(session: Session, folder: Path) -> dict[str, Any]:
@@ -52,8 +51,9 @@ def test_every_view_can_be_made_of_it_again(spec: str, tmp_path: Path) -> None:
         view = made.prepared.view
         assert whole(document, call) == list(view.messages)
         assert sum(row["tokens"] for row in call["view"]) + call["overhead"] == call["tokens"] == view.tokens
-        fates = [row["fate"] for row in call["view"] if row["fate"] != "inserted"]
-        assert fates == list(view.fates)
+        fates = {row["id"]: row["fate"] for row in call["view"]}
+        fates |= {gone: group["fate"] for group in call["absent"] for gone in group["ids"]}
+        assert [fates[one.id] for one in view.history] == list(view.fates)
 
 
 def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:
