@@ -108,7 +108,7 @@ function bar(name, blocks, whole, limit, role) {
 
 function context(call, rows) {
   const mark = call.mark, list = rows.filter((row) => row.sent);
-  const told = make("p", { className: "told", aria: { live: "polite" } });
+  const told = make("p", { className: "told" });
   const tools = { letter: "T", tokens: call.overhead, row: null };
   const block = (size) => (row) => ({ letter: isPrompt(row) ? "P" : row.letter, tokens: row[size], row });
   const was = bar("was", [tools, ...rows.filter((row) => row.was).map(block("before"))], Math.max(call.all, call.limit),

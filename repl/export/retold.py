@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Withdrawn
+from agent.events import Answered, Asked, Planted, Prepared, Withdrawn
 from agent.view import View
 from repl.export.story import path
 from repl.footer import footer_of
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from agent.loop import Agent
     from repl.session import Session
 
-STOPPED = {"Cancelled": "stopped", "Withdrawn": "the budget could not hold the question"}
+STOPPED = "no answer: it was stopped, or it failed"
+WITHDRAWN = "the budget could not hold the question"
 ROWS = 32
 
 
@@ -79,9 +80,8 @@ class Retelling:
                 self._end()
                 self._prompt(f"/plant {fact}")
                 self._console.print()
-            case Cancelled() | Withdrawn():
-                self._end()
-                self._console.print(Text(STOPPED[type(record).__name__], style="warn"))
+            case Withdrawn():
+                self._end(WITHDRAWN)
             case _ if self._shown is not None:
                 self._shown.at = at
                 self._shown.show(record)  # type: ignore[arg-type]
@@ -89,7 +89,7 @@ class Retelling:
         if isinstance(record, Prepared):
             self._view = record.view
         if isinstance(record, Answered):
-            self._end()
+            self._end("")
             self._foot(self._agent())
 
     def _begin(self, at: float) -> None:
@@ -104,9 +104,13 @@ class Retelling:
         if self._shown and self._shown._live:
             self._shown._live.refresh()
 
-    def _end(self) -> None:
+    def _end(self, why: str = STOPPED) -> None:
+        """End the exchange that is shown, if there is one, and say why it has no answer."""
         if self._shown:
             self._shown.__exit__(None, None, None)
+            if why:
+                self._console.print(Text(why, style="warn"))
+                self._console.print()
         self._shown = None
 
     def _foot(self, agent: Agent) -> None:

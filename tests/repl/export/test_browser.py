@@ -45,6 +45,8 @@ const press = (key, where = document.body) =>
   where.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
 look();
 for (const key of KEYS) { press(key); look(); }
+const swap = document.querySelector("header button"), schemes = [];
+for (const _ of [1, 2]) { swap.click(); schemes.push(document.documentElement.style.colorScheme); }
 const strip = document.querySelector(".bar.now");
 strip.focus();
 press("ArrowDown", strip);
@@ -60,7 +62,7 @@ setTimeout(() => {
   const told_of = [...document.querySelectorAll(".rows details")].map((each) =>
     [each.dataset.name, each.querySelector(".body p").textContent]);
   const label = active.getAttribute("aria-label");
-  document.title = JSON.stringify({ saw, told, label, refused, failed, harmed, bodies, unnamed, told_of,
+  document.title = JSON.stringify({ saw, told, label, refused, failed, harmed, bodies, unnamed, told_of, schemes,
     theirs: theirs.map((each) => each.localName) });
 }, 300);
 }"""
@@ -119,6 +121,7 @@ def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
     assert "message 1 (system), kept" in found["label"]
     assert found["bodies"] == found["saw"][-1]["rows"]
     assert (found["refused"], found["failed"], found["unnamed"]) == ([], [], 0)
+    assert sorted(found["schemes"]) == ["dark", "light"]
     assert max(each["wide"] for each in found["saw"]) <= 0
 
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pyte
 import pytest
 
+from agent.events import Said
 from agent.protocols import Text
 from repl.export.cast import THINKING_SECONDS
 from repl.journal.file import Journal
@@ -64,6 +65,18 @@ def test_swaps_are_shown_as_what_was_typed(tmp_path: Path) -> None:
     shown = played(*recording(session, tmp_path))
     assert "›/strategysliding-window" in shown
     assert "›/budget3000" in shown
+
+
+def test_an_answer_that_was_stopped_is_told_to_be(tmp_path: Path) -> None:
+    session = scripted([Text("Half of "), Text("it.")], "So.")
+    events = session.ask("What is it?")
+    while not isinstance(next(events), Said):
+        pass
+    events.close()
+    ask(session, "And now?")
+    shown = played(*recording(session, tmp_path))
+    assert "stopped" in shown.partition("Andnow?")[0]
+    assert "stopped" not in shown.partition("Andnow?")[2]
 
 
 def test_times_are_those_of_the_session_but_for_who_thinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
