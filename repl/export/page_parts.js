@@ -1,5 +1,7 @@
 // Second part: the pieces of the page. Whatever a session said is set as text, never as markup.
 
+const AT_ONCE = 200; // messages that are listed before the next picture
+
 function make(name, properties = {}, ...children) {
   const { aria = {}, ...rest } = properties;
   const element = Object.assign(document.createElement(name), rest);
@@ -90,7 +92,7 @@ function bar(name, blocks, whole, limit, role) {
   const strip = make("div", { className: `bar ${name}`, aria: role });
   const pixels = (main.clientWidth || 900) / whole;
   let reached = 0;
-  for (const { letter, tokens, row } of blocks) {
+  for (const { letter, tokens, row } of role.role === "img" ? joined(blocks, 1 / pixels) : blocks) {
     const wide = tokens * pixels;
     const block = make("div", { className: `block ${letter}${wide > 3 ? " wide" : ""}`,
       textContent: wide > ROOM_FOR_A_LETTER ? letter : "" });
@@ -104,6 +106,17 @@ function bar(name, blocks, whole, limit, role) {
   line.style.left = `${100 * limit / whole}%`;
   strip.append(line);
   return strip;
+}
+
+/** The blocks; neighbours of one fate that are too narrow to be seen are one, which tells of the first. */
+function joined(blocks, least) {
+  const result = [];
+  for (const block of blocks) {
+    const last = result.at(-1);
+    if (last && last.letter === block.letter && block.tokens < least && last.tokens < 3 * least) last.tokens += block.tokens;
+    else result.push({ ...block });
+  }
+  return result;
 }
 
 function context(call, rows) {
@@ -219,18 +232,27 @@ const pre = (words) => make("pre", { className: "text", tabIndex: 0, textContent
 
 function messages(call, rows) {
   const list = make("div", { className: "rows" });
-  rows.forEach((row) => {
-    const words = (row.sent || row.was).text.trim().slice(0, 160).replace(/\s+/g, " ");
-    const details = make("details", {}, make("summary", {},
-      make("span", { className: "name", textContent: row.name }), letterOf(row),
-      make("span", { textContent: whoOf(row) }),
-      make("span", { className: "size", textContent: sizeOf(row, call.mark) }),
-      make("span", { className: "first", textContent: words })));
-    details.dataset.name = row.name;
-    details.addEventListener("toggle", () => { if (details.open && !details.querySelector(".body")) details.append(body(row)); });
-    list.append(details);
+  let next = 0;
+  list.more = (count) => { while (count-- > 0 && next < rows.length) list.append(message(rows[next++], call.mark)); };
+  const later = () => { if (list.isConnected && next < rows.length) { list.more(AT_ONCE); setTimeout(later, 50); } };
+  list.more(AT_ONCE);
+  setTimeout(later, 300);
+  const words = "number, fate, who says it, tokens, first words; open one to read it";
+  return section("Message by message", make("p", { className: "quiet", textContent: words }), list);
+}
+
+function message(row, mark) {
+  const words = (row.sent || row.was).text.trim().slice(0, 160).replace(/\s+/g, " ");
+  const details = make("details", {}, make("summary", {},
+    make("span", { className: "name", textContent: row.name }), letterOf(row),
+    make("span", { textContent: whoOf(row) }),
+    make("span", { className: "size", textContent: sizeOf(row, mark) }),
+    make("span", { className: "first", textContent: words })));
+  details.dataset.name = row.name;
+  details.addEventListener("toggle", () => {
+    if (details.open && !details.querySelector(".body")) details.append(body(row));
   });
-  return section("Message by message", make("p", { className: "quiet", textContent: "number, fate, who says it, tokens, first words; open one to read it" }), list);
+  return details;
 }
 
 function body(row) {
@@ -247,6 +269,7 @@ function body(row) {
 }
 
 function openRow(name) {
+  main.querySelector(".rows").more(Infinity);
   const details = [...main.querySelectorAll(".rows details")].find((each) => each.dataset.name === name);
   details.open = true;
   details.querySelector("summary").focus();
