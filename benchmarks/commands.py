@@ -61,6 +61,7 @@ ARGUMENTS = {
 """What is typed behind a command, one after the other; nothing behind those that are not here."""
 LEFT_OUT = {
     "compare": "replays the session under each strategy, and is measured apart",
+    "export": "writes a file, and is measured apart",
     "doctor": "waits for servers",
     "probe": "asks the model, and replays the session",
     "pull": "waits for a server",

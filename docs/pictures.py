@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from xml.sax.saxutils import escape
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 import pyte
 from pyte.screens import Char
-from rich.cells import cell_len
 
+from repl.export.drawing import COLOURS, Look, svg_of
 from tests.repl.terminal import Terminal
 
 FOLDER = Path(__file__).parent / "pictures"
@@ -239,7 +237,7 @@ def draw(picture: Picture) -> str:
             here.close()
     screen = Screen(picture.columns, here.screen.lines, history=10_000)
     pyte.Stream(screen).feed(here.raw)
-    return svg_of(shown(screen, picture.since), picture.columns)
+    return picture_of(shown(screen, picture.since), picture.columns)
 
 
 def timeless(svg: str) -> str:
@@ -280,78 +278,16 @@ def shown(screen: Screen, since: str) -> Sequence[Row]:
 
 # ---- the drawing ----
 
-CELL, LINE, SIZE, MARGIN = 8.4, 16, 14, 16
-"""Width of a column, height of a row, size of the letters and space around them, in pixels."""
-INK, PAPER = "#e6e9ef", "#15181e"
-COLOURS = {
-    "black": "#15181e", "red": "#ff7b72", "green": "#7ee787", "brown": "#e3b341", "blue": "#79b8ff",
-    "magenta": "#d2a8ff", "cyan": "#56d4dd", "white": "#c9d1d9", "brightblack": "#8b949e", "brightred": "#ffa198",
-    "brightgreen": "#aff5b4", "brightbrown": "#f2cc60", "brightblue": "#a5d6ff", "brightmagenta": "#e2c5ff",
-    "brightcyan": "#b3f0ff", "brightwhite": "#ffffff",
-}  # fmt: skip
-STYLE = f"""\
-text {{ font: {SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
-.b {{ font-weight: bold; }} .i {{ font-style: italic; }} .u {{ text-decoration: underline; }}"""
+
+def picture_of(rows: Sequence[Row], columns: int) -> str:
+    """A picture of these rows."""
+    return svg_of([[(cell.data, _look(cell)) for cell in row] for row in rows], columns)
 
 
-def svg_of(rows: Sequence[Row], columns: int) -> str:
-    """A picture of these rows on dark paper. It names no host: the fonts are those of whoever looks at it."""
-    drawn = "\n".join(piece for number, row in enumerate(rows) for piece in _pieces(row, MARGIN + number * LINE))
-    width, height = round(2 * MARGIN + CELL * columns), 2 * MARGIN + LINE * len(rows)
-    return f"""\
-<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" fill="{INK}">
-<style>
-{STYLE}
-</style>
-<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>
-{drawn}
-</svg>
-"""
-
-
-def _pieces(row: Row, top: int) -> Iterator[str]:
-    """A row as pieces of one look. Each has its exact width, so that columns stand whatever the font is."""
-    column = 0
-    for (look, _), cells in groupby(row, key=lambda cell: (cell._replace(data=""), _kind(cell.data))):
-        text = "".join(cell.data for cell in cells)
-        x, width = MARGIN + CELL * column, CELL * cell_len(text)
-        column += cell_len(text)
-        ink, paper = _colours(look)
-        if paper:
-            yield f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{LINE}" fill="{paper}"/>'
-        if text.strip():
-            fill = f' fill="{ink}"' if ink else ""
-            yield (
-                f'<text x="{x:.1f}" y="{top + 13}" textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'
-                f'{_letters(look)}{fill} xml:space="preserve">{escape(text)}</text>'
-            )
-
-
-def _kind(letter: str) -> str:
-    """Letters that any font has go together, and so do lines and blocks; each other sign may come from another font."""
-    if letter < "\u2100":
-        return "letters"
-    return "lines" if "\u2500" <= letter <= "\u259f" else letter
-
-
-def _colours(cell: Char) -> tuple[str, str]:
-    """Ink and paper of a cell, "" for the picture's own. A colour of the 256 is its six digits."""
+def _look(cell: Char) -> Look:
+    """How a cell looks. A colour of the 256 is its six digits."""
     ink, paper = ("" if name == "default" else COLOURS.get(name, f"#{name}") for name in (cell.fg, cell.bg))
-    if cell.blink:
-        ink = _dim(ink or INK)
-    return (paper or PAPER, ink or INK) if cell.reverse else (ink, paper)
-
-
-def _dim(ink: str) -> str:
-    """Two thirds of the way from the paper to this ink; see-through ink would show where letters overlap."""
-    pairs = [(int(PAPER[at : at + 2], 16), int(ink[at : at + 2], 16)) for at in (1, 3, 5)]
-    return "#" + "".join(f"{(dark + 2 * light) // 3:02x}" for dark, light in pairs)
-
-
-def _letters(cell: Char) -> str:
-    looks = {"b": cell.bold, "i": cell.italics, "u": cell.underscore}
-    names = " ".join(name for name, wanted in looks.items() if wanted)
-    return f' class="{names}"' if names else ""
+    return Look(ink, paper, cell.bold, cell.italics, cell.underscore, cell.blink, cell.reverse)
 
 
 if __name__ == "__main__":

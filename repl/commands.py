@@ -289,6 +289,14 @@ COMMANDS: dict[str, Command] = {
         "every surprise and the rule behind it. A second guess replaces the first; off takes it back.",
         _of("repl.predict", "predict"),
     ),
+    "export": Command(
+        "/export [FILE]",
+        "write the session to a file: a page, a picture, a recording",
+        "/export [FORMAT] [FILE]: html, as /export alone writes it, is a page to click through, call by call; the "
+        "other formats are svg, md, json and asciicast. The ending of FILE can name the format. A file that is there "
+        "stays, unless a ! stands behind its name: /export lesson.html!",
+        _of("repl.export.command", "export"),
+    ),
     "articles": Command(
         "/articles [TOPIC]",
         "list the articles that the model can read",

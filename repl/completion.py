@@ -54,6 +54,7 @@ class Completions(Completer):
             "fork": self._forked,
             "retry": self._specs,
             "tree": lambda _: self._branches(),
+            "export": lambda _: _of_export(),
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -156,6 +157,12 @@ def _of_context(session: Session) -> Iterable[Offer]:
     from repl.xray.command import offers_of_context
 
     return offers_of_context(session)
+
+
+def _of_export() -> Iterable[Offer]:
+    from repl.export.command import offers
+
+    return offers()
 
 
 def _of_why(session: Session) -> Iterable[Offer]:

@@ -16,6 +16,7 @@ from repl import figures
 from repl.sanitise import line
 
 if TYPE_CHECKING:
+    from agent.loop import Agent
     from repl.session import Session
 
 LEAST_WAIT_SECONDS = 0.5
@@ -49,20 +50,25 @@ def footer(session: Session, width: int, exchange: int | None = None) -> str:
     and those waited for a busy one or for one to load; the session's prompt tokens. Where the line is too long, the
     strategy gives up its name if it has something to say, then fields drop from the right.
     """
-    ledger = session.agent.ledger
+    return footer_of(session.agent, session.spec, width, exchange)
+
+
+def footer_of(agent: Agent, spec: str, width: int, exchange: int | None = None) -> str:
+    """The same of an agent under this SPEC."""
+    ledger = agent.ledger
     number = ledger.exchanges if exchange is None else exchange
     calls = ledger.of_exchange(number)
     answers = [call for call in calls if call.purpose == "answer"]
     spent, total = totals(calls), totals(ledger.calls).prompt
-    saved = _saved(session) if number == ledger.exchanges and (answers or _unanswered(ledger)) else ""
-    protocol = getattr(session.agent.backend, "protocol", "")
+    saved = _saved(agent) if number == ledger.exchanges and (answers or _unanswered(ledger)) else ""
+    protocol = getattr(agent.backend, "protocol", "")
     waited = f" +{spent.waited:.1f}s wait" if spent.waited >= LEAST_WAIT_SECONDS else ""
     fields = [
         f"turns {spent.turns}{f' ({protocol})' if protocol else ''}",
-        f"ctx {context(session, number)}",
+        f"ctx {context_of(agent, number)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
-        f"{line(answers[-1].strategy if answers else session.spec)} {saved}".rstrip(),
+        f"{line(answers[-1].strategy if answers else spec)} {saved}".rstrip(),
         f"{spent.seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
@@ -75,7 +81,12 @@ def footer(session: Session, width: int, exchange: int | None = None) -> str:
 
 def context(session: Session, exchange: int | None = None) -> Context:
     """The last prompt of an exchange: as the server reported it, else as it was counted, else unknown."""
-    ledger = session.agent.ledger
+    return context_of(session.agent, exchange)
+
+
+def context_of(agent: Agent, exchange: int | None = None) -> Context:
+    """The same of an agent."""
+    ledger = agent.ledger
     number = ledger.exchanges if exchange is None else exchange
     answers = [call for call in ledger.of_exchange(number) if call.purpose == "answer"]
     pending = _unanswered(ledger) if number == ledger.exchanges else None
@@ -83,7 +94,7 @@ def context(session: Session, exchange: int | None = None) -> Context:
         return Context(Amount(pending.tokens, ledger.prepared.exact), pending.limit)
     if answers:
         return Context(answers[-1].prompt, answers[-1].limit)
-    return Context(Amount(None), session.agent.limit)
+    return Context(Amount(None), agent.limit)
 
 
 def level(tokens: int | None, limit: int) -> Level:
@@ -100,12 +111,12 @@ def _unanswered(ledger: Ledger) -> View | None:
     return view if view and (answered is None or view.history_tokens != answered.raw_prompt) else None
 
 
-def _saved(session: Session) -> str:
+def _saved(agent: Agent) -> str:
     """What the newest view leaves out: observations that are not in it as they were, and tokens."""
-    view = session.agent.ledger.view
+    view = agent.ledger.view
     if view is None:
         return ""
-    hidden = sum(message.role == "tool" and fate != "kept" for message, fate in fated(session.agent.history, view))
+    hidden = sum(message.role == "tool" and fate != "kept" for message, fate in fated(agent.history, view))
     less = view.history_tokens - view.tokens
     return " ".join([f"−{hidden} obs"] * bool(hidden) + [f"−{figures.short(less)}"] * (less > 0))
 

@@ -175,13 +175,18 @@ class Lines:
 
 
 class Screen(Lines):
-    """Colours, Markdown, and while something is under way a few live lines at the end, wiped when it is done."""
+    """Colours, Markdown, and while something is under way a few live lines at the end, wiped when it is done.
+
+    The live lines are drawn some times a second, or where `by_itself` is False when they are asked to.
+    """
+
+    by_itself = True
 
     def __init__(self, console: Console, before: View | None = None) -> None:
         super().__init__(console, before)
         self._blocks = Blocks()
         self._shown: Literal["", "trace", "answer"] = ""
-        self._waiting, self._since = "", perf_counter()
+        self._waiting, self._since = "", self._now()
         self._live: Live | None = None
 
     def __enter__(self) -> Screen:
@@ -189,7 +194,7 @@ class Screen(Lines):
         from repl.tail import tail
 
         self.console.print()
-        self._live = tail(self.console, self._tail)
+        self._live = tail(self.console, self._tail, self.by_itself)
         self._live.start()
         return self
 
@@ -211,7 +216,7 @@ class Screen(Lines):
         self._wait(line(event.what))
 
     def _wait(self, what: str) -> None:
-        self._waiting, self._since = what, perf_counter()
+        self._waiting, self._since = what, self._now()
 
     def _line(self, kind: Kind, text: str) -> None:
         self._print(Text(text, style=STYLES[kind]), "trace")
@@ -254,11 +259,14 @@ class Screen(Lines):
             room = max(1, self.console.width - 6)
             return Text(f"  {self._frame()} …{thought[-room:]}", style="thought", no_wrap=True)
         if self._waiting:
-            seconds = perf_counter() - self._since
+            seconds = self._now() - self._since
             passed = f" {seconds:.0f} s" if seconds >= 1 else ""
             return Text(trace.cut(f"  {self._frame()} {self._waiting}…{passed}", self.console.width), style="quiet")
         return Text("")
 
-    @staticmethod
-    def _frame() -> str:
-        return SPINNER[int(perf_counter() * TURNS_PER_SECOND) % len(SPINNER)]
+    def _frame(self) -> str:
+        return SPINNER[int(self._now() * TURNS_PER_SECOND) % len(SPINNER)]
+
+    def _now(self) -> float:
+        """Seconds of a clock that goes on."""
+        return perf_counter()

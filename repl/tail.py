@@ -16,12 +16,15 @@ NO_WRAP, WRAP = "\x1b[?7l", "\x1b[?7h"
 """DECAWM: whether what goes over the right margin is cut there, or goes on in the next row."""
 
 
-def tail(console: Console, renderable: Callable[[], RenderableType]) -> Live:
-    """Live lines that show the end of this, drawn anew some times a second, and wiped when they stop."""
+def tail(console: Console, renderable: Callable[[], RenderableType], by_itself: bool = True) -> Live:
+    """Live lines that show the end of this, drawn anew by themselves some times a second, and wiped when they stop."""
     live = Live(
         get_renderable=lambda: Tail(renderable, LINES),
         console=console,
         transient=True,
+        auto_refresh=by_itself,
+        redirect_stdout=by_itself,
+        redirect_stderr=by_itself,
         refresh_per_second=FRAMES_PER_SECOND,
         vertical_overflow="crop",
     )

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 import pyte
 import pytest
 
-from docs.pictures import CELL, COLOURS, FOLDER, MARGIN, PICTURES, Picture, Screen, draw, shown, svg_of, timeless
+from docs.pictures import FOLDER, PICTURES, Picture, Screen, draw, picture_of, shown, timeless
+from repl.export.drawing import CELL, COLOURS, MARGIN
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -87,7 +88,7 @@ def drawn(text: str, since: str = "") -> list[ElementTree.Element]:
     """The pieces of text of a small screen to which this is written."""
     screen = Screen(20, 3, history=100)
     pyte.Stream(screen).feed(text)
-    return list(ElementTree.fromstring(svg_of(shown(screen, since), 20)).iter(f"{{{SVG}}}text"))
+    return list(ElementTree.fromstring(picture_of(shown(screen, since), 20)).iter(f"{{{SVG}}}text"))
 
 
 def test_columns_stand_behind_wide_characters() -> None:

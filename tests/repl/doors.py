@@ -213,6 +213,7 @@ COMMANDS = (
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
     *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree", "/tree {}", "/undo", "/undo {}", "/retry none"),
+    *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
 )
 
 DOORS: list[tuple[str, Door]] = [

@@ -1,0 +1,71 @@
+"""How long an export takes and how large it is, by format, of a session of 4,000 messages.
+
+    python benchmarks/exports.py          # a table in Markdown
+    python benchmarks/exports.py 400      # of so many messages
+    python benchmarks/exports.py 4000 DIR # and leave the files there
+
+The session is real: exchanges of ten turns under the default strategy and budget, whose scripted model searches the
+articles nine times and then answers. It is kept in memory and exported by `/export`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from agent.messages import ToolCall
+from agent.protocols import Text
+from models.scripted import Scripted, Step
+from repl.commands import obey
+from repl.export.command import FORMATS
+from repl.session import Session, open_session
+from repl.settings import Settings
+from repl.theme import console_for
+
+WORDS = ["cache", "budget", "window", "masking", "summary", "prefix", "agent", "tool", "token", "attention"]
+TURNS = 10
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the table."""
+    os.environ.update(dict.fromkeys(("OLLAMA_HOST", "OPENAI_BASE_URL"), "http://127.0.0.1:9"))  # where nothing listens
+    session = long_session(int(arguments[0]) if arguments else 4_000)
+    calls = len(session.agent.ledger.calls)
+    print(f"{len(session.agent.history):,} messages, {calls:,} calls\n")
+    print("| format | seconds | MB |\n|---|--:|--:|")
+    with TemporaryDirectory() as spare:
+        folder = Path(arguments[1] if len(arguments) > 1 else spare)
+        for name, (_, ending, _) in FORMATS.items():
+            path, started = folder / f"session.{ending}", perf_counter()
+            obey(session, f"/export {name} {path}!", console_for(plain=True, file=io.StringIO()))
+            took = perf_counter() - started
+            print(f"| `{name}` | {took:.1f} | {path.stat().st_size / 1e6:.1f} |", flush=True)
+    return 0
+
+
+def long_session(messages: int) -> Session:
+    """A session with at least so many messages."""
+    session = open_session(Settings(backend="reader"))
+    counter, number = session.agent.backend.counter, 0
+    while len(session.agent.history) < messages:
+        steps: list[Step] = []
+        for turn in range(TURNS - 1):
+            number += 1
+            query = f"{WORDS[number % 10]} {WORDS[number // 10 % 10]}"
+            call = ToolCall(f"c{number}", "search_articles", f'{{"query": "{query} {turn}"}}')
+            steps.append([Text(f"I look for {query}."), call])
+        session.use(Scripted([*steps, f"It is in what was found, {number} times."], counter))
+        for _ in session.ask(f"What is said of {WORDS[number % 10]} in exchange {number // 9}?"):
+            pass
+    return session
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

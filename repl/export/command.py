@@ -1,0 +1,94 @@
+"""The command /export: which format, which file, and a file that is whole or not there."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from agent.errors import UsageError
+from repl.sanitise import line
+from repl.theme import is_drawn
+
+if TYPE_CHECKING:
+    from repl.session import Session
+
+FORMATS = {
+    "html": ("page", "html", "a page to click through, call by call"),
+    "svg": ("picture", "svg", "a picture of the terminal"),
+    "md": ("markdown", "md", "Markdown"),
+    "json": ("document", "json", "one JSON document with every view"),
+    "asciicast": ("cast", "cast", "a recording to play back, a marker an exchange"),
+}
+"""A format's module, the ending of its files, and what it is."""
+FORM = "write /export lesson.html; the formats are html, svg, md, json and asciicast"
+PLAIN_COLUMNS = 100
+
+
+def export(session: Session, rest: str, console: Console) -> None:
+    """Write the file and say where. Raises UsageError; then there is no file, or the one that was there."""
+    kind, path, over = wanted(rest)
+    module, ending, _ = FORMATS[kind]
+    path = path or free(session, ending)
+    if path.exists() and not over:
+        raise UsageError(f"{path} is there already", f"to replace it: /export {kind} {path}!")
+    columns = console.width if is_drawn(console) else PLAIN_COLUMNS
+    size = write(path, import_module(f"repl.export.{module}").export(session, columns))
+    console.print(Text(f"Written: {line(str(path))}, {size:,} bytes."))
+
+
+def wanted(rest: str) -> tuple[str, Path | None, bool]:
+    """The format, the file if one is named, and whether it may be replaced. Raises UsageError."""
+    word, _, file = rest.partition(" ")
+    if word.lower().lstrip(".") not in (*FORMATS, "cast"):
+        word, file = "", rest
+    file = file.strip()
+    name = file.removesuffix("!").rstrip()
+    ending = (word or Path(name).suffix).lower().lstrip(".")
+    kind = "html" if not rest else "asciicast" if ending == "cast" else ending
+    if kind not in FORMATS:
+        raise UsageError(f"/export does not know the format of {rest[:40]!r}", FORM)
+    if line(name) != name:
+        raise UsageError("a file cannot be named so: the name holds signs that no terminal shows", FORM)
+    return kind, Path(name).expanduser() if name else None, file.endswith("!")
+
+
+def free(session: Session, ending: str) -> Path:
+    """A name in the current folder that no file has: the session's, or when it is exported."""
+    from repl.export.story import beginning, path
+
+    _, _, name = beginning(path(session)[0])
+    named = re.sub(r"[^\w-]+", "-", name).strip("-")
+    stem = named or time.strftime("thimble-%Y-%m-%d-%H%M")
+    names = (Path(f"{stem}{f'-{number}' if number > 1 else ''}.{ending}") for number in count(1))
+    return next(path for path in names if not path.exists())
+
+
+def write(path: Path, pieces: Iterable[str]) -> int:
+    """Write a file whole or not at all; its bytes. Raises UsageError where it cannot be written."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("x", encoding="utf-8", newline="\n") as file:
+            file.writelines(pieces)
+        size = draft.stat().st_size
+        draft.replace(path)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}", "name another FILE") from error
+    finally:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+    return size
+
+
+def offers() -> Iterator[tuple[str, str]]:
+    """What Tab offers behind /export."""
+    yield from ((name, meaning) for name, (_, _, meaning) in FORMATS.items())

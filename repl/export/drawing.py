@@ -1,0 +1,99 @@
+"""Rows of a terminal as an SVG on dark paper. It names no host: the fonts are those of whoever looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from xml.sax.saxutils import escape
+
+from rich.cells import cell_len
+
+CELL, LINE, SIZE, MARGIN = 8.4, 16, 14, 16
+"""Width of a column, height of a row, size of the letters and space around them, in pixels."""
+INK, PAPER = "#e6e9ef", "#15181e"
+COLOURS = {
+    "black": "#15181e", "red": "#ff7b72", "green": "#7ee787", "brown": "#e3b341", "blue": "#79b8ff",
+    "magenta": "#d2a8ff", "cyan": "#56d4dd", "white": "#c9d1d9", "brightblack": "#8b949e", "brightred": "#ffa198",
+    "brightgreen": "#aff5b4", "brightbrown": "#f2cc60", "brightblue": "#a5d6ff", "brightmagenta": "#e2c5ff",
+    "brightcyan": "#b3f0ff", "brightwhite": "#ffffff",
+}  # fmt: skip
+"""The sixteen colours of a terminal, in their order, by the names that pyte has for them."""
+STYLE = f"""\
+text {{ font: {SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
+.b {{ font-weight: bold; }} .i {{ font-style: italic; }} .u {{ text-decoration: underline; }}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How letters look; a colour is "#" and six digits, "" for the picture's own."""
+
+    ink: str = ""
+    paper: str = ""
+    bold: bool = False
+    italic: bool = False
+    underlined: bool = False
+    dim: bool = False
+    reverse: bool = False
+
+
+Row = Sequence[tuple[str, Look]]
+"""A row as pieces of any length, a letter or a line."""
+
+
+def svg_of(rows: Sequence[Row], columns: int) -> str:
+    """A picture of these rows."""
+    drawn = "\n".join(piece for number, row in enumerate(rows) for piece in _pieces(row, MARGIN + number * LINE))
+    width, height = round(2 * MARGIN + CELL * columns), 2 * MARGIN + LINE * len(rows)
+    return f"""\
+<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" fill="{INK}">
+<style>
+{STYLE}
+</style>
+<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>
+{drawn}
+</svg>
+"""
+
+
+def _pieces(row: Row, top: int) -> Iterator[str]:
+    """A row as pieces of one look. Each has its exact width, so that columns stand whatever the font is."""
+    column = 0
+    cells = ((letter, look) for text, look in row for letter in text or ("",))
+    for (look, _), same in groupby(cells, key=lambda cell: (cell[1], _kind(cell[0]))):
+        text = "".join(letter for letter, _ in same)
+        x, width = MARGIN + CELL * column, CELL * cell_len(text)
+        column += cell_len(text)
+        ink, paper = _colours(look)
+        if paper:
+            yield f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{LINE}" fill="{paper}"/>'
+        if text.strip():
+            fill = f' fill="{ink}"' if ink else ""
+            yield (
+                f'<text x="{x:.1f}" y="{top + 13}" textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'
+                f'{_letters(look)}{fill} xml:space="preserve">{escape(text)}</text>'
+            )
+
+
+def _kind(letter: str) -> str:
+    """Letters that any font has go together, and so do lines and blocks; each other sign may come from another font."""
+    if letter < "\u2100":
+        return "letters"
+    return "lines" if "\u2500" <= letter <= "\u259f" else letter
+
+
+def _colours(look: Look) -> tuple[str, str]:
+    ink = _dim(look.ink or INK) if look.dim else look.ink
+    return (look.paper or PAPER, ink or INK) if look.reverse else (ink, look.paper)
+
+
+def _dim(ink: str) -> str:
+    """Two thirds of the way from the paper to this ink; see-through ink would show where letters overlap."""
+    pairs = [(int(PAPER[at : at + 2], 16), int(ink[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{(dark + 2 * light) // 3:02x}" for dark, light in pairs)
+
+
+def _letters(look: Look) -> str:
+    looks = {"b": look.bold, "i": look.italic, "u": look.underlined}
+    names = " ".join(name for name, wanted in looks.items() if wanted)
+    return f' class="{names}"' if names else ""

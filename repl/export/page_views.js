@@ -1,0 +1,96 @@
+"use strict";
+// The page of a session, first of three parts that make one script: what each call was sent.
+
+const data = JSON.parse(document.getElementById("session").textContent);
+const { about, exchanges, texts } = data;
+const NAMES = Object.fromEntries(Object.entries(about.letters).map(([name, letter]) => [letter, name]));
+const UNSAID = "the strategy gave no reason";
+const SVG = "http://www.w3.org/2000/svg";
+const ROOM_FOR_A_LETTER = 12; // pixels
+
+const calls = unfolded(data.calls);
+const exchangeOf = [];
+exchanges.forEach((exchange, at) => exchange.calls.forEach((call) => { exchangeOf[call] = at; }));
+const stops = exchanges.flatMap((exchange, at) =>
+  exchange.calls.length ? exchange.calls.map((call) => ({ exchange: at, call })) : [{ exchange: at, call: null }]);
+
+/** The calls, each with its lists whole: they are told as what is new of them since the call before. */
+function unfolded(told) {
+  let was = [], fates = "", sent = [];
+  const after = (list, [start, between, end]) =>
+    list.slice(0, start).concat(between, end ? list.slice(list.length - end) : list.slice(0, 0));
+  return told.map((call) => {
+    was = after(was, call.was);
+    fates = after(fates, call.fates);
+    sent = after(sent, call.sent);
+    return { ...call, was, fates, sent };
+  });
+}
+
+/** The messages of a call in order: of the history and, before what it precedes there, what the view inserted. */
+function rowsOf(call) {
+  const counted = (list) => list.reduce((sum, at) => sum + texts[at].tokens, 0);
+  const before = (call.all - call.overhead) / (counted(call.was) || 1);
+  const after = (call.tokens - call.overhead) / (counted(call.sent) || 1);
+  const places = new Map(call.was.map((at, place) => [texts[at].id, place]));
+  const copies = new Map(call.sent.map((at) => [texts[at].id, at]));
+  let dropped = 0;
+  const why = call.why.flatMap(([words, times]) => Array(times).fill(words));
+  const rows = call.was.map((at, place) => {
+    const letter = call.fates[place];
+    const copy = copies.get(texts[at].id);
+    return {
+      name: `${place + 1}`, letter, fate: NAMES[letter], was: texts[at], sent: copy === undefined ? null : texts[copy],
+      before: texts[at].tokens * before, after: copy === undefined ? 0 : texts[copy].tokens * after,
+      why: letter === "D" ? why[dropped++] : "",
+    };
+  });
+  const shown = [];
+  let inserted = [], count = 0, next = 0;
+  for (const at of call.sent) {
+    const place = places.get(texts[at].id);
+    if (place === undefined) {
+      count += 1;
+      inserted.push({ name: `+${count}`, letter: "I", fate: "inserted", was: null, sent: texts[at], before: 0,
+        after: texts[at].tokens * after, why: "" });
+    } else {
+      shown.push(...rows.slice(next, place), ...inserted, rows[place]);
+      inserted = [];
+      next = place + 1;
+    }
+  }
+  shown.push(...rows.slice(next), ...inserted);
+  let reached = call.overhead;
+  for (const row of shown) {
+    row.cached = row.sent !== null && call.cached > 0 && reached + row.after / 2 <= call.cached;
+    reached += row.after;
+    row.told = () => reason(row, shown, call);
+  }
+  return shown;
+}
+
+/** Why a message is as it is, in the words of /why. */
+function reason(row, rows, call) {
+  const said = row.fate === "kept" ? kept(row, rows, call)
+    : row.why || (row.sent && row.sent.why) || (standing(row, rows) || { sent: {} }).sent.why || UNSAID;
+  const words = said.replace(/\.+$/, "");
+  if (!row.was) {
+    const names = rows.filter((other) => other.was && (row.sent.covers || []).includes(other.was.id)).map((other) => other.name);
+    const covered = names.length > 1 ? `${number(names.length)} messages from ${names[0]} to ${names.at(-1)}` : `message ${names[0]}`;
+    return names.length ? `${words}; it is sent in place of ${covered}` : words;
+  }
+  const summary = standing(row, rows);
+  return summary ? `message ${summary.name} is sent in its place (${words})` : words;
+}
+
+/** The other message of the view that stands for this one. */
+const standing = (row, rows) => row.was &&
+  rows.find((other) => other !== row && other.sent && (other.sent.covers || []).includes(row.was.id));
+
+function kept(row, rows, call) {
+  const asked = rows.filter((other) => other.was && other.was.role === "user" && !other.was.why);
+  if (row === rows.find((other) => other.was)) return "the system message is first in every view, byte for byte";
+  if (row === asked.at(-1)) return "the current question stays in every view, word for word";
+  if (row === asked[0]) return "the first task stays in every view, word for word";
+  return `the strategy left it as it was; the view is ${number(call.tokens)} of ${number(call.limit)} tokens`;
+}

@@ -1,0 +1,140 @@
+"""The story of a session, as its journal tells it: exchanges, the calls of each, and what every call was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent.errors import UsageError
+from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied, SideCalled, ToolReturned, Withdrawn
+from agent.ledger import Call
+from agent.messages import Message
+from repl.journal.past import Past
+from repl.journal.records import Change, Named, Record
+from repl.journal.tree import Tree
+
+if TYPE_CHECKING:
+    from repl.journal.lines import Line
+    from repl.session import Session
+
+
+@dataclass
+class Made:
+    """A model call as it was made. `at` is when, in seconds since 1970; None is what did not come to be.
+
+    `asides` are what its strategy and its tools asked a model.
+    """
+
+    number: int
+    exchange: int
+    at: float
+    prepared: Prepared
+    replied: Replied | None = None
+    account: Call | None = None
+    returned: list[ToolReturned] = field(default_factory=list)
+    asides: list[SideCalled] = field(default_factory=list)
+
+
+@dataclass
+class Exchange:
+    """A question and what came of it; `ending` says how it ended. `accounts` has the calls of strategies too.
+
+    `asides` are those that belong to no call that was made.
+    """
+
+    number: int
+    at: float
+    question: Message
+    ending: str = "unfinished"
+    answer: str = ""
+    until: float = 0.0
+    calls: list[Made] = field(default_factory=list)
+    accounts: list[Call] = field(default_factory=list)
+    asides: list[SideCalled] = field(default_factory=list)
+
+
+@dataclass
+class Story:
+    """The current branch. `past` is the session behind its last line, `damaged` how many lines could not be read."""
+
+    past: Past
+    exchanges: list[Exchange]
+    branch: int
+    branches: int
+    damaged: int
+
+    @property
+    def calls(self) -> list[Made]:
+        """All model calls in order, but those of strategies and tools."""
+        return [call for exchange in self.exchanges for call in exchange.calls]
+
+
+def story(session: Session) -> Story:
+    """What the journal tells of the branch that the session is on. Raises UsageError where nothing was asked."""
+    lines, branch, branches, damaged = path(session)
+    beginning(lines)
+    told = Story(Past(), [], branch, branches, damaged)
+    for line in lines:
+        _take(told, told.past.take(line), line.at)
+    for exchange in told.exchanges:
+        exchange.accounts = told.past.ledger.of_exchange(exchange.number)
+    return told
+
+
+def path(session: Session) -> tuple[Sequence[Line], int, int, int]:
+    """The lines of the current branch; its number, how many branches there are, and how many lines are damaged."""
+    lines, damage = session.journal.read()
+    tree = Tree(lines)
+    return tree.path(tree.current), tree.current, len(tree.branches), len(damage)
+
+
+def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
+    """When the first thing was said on these lines, what that was, and what the session is called, or "".
+
+    Raises:
+        UsageError: nothing was said.
+    """
+    said = (one for one in lines if isinstance(one.stored, Asked | Planted))
+    named = [one.stored.name for one in lines if isinstance(one.stored, Named)]
+    for first in said:
+        question = first.stored.message if isinstance(first.stored, Asked) else first.stored.messages[0]  # type: ignore[union-attr]
+        return first.at, question.content, named[-1] if named else ""
+    raise UsageError("there is nothing to export yet", "ask something first")
+
+
+def _take(told: Story, record: Record, at: float) -> None:
+    """Go on by one record, which `past` has taken already."""
+    exchange = told.exchanges[-1] if told.exchanges else None
+    match record:
+        case Asked(message):
+            told.exchanges.append(Exchange(told.past.ledger.exchanges, at, message))
+        case Planted():
+            asked, *_, answer = record.messages
+            told.exchanges.append(Exchange(0, at, asked, "planted", answer.content))
+        case _ if exchange is not None:
+            _go_on(told, exchange, record, at)
+    if told.exchanges and not isinstance(record, Change):
+        told.exchanges[-1].until = at
+
+
+def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
+    call = exchange.calls[-1] if exchange.calls else None
+    match record:
+        case Prepared():
+            exchange.calls.append(Made(len(told.calls) + 1, exchange.number, at, record, asides=exchange.asides))
+            exchange.asides = []
+        case Replied() if call and told.past.ledger.calls:
+            call.replied, call.account = record, told.past.ledger.calls[-1]
+        case ToolReturned() if call:
+            call.returned.append(record)
+            call.asides += exchange.asides
+            exchange.asides = []
+        case SideCalled():
+            exchange.asides.append(record)
+        case Answered(text, ending):
+            exchange.answer, exchange.ending = text, ending
+        case Cancelled():
+            exchange.ending = "cancelled"
+        case Withdrawn():
+            exchange.ending = "withdrawn"

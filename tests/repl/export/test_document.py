@@ -1,0 +1,92 @@
+"""The JSON document holds all of a session: what it was can be made of it again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import Message, ToolCall
+from repl.export.document import dumped
+from repl.export.page import difference, embedded
+from repl.export.story import story
+from repl.session import Session
+from tests.repl.export.exported import export, read
+from tests.repl.sessions import ask, scripted, tool_call
+
+NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
+SPECS = ["none", "observation-masking:window=1", "sliding-window", "hybrid", "notes+offload"]
+
+
+def message(of: dict[str, Any]) -> Message:
+    """A message of the document."""
+    calls = tuple(ToolCall(**call) for call in of.get("calls", ()))
+    texts = {name: of[name] for name in ("thinking", "call_id", "name", "why", "ref") if name in of}
+    return Message(of["id"], of["role"], of["content"], calls=calls, covers=tuple(of.get("covers", ())), **texts)
+
+
+def whole(document: dict[str, Any], call: dict[str, Any]) -> list[Message]:
+    """What a call was sent, as docs/export.md says that it is put together."""
+    history = {each["id"]: message(each) for each in document["messages"]}
+    return [message(row) if "content" in row else history[row["id"]] for row in call["view"]]
+
+
+def whole_session(session: Session, folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(export(session, "json", folder))
+    return document
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_view_can_be_made_of_it_again(spec: str, tmp_path: Path) -> None:
+    session = read(spec=spec)
+    document = whole_session(session, tmp_path)
+    assert [message(each) for each in document["messages"]] == session.agent.history
+    told = story(session).calls
+    assert len(document["calls"]) == len(told) == sum(call.purpose == "answer" for call in session.agent.ledger.calls)
+    for call, made in zip(document["calls"], told, strict=True):
+        view = made.prepared.view
+        assert whole(document, call) == list(view.messages)
+        assert sum(row["tokens"] for row in call["view"]) + call["overhead"] == call["tokens"] == view.tokens
+        fates = {row["id"]: row["fate"] for row in call["view"]}
+        fates |= {gone: group["fate"] for group in call["absent"] for gone in group["ids"]}
+        assert [fates[one.id] for one in view.history] == list(view.fates)
+
+
+def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:
+    session = read(spec="hybrid")
+    document = whole_session(session, tmp_path)
+    calls = session.agent.ledger.calls
+    assert [row["prompt"]["tokens"] for row in document["ledger"]] == [call.prompt.tokens for call in calls]
+    assert document["totals"]["raw_prompt"] == sum(call.raw_prompt for call in calls)
+    assert document["totals"]["exchanges"] == 2
+    assert [one["ending"] for one in document["exchanges"]] == ["answered", "answered"]
+
+
+@given(NASTY)
+def test_a_text_comes_back_as_it_was(text: str) -> None:
+    for written in (dumped(text), embedded(text)):
+        assert json.loads(written) == text
+        assert written.isascii()
+        assert written.isprintable()
+    assert not set("<>&") & set(embedded(text))
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_a_difference_leads_from_one_list_to_the_other(before: list[int], after: list[int]) -> None:
+    start, between, end = difference(before, after)
+    assert [*before[:start], *between, *before[len(before) - end :]] == after
+
+
+def test_what_was_stopped_and_what_failed_is_told(tmp_path: Path) -> None:
+    session = scripted([tool_call("search_articles", 1, query="x"), tool_call("nothing", 2)], "So.", "Half of it.")
+    ask(session)
+    events = session.ask("And then?")
+    next(events)
+    events.close()
+    document = whole_session(session, tmp_path)
+    assert [one["ending"] for one in document["exchanges"]] == ["answered", "unfinished"]
+    assert [result["ok"] for result in document["calls"][0]["results"]] == [True, False]
