@@ -59,11 +59,11 @@ class Journal:
         try:
             journal._lock()
             data = journal._data()
-            lines, _ = read(data)
+            journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
+            lines, _ = read(data + journal._waiting)
         except UsageError:
             journal.close()
             raise
-        journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
         journal.count = (data + journal._waiting).count(b"\n")
         journal.branches = max(Tree(lines).branches)
         journal.write(Resumed())

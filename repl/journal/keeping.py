@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.events import Preparing, Said, ToolCalled
+from agent.events import Preparing, Said
 from agent.loop import close_calls
 from agent.protocols import Waiting
 from models.address import hidden
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SHAPING = ("base_url", "summariser", "price", "corpus", "files", "budget", "max_turns", "think", "stream", "keep_alive")
 """The settings that shape what a model is sent, beside those that can be swapped."""
-QUIET = (Said, Waiting, Preparing, ToolCalled, Branched, Switched)
+QUIET = (Said, Waiting, Preparing, Branched, Switched)
 """Records behind which the session remembers what it did before."""
 IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
 

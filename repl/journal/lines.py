@@ -125,7 +125,10 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
         except (ValueError, RecursionError) as error:
             damaged.append(Damage(number, str(error).splitlines()[0][:100]))
     resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
-    return lines, [damage for damage in damaged if damage.number + 1 not in resumed]
+    for damage in reversed(damaged):
+        if damage.why == CUT_OFF and damage.number + 1 in resumed:
+            resumed.add(damage.number)  # cut off when its writer died; so may be the line of who resumed
+    return lines, [damage for damage in damaged if damage.number not in resumed]
 
 
 def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...] | None:
