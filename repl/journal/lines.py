@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NAMES = {kind: name for name, kind in KINDS.items()}
 CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
 CUT_OFF = "the end is missing"
+MOST = 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,18 @@ def _checked(raw: bytes) -> dict[str, Any]:
     body = raw[: found.start()] + b"}"
     if zlib.crc32(body) != int(found[1], 16):
         raise ValueError("its checksum is another")
-    fields = json.loads(body)
+    fields = json.loads(body, parse_int=_figure, parse_float=_figure, parse_constant=_figure)
     if not isinstance(fields, dict):
         raise ValueError("it is not an object")
     return fields
+
+
+def _figure(text: str) -> int | float:
+    """A number that a session can have written: none is negative, and none takes more than 53 bits."""
+    number = float(text)
+    if not 0 <= number < MOST:
+        raise ValueError(f"it holds the number {text[:20]}")
+    return int(text) if text.isdecimal() else number
 
 
 def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[object]:

@@ -12,7 +12,7 @@ from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, To
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.prompts import SYSTEM
-from agent.protocols import Sent
+from agent.protocols import Schema, Sent
 from agent.repair import repair
 from agent.view import View
 from repl.journal.lines import Line, Strands, messages_of
@@ -110,7 +110,7 @@ class Past:
             case Planted(messages=messages):
                 self._begin()
                 self.history += messages
-                self.planted.append(event)
+                self.planted += [event] if any(message.role == "tool" for message in messages) else []
         if isinstance(event, Replied) and self.ledger.prepared is None:
             self.lost.append("what a reply cost")
         else:
@@ -146,17 +146,28 @@ class Past:
             history=list(history) if messages else (),
             left_out=stored.left_out,
         )
-        return Prepared(
-            stored.turn, stored.strategy, stored.model, view, stored.exact, json.loads(tools) if tools else ()
-        )
+        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, _tools(tools))
 
     def _keep(self, line: Line) -> None:
-        text = self._strands.kept.unpack(line.kept) if line.kept else None
-        if text is None:
-            self.lost.append(f"what the session remembered at line {line.number}")
+        kept = _loaded(self._strands.kept.unpack(line.kept) if line.kept else None)
+        if isinstance(kept, dict):
+            self.kept = kept
         else:
-            kept = json.loads(text)
-            self.kept = kept if isinstance(kept, dict) else {}
+            self.lost.append(f"what the session remembered at line {line.number}")
+
+
+def _tools(text: str | None) -> list[Schema]:
+    """The schemas of a call; none where they are lost."""
+    tools = _loaded(text)
+    return [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+
+
+def _loaded(text: str | None) -> object:
+    """What a JSON text holds; None where it is lost or none."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def past(lines: Iterable[Line]) -> Past:

@@ -37,7 +37,9 @@ class Strand:
     def unpack(self, piece: Piece) -> str | None:
         """The text; None where the one that it builds on is lost."""
         last = self._last
-        text = last[: max(0, piece.start)] + piece.text + (last[-piece.end :] if piece.end > 0 else "")
+        if piece.start + piece.end > len(last):
+            return None
+        text = last[: piece.start] + piece.text + last[len(last) - piece.end :]
         if checksum(text) != piece.crc:
             return None
         self._last = text

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 
 from repl.journal.lines import Line
 from repl.journal.records import Branched, Switched
@@ -27,14 +30,20 @@ class Tree:
     def __init__(self, lines: Iterable[Line]) -> None:
         self.branches = {TRUNK: Branch(TRUNK)}
         self.current = TRUNK
+        self._numbers: list[int] = []
+        self._branches: list[int] = []
         for line in lines:
             self._take(line)
 
     def path(self, number: int) -> list[Line]:
         """The lines that led to where a branch is now, from the first line on."""
-        branch = self.branches[number]
-        before = self.path(branch.parent) if branch.parent else []
-        return [*(line for line in before if line.number <= branch.after), *branch.lines]
+        branch, last = self.branches[number], math.inf
+        parts: list[list[Line]] = []
+        while True:
+            parts.append([line for line in branch.lines if line.number <= last])
+            if not branch.parent:
+                return list(chain.from_iterable(reversed(parts)))
+            branch, last = self.branches[branch.parent], min(last, branch.after)
 
     def _take(self, line: Line) -> None:
         match line.stored:
@@ -44,10 +53,10 @@ class Tree:
             case Switched(number) if number in self.branches:
                 self.current = number
         self.branches[self.current].lines.append(line)
+        self._numbers.append(line.number)
+        self._branches.append(self.current)
 
     def _at(self, after: int) -> int:
         """The branch that a line belongs to, or the nearest line before it that could be read."""
-        before = (line.number for branch in self.branches.values() for line in branch.lines if line.number <= after)
-        nearest = max(before, default=0)
-        grown = self.branches.values()
-        return next((one.number for one in grown if any(line.number == nearest for line in one.lines)), TRUNK)
+        nearest = bisect_right(self._numbers, after)
+        return self._branches[nearest - 1] if nearest else TRUNK
