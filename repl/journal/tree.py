@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
@@ -30,8 +29,6 @@ class Tree:
     def __init__(self, lines: Iterable[Line]) -> None:
         self.branches = {TRUNK: Branch(TRUNK)}
         self.current = TRUNK
-        self._numbers: list[int] = []
-        self._branches: list[int] = []
         for line in lines:
             self._take(line)
 
@@ -48,15 +45,15 @@ class Tree:
     def _take(self, line: Line) -> None:
         match line.stored:
             case Branched(number, after) if number not in self.branches:
-                self.branches[number] = Branch(number, self._at(after), after)
+                self.branches[number] = Branch(number, self._before(after), after)
                 self.current = number
             case Switched(number) if number in self.branches:
                 self.current = number
         self.branches[self.current].lines.append(line)
-        self._numbers.append(line.number)
-        self._branches.append(self.current)
 
-    def _at(self, after: int) -> int:
-        """The branch that a line belongs to, or the nearest line before it that could be read."""
-        nearest = bisect_right(self._numbers, after)
-        return self._branches[nearest - 1] if nearest else TRUNK
+    def _before(self, after: int) -> int:
+        """The branch of the lines that led to here which line `after` belongs to."""
+        branch = self.branches[self.current]
+        while branch.parent and after <= branch.after:
+            branch = self.branches[branch.parent]
+        return branch.number
