@@ -31,6 +31,7 @@ from agent.messages import pending
 from agent.repair import is_sound
 from models.scripted import Scripted
 from repl.journal.file import Journal
+from repl.journal.keeping import past_of
 from repl.journal.lines import read
 from repl.journal.past import past
 from repl.journal.records import Branched
@@ -59,10 +60,7 @@ class Paced(Session):
 def resumed(path: Path, strategy: str) -> Session:
     """The session of this file."""
     journal = Journal.reopen(path) if path.exists() else Journal(path)
-    lines = journal.read()[0]
-    tree = Tree(lines)
-    settings = Settings(backend="reader", strategy=strategy, budget=4000)
-    return Paced(settings, journal, past(tree.path(tree.current)) if lines else None)
+    return Paced(Settings(backend="reader", strategy=strategy, budget=4000), journal, past_of(journal))
 
 
 def live(path: Path, strategy: str, told: int) -> None:

@@ -11,9 +11,11 @@ from pathlib import Path
 from agent.errors import UsageError
 from agent.messages import Message
 from repl.journal.lines import Damage, Line, Writer, read
-from repl.journal.records import Branched, Record, Resumed
+from repl.journal.records import Branched, Opened, Record, Resumed
 from repl.journal.tree import TRUNK, Tree
 
+BEGINNING = b'{"type":"opened",'
+"""What the first line begins with, of which that may be all that there is."""
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
 
@@ -24,6 +26,7 @@ class Journal:
     Attributes:
         path: The file, made when the first line is written; None keeps all lines in memory.
         count: How many lines there are.
+        begun: Whether the line that says what the session began with is there.
         branches: The number of the newest branch.
         error: Why lines wait; "" while none does.
     """
@@ -31,6 +34,7 @@ class Journal:
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.count = 0
+        self.begun = False
         self.branches = TRUNK
         self.error = ""
         self._file: int | None = None
@@ -47,7 +51,7 @@ class Journal:
         """Go on with a journal that is there; nothing in it is changed, not even a last line that was cut off.
 
         Raises:
-            UsageError: it cannot be opened, another process has it, or a newer thimble wrote it.
+            UsageError: it cannot be opened or is no journal, another process has it, or a newer thimble wrote it.
         """
         journal = cls(path)
         try:
@@ -61,10 +65,13 @@ class Journal:
             data = journal._data()
             journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
             lines, _ = read(data + journal._waiting)
+            if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
+                raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
         except UsageError:
             journal.close()
             raise
         journal.count = (data + journal._waiting).count(b"\n")
+        journal.begun = any(isinstance(line.stored, Opened) for line in lines)
         journal.branches = max(Tree(lines).branches)
         journal.write(Resumed())
         return journal
@@ -73,6 +80,7 @@ class Journal:
         """Append a line, at once. Never raises for a disk that is full or gone: `error` says so."""
         self._waiting += self._writer.line(record, time.time(), history, kept).encode()
         self.count += 1
+        self.begun = self.begun or isinstance(record, Opened)
         self.branches = max(self.branches, record.branch) if isinstance(record, Branched) else self.branches
         if self.path is None:
             return

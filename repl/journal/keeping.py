@@ -20,6 +20,7 @@ from repl.journal.records import (
     Opened,
     Record,
     Remodelled,
+    Resumed,
     Swapped,
     Switched,
 )
@@ -28,6 +29,7 @@ from repl.session import roomy, side_of, strategy_of
 
 if TYPE_CHECKING:
     from agent.loop import Agent
+    from repl.journal.file import Journal
     from repl.session import Session
 
 SHAPING = ("base_url", "summariser", "price", "corpus", "files", "budget", "max_turns", "think", "stream", "keep_alive")
@@ -66,6 +68,14 @@ def _kept(session: Session, agent: Agent, record: Record) -> str:
         return json.dumps(kept)  # a strategy of the user's own, whose state is not JSON: on resume it begins anew
 
 
+def past_of(journal: Journal) -> Past | None:
+    """What a journal tells of the branch that it was left on; None where it tells nothing yet."""
+    lines = journal.read()[0]
+    tree = Tree(lines)
+    told = any(not isinstance(line.stored, Resumed) for line in lines)
+    return past(tree.path(tree.current)) if told else None
+
+
 def settings_of(past: Past) -> dict[str, object]:
     """The settings with which the session goes on where no other are asked for."""
     going_on = {"strategy": past.strategy, "budget": past.limit, "backend": past.backend, "model": past.model}
@@ -75,7 +85,7 @@ def settings_of(past: Past) -> dict[str, object]:
 def write(session: Session, agent: Agent, record: Record) -> None:
     """Write to the journal what has happened. What is changed before anything was asked stands in its first line."""
     journal = session.journal
-    if not journal.count:
+    if not journal.begun:
         if isinstance(record, Change):
             return
         journal.write(opened(session, agent))

@@ -15,8 +15,7 @@ from agent.protocols import Backend, Schema, Sent, Text, Thinking, Usage, Waitin
 from models.scripted import Reply, Request, Scripted
 from models.tokens import EstimateCounter
 from repl.journal.file import Journal
-from repl.journal.past import past
-from repl.journal.tree import Tree
+from repl.journal.keeping import past_of
 from repl.session import Session
 from repl.settings import Settings
 from tests.repl.sessions import tool_call
@@ -61,9 +60,7 @@ class Kept(Session):
 def keep(path: Path, **settings: Any) -> Kept:
     """A session in this file, which goes on from what that holds."""
     journal = Journal.reopen(path) if path.exists() else Journal(path)
-    lines = journal.read()[0]
-    tree = Tree(lines)
-    return Kept(Settings(backend="reader", **settings), journal, past(tree.path(tree.current)) if lines else None)
+    return Kept(Settings(backend="reader", **settings), journal, past_of(journal))
 
 
 def ask(session: Session, question: str, until: int = 10_000) -> tuple[list[Event], str]:
