@@ -13,7 +13,7 @@ from agent.ledger import Ledger
 from agent.messages import Message
 from agent.prompts import SYSTEM
 from agent.protocols import Schema, Sent
-from agent.repair import repair
+from agent.repair import is_sound, repair
 from agent.view import View
 from repl.journal.lines import Line, Strands, messages_of
 from repl.journal.records import (
@@ -177,4 +177,9 @@ def past(lines: Iterable[Line]) -> Past:
         told.take(line)
     if told.ledger.view and not told.ledger.view.messages:
         told.ledger.prepared, told.ledger.prepared_in, told.ledger.sent = None, 0, None
+    if not is_sound(told.history):
+        told.lost.append("messages between those that are left")
+        told.history = repair(told.history).messages
+        left = {message.id for message in told.history}
+        told.planted = [planted for planted in told.planted if planted.holder.id in left]
     return told
