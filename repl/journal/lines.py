@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.events import Asked, Planted, Prepared
+from agent.events import Prepared
 from agent.messages import Message
 from agent.protocols import Sent
 from repl.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
@@ -49,14 +49,14 @@ class Damage:
 
 
 class Strands:
-    """The texts of a journal that change little. Where no exchange goes on, each is written whole."""
+    """The texts of a journal that change little. Behind what a session changes itself, each is written whole."""
 
     def __init__(self) -> None:
         self.listing, self.tools, self.request, self.kept = Strand(), Strand(), Strand(), Strand()
 
     def pass_by(self, stored: object) -> bool:
         """Begin anew where this record says so; whether it does."""
-        anew = isinstance(stored, Asked | Planted | Change)
+        anew = isinstance(stored, Change)
         if anew:
             for strand in (self.listing, self.tools, self.request, self.kept):
                 strand.begin_anew()
@@ -72,11 +72,12 @@ class Writer:
 
     def line(self, record: Record, at: float, history: Sequence[Message] = (), kept: str = "") -> str:
         """The line, its end included. `history` is the session's; `kept` is left out where it has not changed."""
-        anew = self._strands.pass_by(record)
+        if self._strands.pass_by(record):
+            self._kept = ""  # it may be another branch that follows
         stored = self._stored(record, history)
         kind: type = type(stored)
         fields = {"type": NAMES[kind], "at": round(at, 3), **_adapter(kind).dump_python(stored)}
-        if kept and (anew or kept != self._kept):
+        if kept and kept != self._kept:
             self._kept = kept
             fields["kept"] = _adapter(Piece).dump_python(self._strands.kept.pack(kept))
         body = _json(fields)

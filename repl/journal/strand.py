@@ -6,6 +6,11 @@ import zlib
 from bisect import bisect_left
 from dataclasses import dataclass
 
+PIECE_CHARACTERS = 50
+"""What a piece takes beside its text."""
+MOST_PIECES = 4
+"""A text is written whole again when so many times the pieces since are longer than it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -18,20 +23,24 @@ class Piece:
 
 
 class Strand:
-    """One text after the other, each as a piece. Writer and reader begin anew at the same lines."""
+    """One text after the other, each as a piece; now and then a whole one, so that what is lost is lost for a while."""
 
     def __init__(self) -> None:
         self._last = ""
+        self._written = 0
 
     def begin_anew(self) -> None:
         """The next piece is whole."""
-        self._last = ""
+        self._last, self._written = "", 0
 
     def pack(self, text: str) -> Piece:
         """The text as a piece."""
+        if self._written * MOST_PIECES > len(text):
+            self.begin_anew()
         before, self._last = self._last, text
         start = shared(before, text)
         end = shared(before[start:][::-1], text[start:][::-1])
+        self._written += PIECE_CHARACTERS + len(text) - start - end if before else 0
         return Piece(text[start : len(text) - end], start, end, checksum(text))
 
     def unpack(self, piece: Piece) -> str | None:
