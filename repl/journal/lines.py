@@ -8,13 +8,14 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.events import Prepared
 from agent.messages import Message
 from agent.protocols import Sent
+from agent.view import Fate
 from repl.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
 from repl.journal.strand import Piece, Strand
 
@@ -25,6 +26,7 @@ NAMES = {kind: name for name, kind in KINDS.items()}
 CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
 CUT_OFF = "the end is missing"
 MOST = 2.0**53
+MOST_MESSAGES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +54,14 @@ class Strands:
     """The texts of a journal that change little. Behind what a session changes itself, each is written whole."""
 
     def __init__(self) -> None:
-        self.listing, self.tools, self.request, self.kept = Strand(), Strand(), Strand(), Strand()
+        self.listing, self.fates, self.left_out = Strand(), Strand(), Strand()
+        self.tools, self.request, self.kept = Strand(), Strand(), Strand()
 
     def pass_by(self, stored: object) -> bool:
         """Begin anew where this record says so; whether it does."""
         anew = isinstance(stored, Change)
         if anew:
-            for strand in (self.listing, self.tools, self.request, self.kept):
+            for strand in vars(self).values():
                 strand.begin_anew()
         return anew
 
@@ -97,7 +100,7 @@ class Writer:
             exact=record.exact,
             tools=strands.tools.pack(_json(list(record.tools))),
             listing=strands.listing.pack(_json(_listed(view.messages, history))),
-            fates=tuple((fate, len(list(same))) for fate, same in groupby(view.fates)),
+            fates=strands.fates.pack(_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
             tokens=view.tokens,
             history_tokens=view.history_tokens,
             limit=view.limit,
@@ -108,7 +111,7 @@ class Writer:
             acted=dict(view.acted),
             notes=view.notes,
             warm=view.warm,
-            left_out=dict(view.left_out),
+            left_out=strands.left_out.pack(_json(dict(view.left_out))),
         )
 
 
@@ -141,6 +144,26 @@ def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...]
         return tuple(known[one] if isinstance(one, str) else _adapter(Message).validate_python(one) for one in listed)
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
+
+
+def fates_of(listed: str) -> tuple[Fate, ...] | None:
+    """The fates of a listing; None where it is none, or lists more than there can be messages."""
+    try:
+        runs = _adapter(list[tuple[Fate, int]]).validate_json(listed)
+    except ValueError:
+        return None
+    if any(times < 1 for _, times in runs) or sum(times for _, times in runs) > MOST_MESSAGES:
+        return None
+    return tuple(chain.from_iterable(repeat(*run) for run in runs))
+
+
+def left_out_of(text: str) -> dict[str, str]:
+    """Why messages were left out, by their ids; nothing where that is lost."""
+    try:
+        found: dict[str, str] = _adapter(dict[str, str]).validate_python(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
+    return found
 
 
 def _read(number: int, raw: bytes) -> Line:
@@ -198,7 +221,7 @@ def _json(value: object) -> str:
 
 
 @cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

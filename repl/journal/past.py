@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import chain, repeat
 from typing import Any
 
 from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, ToolReturned, Withdrawn
@@ -15,7 +14,7 @@ from agent.prompts import SYSTEM
 from agent.protocols import Schema, Sent
 from agent.repair import is_sound, repair
 from agent.view import View
-from repl.journal.lines import Line, Strands, messages_of
+from repl.journal.lines import Line, Strands, fates_of, left_out_of, messages_of
 from repl.journal.records import (
     VERSION,
     Branched,
@@ -122,16 +121,17 @@ class Past:
 
     def _prepared(self, stored: Viewed, number: int) -> Prepared:
         listing, tools = self._strands.listing.unpack(stored.listing), self._strands.tools.unpack(stored.tools)
+        listed, left_out = self._strands.fates.unpack(stored.fates), self._strands.left_out.unpack(stored.left_out)
         messages = messages_of(listing, self.history) if listing else None
-        fates = sum(times for _, times in stored.fates)
-        history = self.history if fates == len(self.history) else repair(self.history).messages
-        if messages is None or fates != len(history):
+        fates = (fates_of(listed) if listed else None) or ()
+        history = self.history if len(fates) == len(self.history) else repair(self.history).messages
+        if messages is None or len(fates) != len(history):
             self.lost.append(f"what the call of line {number} was sent")
             messages = None
         known = {message.id for message in history}
         view = View(
             messages=messages or (),
-            fates=tuple(chain.from_iterable(repeat(*run) for run in stored.fates)) if messages else (),
+            fates=fates if messages else (),
             inserted=tuple(at for at, message in enumerate(messages or ()) if message.id not in known),
             tokens=stored.tokens,
             history_tokens=stored.history_tokens,
@@ -144,7 +144,7 @@ class Past:
             notes=stored.notes,
             warm=stored.warm,
             history=list(history) if messages else (),
-            left_out=stored.left_out,
+            left_out=left_out_of(left_out or ""),
         )
         return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, _tools(tools))
 
