@@ -5,8 +5,8 @@
     session = thimble.session(strategy="hybrid", budget=4000)
     print(thimble.answer(session, "What is observation masking?"))
 
-A session is `repl.session.Session`: `ask`, `use_strategy`, `use_budget`, `use_model`, `plant`, `fork`, `branch`, `switch`
-and `reset` are its own. Events and errors are names of this module too, each imported when it is first used.
+A session is `repl.session.Session`: `ask`, `use_strategy`, `use_budget`, `use_model`, `plant`, `fork`, `branch`,
+`switch` and `reset` are its own. Events and errors are names of this module too, each imported when it is first used.
 """
 
 from __future__ import annotations
@@ -162,4 +162,3 @@ def _known(settings: Mapping[str, object]) -> dict[str, object]:
                 f"there is no setting {name!r}", f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}"
             )
     return {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}
-

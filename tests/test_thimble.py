@@ -40,7 +40,13 @@ def test_every_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
 def test_importing_it_loads_nothing() -> None:
     code = "import sys; before = {*sys.modules}; import thimble; print(*sorted({*sys.modules} - before))"
     loaded = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split()
-    assert {name.partition(".")[0] for name in loaded} <= {"thimble", "__future__", "importlib", "warnings", "_warnings"}
+    assert {name.partition(".")[0] for name in loaded} <= {
+        "thimble",
+        "__future__",
+        "importlib",
+        "warnings",
+        "_warnings",
+    }
 
 
 def test_every_name_is_there() -> None:

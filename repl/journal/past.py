@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, ToolReturned, Withdrawn
@@ -56,10 +56,10 @@ class Past:
     lost: list[str] = field(default_factory=list)
     _strands: Strands = field(default_factory=Strands)
 
-    def take(self, line: Line) -> Record:
-        """Go on by one line; the record that was written there."""
+    def take(self, line: Line, whole: bool = True) -> Record:
+        """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
         self._strands.pass_by(line.stored)
-        record = self._record(line)
+        record = self._record(line, whole)
         if isinstance(record, Change):
             self.change(record)
         else:
@@ -68,10 +68,10 @@ class Past:
             self._keep(line)
         return record
 
-    def _record(self, line: Line) -> Record:
+    def _record(self, line: Line, whole: bool) -> Record:
         stored = line.stored
         if isinstance(stored, Viewed):
-            return self._prepared(stored, line.number)
+            return self._prepared(stored, line.number, whole)
         if isinstance(stored, Requested):
             return Sent(stored.to, self._strands.request.unpack(stored.body) or "")
         return stored
@@ -119,20 +119,14 @@ class Past:
         if not self.history:
             self.history.append(Message("m1", "system", self.opened.system))
 
-    def _prepared(self, stored: Viewed, number: int) -> Prepared:
-        listing, tools = self._strands.listing.unpack(stored.listing), self._strands.tools.unpack(stored.tools)
-        listed, left_out = self._strands.fates.unpack(stored.fates), self._strands.left_out.unpack(stored.left_out)
-        messages = messages_of(listing, self.history) if listing else None
-        fates = (fates_of(listed) if listed else None) or ()
-        history = self.history if len(fates) == len(self.history) else repair(self.history).messages
-        if messages is None or len(fates) != len(history):
-            self.lost.append(f"what the call of line {number} was sent")
-            messages = None
-        known = {message.id for message in history}
+    def _prepared(self, stored: Viewed, number: int, whole: bool) -> Prepared:
+        strands = self._strands
+        listing, fates = strands.listing.unpack(stored.listing), strands.fates.unpack(stored.fates)
+        left_out, tools = strands.left_out.unpack(stored.left_out), strands.tools.unpack(stored.tools)
         view = View(
-            messages=messages or (),
-            fates=fates if messages else (),
-            inserted=tuple(at for at, message in enumerate(messages or ()) if message.id not in known),
+            messages=(),
+            fates=(),
+            inserted=(),
             tokens=stored.tokens,
             history_tokens=stored.history_tokens,
             limit=stored.limit,
@@ -143,10 +137,29 @@ class Past:
             acted=stored.acted,
             notes=stored.notes,
             warm=stored.warm,
-            history=list(history) if messages else (),
+        )
+        if whole:
+            view = self._listed(view, listing, fates, left_out)
+        if listing is None or fates is None or (whole and not view.messages):
+            self.lost.append(f"what the call of line {number} was sent")
+        schemas = _tools(tools) if whole else []
+        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, schemas)
+
+    def _listed(self, view: View, listing: str | None, runs: str | None, left_out: str | None) -> View:
+        """The view with its messages and their fates; as it is where they are lost."""
+        messages, fates = messages_of(listing or "", self.history), fates_of(runs or "") or ()
+        history = self.history if len(fates) == len(self.history) else repair(self.history).messages
+        if messages is None or len(fates) != len(history):
+            return view
+        known = {message.id for message in history}
+        return replace(
+            view,
+            messages=messages,
+            fates=fates,
+            inserted=tuple(at for at, message in enumerate(messages) if message.id not in known),
+            history=list(history),
             left_out=left_out_of(left_out or ""),
         )
-        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact, _tools(tools))
 
     def _keep(self, line: Line) -> None:
         kept = _loaded(self._strands.kept.unpack(line.kept) if line.kept else None)
@@ -172,9 +185,10 @@ def _loaded(text: str | None) -> object:
 
 def past(lines: Iterable[Line]) -> Past:
     """The session behind the last of these lines."""
-    told = Past()
-    for line in lines:
-        told.take(line)
+    told, listed = Past(), list(lines)
+    newest = max((line.number for line in listed if isinstance(line.stored, Viewed)), default=0)
+    for line in listed:
+        told.take(line, whole=line.number >= newest)
     if told.ledger.view and not told.ledger.view.messages:
         told.ledger.prepared, told.ledger.prepared_in, told.ledger.sent = None, 0, None
     if not is_sound(told.history):

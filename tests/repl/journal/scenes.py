@@ -25,7 +25,7 @@ QUESTIONS = ("What is masking? both note", "And then? fail", "What does it save?
 
 
 def say(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
-    """What a model says that knows nothing but what it is sent: so two sessions that send the same are told the same."""
+    """What a model says that knows only what it is sent: two sessions that send the same are told the same."""
     if not tools:
         return f"In brief, after {len(messages)} messages: \x1b[31m\ud800 half a letter, a \x7f and a \u2028."
     asked = max(at for at, message in enumerate(messages) if message.role == "user")

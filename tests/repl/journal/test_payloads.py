@@ -27,7 +27,9 @@ def test_every_payload_comes_back_and_the_file_is_printable_ascii(tmp_path: Path
     entered = tape(session)
     for payload in ALL:
         call = tool_call(payload, 1, a=payload)
-        session.use(Scripted([[Sent(payload, payload), Thinking(payload), Text(payload), call], payload], TinyCounter()))
+        session.use(
+            Scripted([[Sent(payload, payload), Thinking(payload), Text(payload), call], payload], TinyCounter())
+        )
         agent.strategy = Doing(payload)
         list(session.ask(payload))
     data = (tmp_path / "one.jsonl").read_bytes()
