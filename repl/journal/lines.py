@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, groupby, repeat
@@ -111,7 +111,7 @@ class Writer:
             acted=dict(view.acted),
             notes=view.notes,
             warm=view.warm,
-            left_out=strands.left_out.pack(_json(dict(view.left_out))),
+            left_out=strands.left_out.pack(_json(_by_rule(view.left_out))),
         )
 
 
@@ -160,10 +160,10 @@ def fates_of(listed: str) -> tuple[Fate, ...] | None:
 def left_out_of(text: str) -> dict[str, str]:
     """Why messages were left out, by their ids; nothing where that is lost."""
     try:
-        found: dict[str, str] = _adapter(dict[str, str]).validate_python(json.loads(text))
+        rules = _adapter(list[tuple[list[str], str]]).validate_python(json.loads(text))
     except (ValueError, RecursionError):
         return {}
-    return found
+    return {id_: rule for ids, rule in rules for id_ in ids}
 
 
 def _read(number: int, raw: bytes) -> Line:
@@ -200,6 +200,14 @@ def _figure(text: str) -> int | float:
     if not 0 <= number < MOST:
         raise ValueError(f"it holds the number {text[:20]}")
     return int(text) if text.isdecimal() else number
+
+
+def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
+    """The ids that each rule left out, before the rule: its numbers are new in each call, the ids are not."""
+    ids: dict[str, list[str]] = {}
+    for id_, rule in left_out.items():
+        ids.setdefault(rule, []).append(id_)
+    return [(those, rule) for rule, those in ids.items()]
 
 
 def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[object]:
