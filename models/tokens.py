@@ -83,7 +83,10 @@ class MessageCounter:
 
     @learnt.setter
     def learnt(self, learnt: Any) -> None:
-        self._ratio, self._calibrated = learnt
+        ratio, calibrated = learnt
+        if not PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]:
+            raise ValueError(f"no tokenizer explains {ratio}")
+        self._ratio, self._calibrated = ratio, bool(calibrated)
 
     def _scaled(self, tokens: int) -> int:
         return round(tokens * self._ratio)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from agent.events import Asked
 from agent.ledger import Call
-from repl.journal.past import Past
+from repl.journal.past import Past, Pieces
 from repl.journal.tree import Tree
 
 
@@ -51,7 +51,7 @@ def _account(tree: Tree, number: int, starts: dict[int, Past]) -> Account:
     for line in branch.lines:
         while children and children[0].after < line.number:
             starts[children.pop(0).number] = _copy(then)
-        then.skim(line)
+        then.take(line, whole=False)
         question = line.stored.message.content if isinstance(line.stored, Asked) else question
     starts.update((child.number, _copy(then)) for child in children)
     ledger = then.ledger
@@ -61,6 +61,5 @@ def _account(tree: Tree, number: int, starts: dict[int, Past]) -> Account:
 
 def _copy(past: Past) -> Past:
     """The same account, to go on from on its own; what was said is left behind."""
-    return replace(
-        past, history=[], planted=[], kept={}, lost=[], ledger=replace(past.ledger, calls=[*past.ledger.calls])
-    )
+    ledger = replace(past.ledger, calls=[*past.ledger.calls])
+    return replace(past, history=[], planted=[], lost=[], ledger=ledger, _pieces=Pieces())

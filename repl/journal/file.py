@@ -13,11 +13,13 @@ from agent.events import Said, ToolCalled
 from agent.messages import Message
 from agent.protocols import Waiting
 from repl.journal.lines import Damage, Line, Writer, read, read_line
-from repl.journal.records import Record, Resumed
+from repl.journal.records import Opened, Record, Resumed
 from repl.journal.tree import Tree
 
 PASSING = (Said, Waiting, ToolCalled)
 """Events that leave nothing behind."""
+BEGINNING = b'{"type":"opened",'
+"""What the first line begins with, of which that may be all that there is."""
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
 
@@ -28,14 +30,18 @@ class Journal:
     Attributes:
         path: The file, made when the first line is written; None keeps all lines in memory.
         count: How many lines there are.
+        begun: Whether the line that says what the session began with is there.
         tree: The branches, without the lines of events that leave nothing behind.
+        damaged: The lines that could not be read when it was opened again.
         error: Why lines wait; "" while none does.
     """
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path
         self.count = 0
+        self.begun = False
         self.tree = Tree()
+        self.damaged: list[Damage] = []
         self.error = ""
         self._file: int | None = None
         self._waiting = bytearray()
@@ -51,7 +57,7 @@ class Journal:
         """Go on with a journal that is there; nothing in it is changed, not even a last line that was cut off.
 
         Raises:
-            UsageError: it cannot be opened, another process has it, or a newer thimble wrote it.
+            UsageError: it cannot be opened or is no journal, another process has it, or a newer thimble wrote it.
         """
         journal = cls(path)
         try:
@@ -63,12 +69,15 @@ class Journal:
         try:
             journal._lock()
             data = journal._data()
-            lines, _ = read(data)
+            journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
+            lines, journal.damaged = read(data + journal._waiting)
+            if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
+                raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
         except UsageError:
             journal.close()
             raise
-        journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
         journal.count = (data + journal._waiting).count(b"\n")
+        journal.begun = any(isinstance(line.stored, Opened) for line in lines)
         journal.tree = Tree(line for line in lines if not isinstance(line.stored, PASSING))
         journal.write(Resumed())
         return journal
@@ -78,6 +87,7 @@ class Journal:
         raw = self._writer.line(record, time.time(), history, kept).encode()
         self._waiting += raw
         self.count += 1
+        self.begun = self.begun or isinstance(record, Opened)
         if not isinstance(record, PASSING):
             self.tree.take(read_line(self.count, raw[:-1]))  # read back: what goes on from it is what stands there
         if self.path is None:

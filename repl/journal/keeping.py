@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.events import Preparing, Said, ToolCalled
+from agent.events import Preparing, Said
 from agent.loop import close_calls
 from agent.protocols import Waiting
 from models.address import hidden
@@ -20,6 +20,7 @@ from repl.journal.records import (
     Opened,
     Record,
     Remodelled,
+    Resumed,
     Swapped,
     Switched,
 )
@@ -27,11 +28,12 @@ from repl.session import roomy, side_of, strategy_of
 
 if TYPE_CHECKING:
     from agent.loop import Agent
+    from repl.journal.file import Journal
     from repl.session import Session
 
 SHAPING = ("base_url", "summariser", "price", "corpus", "files", "budget", "max_turns", "think", "stream", "keep_alive")
 """The settings that shape what a model is sent, beside those that can be swapped."""
-QUIET = (Said, Waiting, Preparing, ToolCalled, Branched, Switched)
+QUIET = (Said, Waiting, Preparing, Branched, Switched)
 """Records behind which the session remembers what it did before."""
 IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
 
@@ -65,6 +67,13 @@ def _kept(session: Session, agent: Agent, record: Record) -> str:
         return json.dumps(kept)  # a strategy of the user's own, whose state is not JSON: on resume it begins anew
 
 
+def past_of(journal: Journal) -> Past | None:
+    """What a journal tells of the branch that it was left on; None where it tells nothing yet."""
+    lines = journal.tree.path(journal.tree.current)
+    told = any(not isinstance(line.stored, Resumed) for line in lines)
+    return past(lines) if told else None
+
+
 def settings_of(past: Past) -> dict[str, object]:
     """The settings with which the session goes on where no other are asked for."""
     going_on = {"strategy": past.strategy, "budget": past.limit, "backend": past.backend, "model": past.model}
@@ -74,7 +83,7 @@ def settings_of(past: Past) -> dict[str, object]:
 def write(session: Session, agent: Agent, record: Record) -> None:
     """Write to the journal what has happened. What is changed before anything was asked stands in its first line."""
     journal = session.journal
-    if not journal.count:
+    if not journal.begun:
         if isinstance(record, Change):
             return
         journal.write(opened(session, agent))
@@ -149,7 +158,7 @@ def restore(session: Session, agent: Agent, past: Past) -> None:
     """History, ledger, notes, planted facts and what strategy and counter remembered, as they were."""
     agent.history, agent.ledger = [*past.history], past.ledger
     session.planted[:] = past.planted
-    kept = past.kept
+    kept = past.kept or {}
     _give_back(session, "the notes", session.notes, "state", kept.get("notes") or {"notes": []})
     if kept.get("strategy") is not None and session.spec == past.strategy:
         _give_back(session, f"what {past.strategy} remembered", agent.strategy, "state", kept["strategy"])

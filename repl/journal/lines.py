@@ -8,13 +8,14 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, get_args
+from itertools import chain, groupby, repeat
+from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.events import Asked, Planted, Prepared
+from agent.events import Prepared
 from agent.messages import Message
 from agent.protocols import Sent
+from agent.view import Fate
 from repl.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
 from repl.journal.strand import Piece, Strand
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 NAMES = {kind: name for name, kind in KINDS.items()}
 CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
-ANEW = (Asked, Planted, *get_args(Change))
 CUT_OFF = "the end is missing"
+MOST = 2.0**53
+MOST_MESSAGES = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +50,12 @@ class Damage:
     why: str
 
 
-def begins_anew(stored: object) -> bool:
-    """Whether the texts that change little are written whole from this record on."""
-    return isinstance(stored, ANEW)
-
-
 class Strands:
-    """The texts of a journal that change little. Where no exchange goes on, each is written whole."""
+    """The texts of a journal that change little."""
 
     def __init__(self) -> None:
-        self.listing, self.left_out, self.tools, self.request, self.kept = (Strand() for _ in range(5))
-
-    def pass_by(self, stored: object) -> bool:
-        """Begin anew where this record says so; whether it does."""
-        anew = begins_anew(stored)
-        if anew:
-            for strand in (self.listing, self.left_out, self.tools, self.request, self.kept):
-                strand.begin_anew()
-        return anew
+        self.listing, self.fates, self.left_out = Strand(), Strand(), Strand()
+        self.tools, self.request, self.kept = Strand(), Strand(), Strand()
 
 
 class Writer:
@@ -77,11 +67,12 @@ class Writer:
 
     def line(self, record: Record, at: float, history: Sequence[Message] = (), kept: str = "") -> str:
         """The line, its end included. `history` is the session's; `kept` is left out where it has not changed."""
-        anew = self._strands.pass_by(record)
+        if isinstance(record, Change):  # it may be another branch that follows: nothing builds on what was before
+            self._strands, self._kept = Strands(), ""
         stored = self._stored(record, history)
         kind: type = type(stored)
         fields = {"type": NAMES[kind], "at": round(at, 3), **_adapter(kind).dump_python(stored)}
-        if kept and (anew or kept != self._kept):
+        if kept and kept != self._kept:
             self._kept = kept
             fields["kept"] = _adapter(Piece).dump_python(self._strands.kept.pack(kept))
         body = _json(fields)
@@ -101,7 +92,7 @@ class Writer:
             exact=record.exact,
             tools=strands.tools.pack(_json(list(record.tools))),
             listing=strands.listing.pack(_json(_listed(view.messages, history))),
-            fates=tuple((fate, len(list(same))) for fate, same in groupby(view.fates)),
+            fates=strands.fates.pack(_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
             tokens=view.tokens,
             history_tokens=view.history_tokens,
             limit=view.limit,
@@ -112,7 +103,7 @@ class Writer:
             acted=dict(view.acted),
             notes=view.notes,
             warm=view.warm,
-            left_out=strands.left_out.pack(_json(_by_reason(view.left_out))),
+            left_out=strands.left_out.pack(_json(_by_rule(view.left_out))),
         )
 
 
@@ -131,12 +122,14 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
         except (ValueError, RecursionError) as error:
             damaged.append(Damage(number, str(error).splitlines()[0][:100]))
     resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
-    return lines, [damage for damage in damaged if damage.number + 1 not in resumed]
+    for damage in reversed(damaged):
+        if damage.why == CUT_OFF and damage.number + 1 in resumed:
+            resumed.add(damage.number)  # cut off when its writer died; so may be the line of who resumed
+    return lines, [damage for damage in damaged if damage.number not in resumed]
 
 
-def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...] | None:
-    """The messages of a listing; None where it names some that the history has not."""
-    known = {message.id: message for message in history}
+def messages_of(listing: str, known: Mapping[str, Message]) -> tuple[Message, ...] | None:
+    """The messages of a listing; None where it names some that are not known, by their ids."""
     try:
         listed = json.loads(listing)
         return tuple(known[one] if isinstance(one, str) else _adapter(Message).validate_python(one) for one in listed)
@@ -144,12 +137,24 @@ def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...]
         return None
 
 
-def reasons_of(left_out: str) -> dict[str, str]:
-    """Why each message is left out; none where that cannot be read."""
+def fates_of(listed: str) -> tuple[Fate, ...] | None:
+    """The fates of a listing; None where it is none, or lists more than there can be messages."""
     try:
-        return {str(message): str(why) for ids, why in json.loads(left_out) for message in ids}
-    except (TypeError, ValueError, RecursionError):
+        runs = _adapter(list[tuple[Fate, int]]).validate_json(listed)
+    except ValueError:
+        return None
+    if any(times < 1 for _, times in runs) or sum(times for _, times in runs) > MOST_MESSAGES:
+        return None
+    return tuple(chain.from_iterable(repeat(*run) for run in runs))
+
+
+def left_out_of(text: str) -> dict[str, str]:
+    """Why messages were left out, by their ids; nothing where that is lost."""
+    try:
+        rules = _adapter(list[tuple[list[str], str]]).validate_python(json.loads(text))
+    except (ValueError, RecursionError):
         return {}
+    return {id_: rule for ids, rule in rules for id_ in ids}
 
 
 def read_line(number: int, raw: bytes) -> Line:
@@ -180,24 +185,32 @@ def _checked(raw: bytes) -> dict[str, Any]:
     body = raw[: found.start()] + b"}"
     if zlib.crc32(body) != int(found[1], 16):
         raise ValueError("its checksum is another")
-    fields = json.loads(body)
+    fields = json.loads(body, parse_int=_figure, parse_float=_figure, parse_constant=_figure)
     if not isinstance(fields, dict):
         raise ValueError("it is not an object")
     return fields
+
+
+def _figure(text: str) -> int | float:
+    """A number that a session can have written: none is negative, and none takes more than 53 bits."""
+    number = float(text)
+    if not 0 <= number < MOST:
+        raise ValueError(f"it holds the number {text[:20]}")
+    return int(text) if text.isdecimal() else number
+
+
+def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
+    """The ids that each rule left out, before the rule: its numbers are new in each call, the ids are not."""
+    ids: dict[str, list[str]] = {}
+    for id_, rule in left_out.items():
+        ids.setdefault(rule, []).append(id_)
+    return [(those, rule) for rule, those in ids.items()]
 
 
 def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[object]:
     known = {message.id: message for message in history}
     dump = _adapter(Message).dump_python
     return [message.id if _is_that(message, known.get(message.id)) else dump(message) for message in messages]
-
-
-def _by_reason(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
-    """Thousands are left out for one reason, whose figures change with each call."""
-    ids: dict[str, list[str]] = {}
-    for message, why in left_out.items():
-        ids.setdefault(why, []).append(message)
-    return [(for_it, why) for why, for_it in ids.items()]
 
 
 def _is_that(message: Message, known: Message | None) -> bool:
@@ -213,7 +226,7 @@ def _json(value: object) -> str:
 
 
 @cache
-def _adapter(kind: type) -> TypeAdapter[Any]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
 from typing import Any
 
 from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, ToolReturned, Withdrawn
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.prompts import SYSTEM
-from agent.protocols import Sent
-from agent.repair import repair
+from agent.protocols import Schema, Sent
+from agent.repair import is_sound, repair
 from agent.view import View
-from repl.journal.lines import Line, Strands, begins_anew, messages_of, reasons_of
+from repl.journal.lines import Line, fates_of, left_out_of, messages_of
 from repl.journal.records import (
     VERSION,
     Branched,
@@ -31,14 +30,23 @@ from repl.journal.records import (
     Switched,
     Viewed,
 )
+from repl.journal.strand import Reader
 
 UNKNOWN = Opened(VERSION, "", SYSTEM, "observation-masking", 8000, "reader", "", {})
 """What is taken for the first line where that is lost."""
 
 
+class Pieces:
+    """The readers of what is written in pieces."""
+
+    def __init__(self) -> None:
+        self.listing, self.fates, self.left_out = Reader(), Reader(), Reader()
+        self.tools, self.request, self.kept = Reader(), Reader(), Reader()
+
+
 @dataclass
 class Past:
-    """A session as it was. `kept` is what it remembered beside history and ledger, `lost` what could not be read.
+    """A session as it was. `lost` is what could not be read.
 
     `widest` is the largest budget that it had: a server that made room for that keeps it.
     """
@@ -53,39 +61,35 @@ class Past:
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     planted: list[Planted] = field(default_factory=list)
-    kept: dict[str, Any] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
-    _strands: Strands = field(default_factory=Strands)
+    _pieces: Pieces = field(default_factory=Pieces)
+    _tools: tuple[str, Sequence[Schema]] = ("", ())
 
-    def take(self, line: Line) -> Record:
-        """Go on by one line; the record that was written there."""
-        self._strands.pass_by(line.stored)
-        record = self._record(line)
-        self._go_on(record)
-        if line.kept:
-            self._keep(line)
-        return record
+    @property
+    def kept(self) -> dict[str, Any] | None:
+        """What it remembered beside history and ledger; None where that is lost."""
+        text = self._pieces.kept.text
+        kept = _loaded(text) if text else {}
+        return kept if text is not None and isinstance(kept, dict) else None
 
-    def skim(self, line: Line) -> None:
-        """Go on by one line, but for the texts that hardly change: what a call was sent, and what was remembered."""
-        stored = line.stored
-        if isinstance(stored, Viewed):
-            self._go_on(self._prepared(stored, None, ()))
-        elif not isinstance(stored, Requested):
-            self._go_on(stored)
-
-    def _go_on(self, record: Record) -> None:
+    def take(self, line: Line, whole: bool = True) -> Record:
+        """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
+        record = self._record(line, whole)
         if isinstance(record, Change):
             self.change(record)
         else:
             self._happened(record)
+        if line.kept:
+            self._pieces.kept.feed(line.kept)
+        return record
 
-    def _record(self, line: Line) -> Record:
+    def _record(self, line: Line, whole: bool) -> Record:
         stored = line.stored
         if isinstance(stored, Viewed):
-            return self._viewed(stored, line.number)
+            return self._prepared(stored, line.number, whole)
         if isinstance(stored, Requested):
-            return Sent(stored.to, self._strands.request.unpack(stored.body) or "")
+            self._pieces.request.feed(stored.body)
+            return Sent(stored.to, (self._pieces.request.text or "") if whole else "")
         return stored
 
     def change(self, change: Change) -> None:
@@ -96,7 +100,6 @@ class Past:
                 self.backend, self.model = change.backend, change.model
             case Swapped():
                 self.strategy = change.strategy
-                self.kept.pop("strategy", None)
             case Limited():
                 self.limit, self.widest = change.limit, max(self.widest, change.limit)
             case Remodelled():
@@ -121,7 +124,7 @@ class Past:
             case Planted(messages=messages):
                 self._begin()
                 self.history += messages
-                self.planted.append(event)
+                self.planted += [event] if any(message.role == "tool" for message in messages) else []
         if isinstance(event, Replied) and self.ledger.prepared is None:
             self.lost.append("what a reply cost")
         else:
@@ -131,27 +134,19 @@ class Past:
         if not self.history:
             self.history.append(Message("m1", "system", self.opened.system))
 
-    def _viewed(self, stored: Viewed, number: int) -> Prepared:
-        strands = self._strands
-        listing, tools = strands.listing.unpack(stored.listing), strands.tools.unpack(stored.tools)
-        left_out = strands.left_out.unpack(stored.left_out)
-        messages = messages_of(listing, self.history) if listing else None
-        fates = sum(times for _, times in stored.fates)
-        history = self.history if fates == len(self.history) else repair(self.history).messages
-        if messages is None or fates != len(history):
-            self.lost.append(f"what the call of line {number} was sent")
-            messages = None
-        prepared = self._prepared(stored, messages, history)
-        view = replace(prepared.view, left_out=reasons_of(left_out or "[]"))
-        return replace(prepared, view=view, tools=json.loads(tools) if tools else ())
-
-    def _prepared(self, stored: Viewed, messages: tuple[Message, ...] | None, history: Sequence[Message]) -> Prepared:
-        """What was prepared; where its messages are not known, its sizes alone."""
-        known = {message.id for message in history}
+    def _prepared(self, stored: Viewed, number: int, whole: bool) -> Prepared:
+        pieces = self._pieces
+        for reader, piece in (
+            (pieces.listing, stored.listing),
+            (pieces.fates, stored.fates),
+            (pieces.left_out, stored.left_out),
+            (pieces.tools, stored.tools),
+        ):
+            reader.feed(piece)
         view = View(
-            messages=messages or (),
-            fates=tuple(chain.from_iterable(repeat(*run) for run in stored.fates)) if messages else (),
-            inserted=tuple(at for at, message in enumerate(messages or ()) if message.id not in known),
+            messages=(),
+            fates=(),
+            inserted=(),
             tokens=stored.tokens,
             history_tokens=stored.history_tokens,
             limit=stored.limit,
@@ -162,35 +157,62 @@ class Past:
             acted=stored.acted,
             notes=stored.notes,
             warm=stored.warm,
-            history=list(history) if messages else (),
         )
-        return Prepared(stored.turn, stored.strategy, stored.model, view, stored.exact)
+        view = self._listed(view) if whole else view
+        if whole and not view.messages:
+            self.lost.append(f"what the call of line {number} was sent")
+        return Prepared(
+            stored.turn, stored.strategy, stored.model, view, stored.exact, self._schemas() if whole else ()
+        )
 
-    def _keep(self, line: Line) -> None:
-        text = self._strands.kept.unpack(line.kept) if line.kept else None
-        if text is None:
-            self.lost.append(f"what the session remembered at line {line.number}")
-        else:
-            kept = json.loads(text)
-            self.kept = kept if isinstance(kept, dict) else {}
+    def _listed(self, view: View) -> View:
+        """The view with its messages and their fates; as it is where they are lost."""
+        pieces = self._pieces
+        fates = fates_of(pieces.fates.text or "") or ()
+        history = self.history if len(fates) == len(self.history) else repair(self.history).messages
+        known = {message.id: message for message in self.history}
+        messages, there = messages_of(pieces.listing.text or "", known), {message.id for message in history}
+        if messages is None or len(fates) != len(history):
+            return view
+        return replace(
+            view,
+            messages=messages,
+            fates=fates,
+            inserted=tuple(at for at, message in enumerate(messages) if message.id not in there),
+            history=list(history),
+            left_out=left_out_of(pieces.left_out.text or ""),
+        )
+
+    def _schemas(self) -> Sequence[Schema]:
+        """What the newest call was told of tools; nothing where that is lost."""
+        text = self._pieces.tools.text or ""
+        if text != self._tools[0]:
+            tools = _loaded(text)
+            self._tools = text, [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
+        return self._tools[1]
+
+
+def _loaded(text: str | None) -> object:
+    """What a JSON text holds; None where it is lost or none."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def past(lines: Iterable[Line]) -> Past:
     """The session behind the last of these lines."""
-    told, path = Past(), [*lines]
-    read_from = _unread(path)
-    for line in path[:read_from]:
-        told.skim(line)
-    for line in path[read_from:]:
-        told.take(line)
+    told, listed = Past(), list(lines)
+    newest = max((line.number for line in listed if isinstance(line.stored, Viewed)), default=0)
+    for line in listed:
+        told.take(line, whole=line.number >= newest)
     if told.ledger.view and not told.ledger.view.messages:
         told.ledger.prepared, told.ledger.prepared_in, told.ledger.sent = None, 0, None
+    if told.kept is None:
+        told.lost.append("what the session remembered")
+    if not is_sound(told.history):
+        told.lost.append("messages between those that are left")
+        told.history = repair(told.history).messages
+        left = {message.id for message in told.history}
+        told.planted = [planted for planted in told.planted if planted.holder.id in left]
     return told
-
-
-def _unread(path: Sequence[Line]) -> int:
-    """How many lines at the start need not be read whole: the newest view and memory are made of those behind them."""
-    viewed = next((at for at in reversed(range(len(path))) if isinstance(path[at].stored, Viewed)), len(path))
-    kept = next((at for at in reversed(range(len(path))) if path[at].kept), len(path))
-    newest = min(viewed, kept, len(path) - 1)
-    return next((at for at in reversed(range(newest + 1)) if begins_anew(path[at].stored)), 0)

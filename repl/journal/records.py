@@ -95,10 +95,10 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Viewed:
-    """`Prepared` as it is written. Texts that hardly change are pieces; fates stand with how often they come in a row.
+    """`Prepared` as it is written: what hardly changes from call to call are pieces of JSON.
 
-    `listing` is a JSON list: the id of a message that is sent as it is in the history, the fields of any other.
-    `left_out` is one of pairs: the ids of messages that are left out for one reason, and that.
+    `listing` is a list: the id of a message that is sent as it is in the history, the fields of any other. `fates` is a
+    list of fates, each with how often it comes in a row.
     """
 
     turn: int
@@ -107,7 +107,7 @@ class Viewed:
     exact: bool
     tools: Piece
     listing: Piece
-    fates: tuple[tuple[Fate, int], ...]
+    fates: Piece
     tokens: int
     history_tokens: int
     limit: int

@@ -6,6 +6,11 @@ import zlib
 from bisect import bisect_left
 from dataclasses import dataclass
 
+PIECE_CHARACTERS = 50
+"""What a piece takes beside its text."""
+MOST_PIECES = 4
+"""A text is written whole again when so many times the pieces since are longer than it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -18,29 +23,52 @@ class Piece:
 
 
 class Strand:
-    """One text after the other, each as a piece. Writer and reader begin anew at the same lines."""
+    """Writes one text after the other, each as a piece; now and then a whole one, so that a loss lasts for a while."""
 
     def __init__(self) -> None:
         self._last = ""
+        self._written = 0
 
     def begin_anew(self) -> None:
         """The next piece is whole."""
-        self._last = ""
+        self._last, self._written = "", 0
 
     def pack(self, text: str) -> Piece:
         """The text as a piece."""
+        if self._written * MOST_PIECES > len(text):
+            self.begin_anew()
         before, self._last = self._last, text
         start = shared(before, text)
         end = shared(before[start:][::-1], text[start:][::-1])
+        self._written += PIECE_CHARACTERS + len(text) - start - end if before else 0
         return Piece(text[start : len(text) - end], start, end, checksum(text))
 
-    def unpack(self, piece: Piece) -> str | None:
-        """The text; None where the one that it builds on is lost."""
-        last = self._last
-        text = last[: max(0, piece.start)] + piece.text + (last[-piece.end :] if piece.end > 0 else "")
-        if checksum(text) != piece.crc:
-            return None
-        self._last = text
+
+class Reader:
+    """Reads the pieces of a strand. They are put together when their text is asked for, and not before."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Piece] = []
+        self._text: str | None = ""
+
+    def feed(self, piece: Piece) -> None:
+        """Go on by one piece; a whole one needs none of those before."""
+        if not piece.start and not piece.end:
+            self._pieces, self._text = [], ""
+        self._pieces.append(piece)
+
+    @property
+    def text(self) -> str | None:
+        """The newest text; "" before the first, None where one that it builds on is lost."""
+        text = self._text
+        for piece in self._pieces:
+            if text is None or piece.start + piece.end > len(text):
+                text = None
+                break
+            text = text[: piece.start] + piece.text + text[len(text) - piece.end :]
+        if self._pieces and text is not None and checksum(text) != self._pieces[-1].crc:
+            text = None
+        self._pieces, self._text = [], text
         return text
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 
 from repl.journal.lines import Line
 from repl.journal.records import Branched, Switched
@@ -32,26 +34,27 @@ class Tree:
 
     def path(self, number: int) -> list[Line]:
         """The lines that led to where a branch is now, from the first line on."""
-        branch = self.branches[number]
-        parts = [branch.lines]
-        while branch.parent:
-            after, branch = branch.after, self.branches[branch.parent]
-            parts.append([line for line in branch.lines if line.number <= after])
-        return [line for part in reversed(parts) for line in part]
+        branch, last = self.branches[number], math.inf
+        parts: list[list[Line]] = []
+        while True:
+            parts.append([line for line in branch.lines if line.number <= last])
+            if not branch.parent:
+                return list(chain.from_iterable(reversed(parts)))
+            branch, last = self.branches[branch.parent], min(last, branch.after)
 
     def take(self, line: Line) -> None:
         """Grow by one line."""
         match line.stored:
             case Branched(number, after) if number not in self.branches:
-                self.branches[number] = Branch(number, self._at(after), after)
+                self.branches[number] = Branch(number, self._before(after), after)
                 self.current = number
             case Switched(number) if number in self.branches:
                 self.current = number
         self.branches[self.current].lines.append(line)
 
-    def _at(self, after: int) -> int:
-        """The branch that a line belongs to, or the nearest line before it that could be read."""
-        before = (line.number for branch in self.branches.values() for line in branch.lines if line.number <= after)
-        nearest = max(before, default=0)
-        grown = self.branches.values()
-        return next((one.number for one in grown if any(line.number == nearest for line in one.lines)), TRUNK)
+    def _before(self, after: int) -> int:
+        """The branch of the lines that led to here which line `after` belongs to."""
+        branch = self.branches[self.current]
+        while branch.parent and after <= branch.after:
+            branch = self.branches[branch.parent]
+        return branch.number

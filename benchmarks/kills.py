@@ -1,0 +1,190 @@
+"""Kill a real process at random moments of a session, resume it, and look whether anything was lost.
+
+    python benchmarks/kills.py                 # 500 kills
+    python benchmarks/kills.py --kills 20
+
+A process asks, under a strategy that asks a model for summaries: parallel calls, notes, planted facts, and branches.
+It prints the number of the newest line of the journal behind each event that was recorded. It is killed (SIGKILL) at
+a random moment; the next one resumes the same file and goes on. When a dialogue is done, the next begins. After each
+kill: all lines that were acknowledged are there, none is damaged, the bytes before the kill are still the file's
+first, and every call has its result. Exits 1 when anything of that is not so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import select
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from agent.messages import pending
+from agent.repair import is_sound
+from models.scripted import Scripted
+from repl.journal.file import Journal
+from repl.journal.keeping import past_of
+from repl.journal.lines import read
+from repl.journal.past import past
+from repl.journal.records import Branched
+from repl.journal.tree import Tree
+from repl.session import Session
+from repl.settings import Settings
+from tests.repl.journal.scenes import say
+
+KILLS, LONGEST_SECONDS = 500, 0.6
+EXCHANGES, PACE = 6, 200.0
+STRATEGIES = ("hybrid:window=1", "progressive-summary", "notes+observation-masking:window=1", "thrifty")
+SLOW_BYTES, SLOW_SECONDS = 256, 0.0005
+
+
+# ---- the process that is killed ----
+
+
+class Paced(Session):
+    """A session whose model reads two articles at once, notes something, searches, and answers, word by word."""
+
+    def first_backend(self) -> Scripted:
+        """The scripted one."""
+        return Scripted([say] * 10_000, pace=PACE)
+
+
+def resumed(path: Path, strategy: str) -> Session:
+    """The session of this file."""
+    journal = Journal.reopen(path) if path.exists() else Journal(path)
+    return Paced(Settings(backend="reader", strategy=strategy, budget=4000), journal, past_of(journal))
+
+
+def live(path: Path, strategy: str, told: int) -> None:
+    """Go on with the dialogue until it is done; tell each line that is recorded."""
+    session = resumed(path, strategy)
+    agent = session.agent
+    if pending(agent.history) or not is_sound(agent.history):
+        raise AssertionError("a call is without its result")
+    while (number := agent.ledger.exchanges) < EXCHANGES:
+        if number == 2 and not session.planted:
+            session.plant("The code is 4711.")
+            acknowledge(session, told)
+        if number == 4 and len(session.journal.tree.branches) < 4:
+            session.branch(session.journal.count // 2)
+            acknowledge(session, told)
+            continue
+        for _ in session.ask(f"Question {number}? both note"):
+            acknowledge(session, told)
+
+
+def acknowledge(session: Session, told: int) -> None:
+    """Tell how many lines the journal has."""
+    os.write(told, b"%d\n" % session.journal.count)
+
+
+def slowly(file: int, data: bytes | bytearray) -> int:
+    """Write as a slow disk does, a part at a time."""
+    time.sleep(SLOW_SECONDS)
+    return WRITE(file, data[:SLOW_BYTES])
+
+
+WRITE = os.write
+
+
+# ---- the process that kills ----
+
+
+def run_and_kill(path: Path, strategy: str, after: float, slow: bool) -> tuple[int, bool, int]:
+    """How many lines were acknowledged, whether it was killed, and its exit code if not."""
+    ours, theirs = os.pipe()
+    process = os.fork()
+    if not process:
+        _be_killed(path, strategy, theirs, slow)
+    os.close(theirs)
+    ready, _, _ = select.select([ours], [], [], 60)  # from the first sign of life on, or most would die before it
+    told, ends = os.read(ours, 65_536) if ready else b"", perf_counter() + after
+    while (left := ends - perf_counter()) > 0 and select.select([ours], [], [], left)[0]:
+        if not (more := os.read(ours, 65_536)):
+            break
+        told += more
+    os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    while more := os.read(ours, 65_536):
+        told += more
+    os.close(ours)
+    killed = os.WIFSIGNALED(status)
+    return int((told.split() or [b"0"])[-1]), killed, 0 if killed else os.WEXITSTATUS(status)
+
+
+def _be_killed(path: Path, strategy: str, told: int, slow: bool) -> None:
+    try:
+        if slow:
+            os.write = slowly  # type: ignore[assignment]
+        live(path, strategy, told)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def faults(before: bytes, path: Path, acknowledged: int) -> Iterator[str]:
+    """What is wrong with the file after a kill."""
+    data = path.read_bytes() if path.exists() else b""
+    there = data.count(b"\n")
+    if not data.startswith(before):
+        yield "something was rewritten"
+    if there < acknowledged:
+        yield f"{acknowledged - there} lines that were acknowledged are lost"
+    lines, damage = read(data)
+    yield from (f"line {one.number} is damaged: {one.why}" for one in damage)
+    tree = Tree(lines)
+    for branch in tree.branches:
+        told = past(tree.path(branch))
+        yield from (f"branch {branch} has lost {what}" for what in told.lost)
+
+
+def main() -> int:
+    """Kill as often as is asked for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--kills", type=int, default=KILLS)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    return kill(given.kills, random.Random(given.seed))
+
+
+def kill(times: int, chance: random.Random) -> int:
+    """So many kills, and one line that says what came of them; 1 when anything was wrong after one of them."""
+    began = perf_counter()
+    kills = sessions = lines = torn = branches = 0
+    wrong: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        while kills < times and not wrong:
+            path, strategy = Path(folder) / f"{sessions}.jsonl", STRATEGIES[sessions % len(STRATEGIES)]
+            killed, slow = True, sessions % 8 >= 4
+            sessions += 1
+            while killed and kills < times and not wrong:
+                before = path.read_bytes() if path.exists() else b""
+                after = chance.uniform(0, LONGEST_SECONDS)
+                acknowledged, killed, code = run_and_kill(path, strategy, after, slow)
+                kills += killed
+                torn += killed and not path.read_bytes().endswith(b"\n")
+                found = [*faults(before, path, acknowledged), *(["it does not go on"] if code else [])]
+                wrong += [f"kill {kills}, {strategy}: {fault}" for fault in found]
+            there = read(path.read_bytes())[0]
+            lines += len(there)
+            branches += sum(isinstance(line.stored, Branched) for line in there)
+    for fault in wrong:
+        print(fault, file=sys.stderr)
+    print(
+        f"{kills} kills in {sessions} sessions: {lines:,} lines, {branches} branches, {torn} torn lines, "
+        f"{len(wrong)} faults, {perf_counter() - began:.0f} s"
+    )
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""What would steer a terminal goes through a journal unchanged, and the file itself is printable ASCII."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent.protocols import Sent, Text, Thinking
+from models.scripted import Scripted
+from repl.journal.file import Journal
+from repl.journal.keeping import past_of
+from repl.journal.past import Past
+from repl.session import open_session
+from repl.settings import Settings
+from tests.histories import TinyCounter
+from tests.payloads import ALL
+from tests.repl.doors import Doing
+from tests.repl.journal.scenes import tape, uncompared, whole
+from tests.repl.sessions import tool_call
+
+SETTINGS = Settings(backend="reader", strategy="none", budget=2_000_000)
+
+
+def test_every_payload_comes_back_and_the_file_is_printable_ascii(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "one.jsonl")
+    session = open_session(SETTINGS, journal)
+    agent = session.agent
+    entered = tape(session)
+    for payload in ALL:
+        call = tool_call(payload, 1, a=payload)
+        session.use(
+            Scripted([[Sent(payload, payload), Thinking(payload), Text(payload), call], payload], TinyCounter())
+        )
+        agent.strategy = Doing(payload)
+        list(session.ask(payload))
+    data = (tmp_path / "one.jsonl").read_bytes()
+    assert all(byte == 10 or 32 <= byte < 127 for byte in data)
+    lines, damage = journal.read()
+    assert not damage
+    then = Past()
+    assert [then.take(line) for line in lines][1:] == entered
+    assert not then.lost
+
+
+def test_a_session_full_of_them_is_resumed_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    session = open_session(SETTINGS, Journal(path))
+    note = [tool_call("save_note", number, title=text[:50], text=text) for number, text in enumerate(ALL, 1)]
+    session.use(Scripted([note, *ALL], TinyCounter()))
+    for payload in ALL[:40]:
+        list(session.ask(payload))
+    session.journal.close()
+    journal = Journal.reopen(path)
+    again = open_session(SETTINGS, journal, past_of(journal))
+    again.use(Scripted([], TinyCounter()))
+    assert [*map(whole, again.agent.history)] == [*map(whole, session.agent.history)]
+    assert again.notes.kept == session.notes.kept
+    assert uncompared(again) == uncompared(session)

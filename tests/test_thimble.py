@@ -1,0 +1,94 @@
+"""The library: its page runs, block by block, and importing it does nothing."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import thimble
+
+ROOT = Path(__file__).parent.parent
+BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("THIMBLE_BACKEND", "reader")
+
+
+@pytest.mark.usefixtures("_here")
+def test_every_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(BLOCKS[0].replace("\n\n", "\n").strip().splitlines()) == 9
+    shown: dict[str, object] = {}
+    said = []
+    for block in BLOCKS:
+        exec(block, shown)
+        said.append(capsys.readouterr().out)
+    assert "read_article" in said[0]
+    assert said[2] == ""
+    assert "tokens in" in said[3]
+    assert re.search(r"^1 system \d+ \d+ kept the system message", said[4])
+    assert said[-2].endswith("True\n")
+    assert "500 to 2,000,000" in said[-1]
+
+
+def test_importing_it_loads_nothing() -> None:
+    code = "import sys; before = {*sys.modules}; import thimble; print(*sorted({*sys.modules} - before))"
+    loaded = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split()
+    assert {name.partition(".")[0] for name in loaded} <= {
+        "thimble",
+        "__future__",
+        "importlib",
+        "warnings",
+        "_warnings",
+    }
+
+
+def test_every_name_is_there() -> None:
+    assert all(getattr(thimble, name) is not None for name in dir(thimble))
+    with pytest.raises(AttributeError):
+        _ = thimble.nothing
+
+
+@pytest.mark.usefixtures("_here")
+def test_rows_say_what_is_not_known() -> None:
+    session = thimble.session()
+    assert thimble.ledger(session) == []
+    assert {row["fate"] for row in thimble.view(session)} <= {"kept"}
+    thimble.answer(session, "What is observation masking?")
+    rows = thimble.ledger(session)
+    assert [row["prompt"] for row in rows] == [call.prompt.tokens for call in session.agent.ledger.calls]
+    assert sum(row["sent"] for row in thimble.view(session)) <= rows[-1]["prompt"]
+
+
+@pytest.mark.usefixtures("_here")
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"stratgy": "none"}, "no setting 'stratgy'"),
+        ({"budget": 3}, "budget cannot be 3"),
+        ({"journal": "notes.txt"}, "is no journal"),
+    ],
+)
+def test_what_is_wrong_is_said_with_a_way_to_mend_it(settings: dict[str, object], what: str) -> None:
+    Path("notes.txt").write_text("my notes\n")
+    with pytest.raises(thimble.UsageError, match=what) as caught:
+        thimble.session(**settings)  # type: ignore[arg-type]
+    assert caught.value.fix
+    assert Path("notes.txt").read_text() == "my notes\n"
+
+
+@pytest.mark.usefixtures("_here")
+def test_one_writes_and_the_other_gets_one_line() -> None:
+    first = thimble.session(journal="one.jsonl")
+    thimble.answer(first, "What is a prefix cache?")
+    with pytest.raises(thimble.UsageError, match="open in another thimble"):
+        thimble.session(journal="one.jsonl")
+    first.journal.close()
+    again = thimble.session(journal="one.jsonl", strategy="none")
+    assert (again.spec, again.agent.history) == ("none", first.agent.history)
