@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.errors import UsageError
-from agent.events import Said, ToolCalled
+from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Waiting
 from repl.journal.lines import Damage, Line, Writer, read, read_line
 from repl.journal.records import Opened, Record, Resumed
 from repl.journal.tree import Tree
 
-PASSING = (Said, Waiting, ToolCalled)
+PASSING = (Said, Waiting)
 """Events that leave nothing behind."""
 BEGINNING = b'{"type":"opened",'
 """What the first line begins with, of which that may be all that there is."""
