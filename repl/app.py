@@ -53,7 +53,7 @@ class Conversation:
         self.session = session
         self.plain = plain
         self._interrupts = Interrupts()
-        self._told: set[str] = set()
+        self._told = 0
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
 
@@ -93,6 +93,10 @@ class Conversation:
         self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
         if isinstance(self._prompt, PlainPrompt):
             self.introduce()
+        if self.session.past:
+            from repl.journal.show import show_resumed
+
+            show_resumed(self.session, self.console)
 
     def _step(self) -> bool:
         with self._interrupts.allowed():
@@ -103,6 +107,7 @@ class Conversation:
             return self._command(text)
         self.introduce()
         self._ask(text)
+        self._tell_news()
         return True
 
     def _command(self, text: str) -> bool:
@@ -193,10 +198,10 @@ class Conversation:
             show_reveal(self.session, self.console)
 
     def _tell_news(self) -> None:
-        for notice in self.session.notices:
-            if notice not in self._told:
-                self._told.add(notice)
-                self._say(notice, "warn")
+        news = self.session.notices[self._told :]
+        self._told += len(news)
+        for notice in news:
+            self._say(notice, "warn")
 
     def _bug(self) -> None:
         """What nobody foresaw, such as a bug in a strategy that is being written right now."""

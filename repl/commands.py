@@ -298,6 +298,24 @@ COMMANDS: dict[str, Command] = {
         "With what to type to mend what is wrong, for a session as this one was opened. Nothing is changed.",
         _doctor,
     ),
+    "sessions": Command(
+        "/sessions [WORDS]",
+        "list the sessions that are kept, or those with WORDS",
+        "The newest first, with the first question of each; WORDS are looked for in every question, name and id.",
+        _of("repl.journal.command", "sessions"),
+    ),
+    "save": Command(
+        "/save NAME",
+        "give this session a name; it is kept anyway",
+        "Then thimble --resume NAME and /load NAME find it. A second name replaces the first.",
+        _of("repl.journal.command", "save"),
+    ),
+    "load": Command(
+        "/load ID|NAME",
+        "leave this session, and go on with another",
+        "By its name, its id or the beginning of that. This one is kept. If it fails, all stays as it was.",
+        _of("repl.journal.command", "load"),
+    ),
     "reset": Command(
         "/reset",
         "forget the conversation; keep strategy, budget, model",

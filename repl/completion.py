@@ -51,6 +51,7 @@ class Completions(Completer):
             "context": lambda _: _of_context(session),
             "why": lambda _: _of_why(session),
             "predict": lambda _: GUESSES,
+            "load": lambda _: _of_load(session),
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -144,6 +145,12 @@ def _of_why(session: Session) -> Iterable[Offer]:
     from repl.xray.command import offers_of_why
 
     return offers_of_why(session)
+
+
+def _of_load(session: Session) -> Iterable[Offer]:
+    from repl.journal.command import offers
+
+    return offers(session)
 
 
 def _topics_of_help(text: str) -> list[Offer]:

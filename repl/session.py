@@ -63,12 +63,16 @@ class Session:
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
         journal: Where it is written as it happens.
+        past: The session that it goes on with, as it was; None for a new one.
     """
 
     def __init__(self, settings: Settings, journal: Journal | None = None, past: Past | None = None) -> None:
+        self._begin(settings, journal, past)
+
+    def _begin(self, settings: Settings, journal: Journal | None, past: Past | None) -> None:
         self.settings = settings
         self.journal = journal or Journal()
-        self._past = past
+        self.past = past
         self.spec = settings.strategy.strip()
         self.notices: list[str] = []
         self.notes = Notes()
@@ -217,6 +221,23 @@ class Session:
 
         switch(self, number)
 
+    def load(self, settings: Settings, journal: Journal, past: Past) -> None:
+        """Leave this session, which is kept, and go on with the one that `past` tells of.
+
+        Raises:
+            ThimbleError: that one cannot be used; all is as it was.
+        """
+        before = {**vars(self)}
+        self._begin(settings, journal, past)
+        try:
+            _ = self.agent
+        except BaseException:
+            journal.close()
+            vars(self).update(before)
+            raise
+        self.notices[:0] = before["notices"]
+        before["journal"].close()
+
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
         self._write(self.agent, record)
@@ -274,10 +295,10 @@ class Session:
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
         self._equip(agent, self.notes)
-        if self._past:
+        if self.past:
             from repl.journal.keeping import resume
 
-            resume(self, agent, self._past)
+            resume(self, agent, self.past)
         agent.record = partial(self._write, agent)
         return agent
 
@@ -329,6 +350,9 @@ class Session:
         except ModelError as error:
             if wanted.backend == AUTO and not wanted.model:
                 return self._reader_because(error.what, error.fix)
+            if self.past:
+                without = f"or go on without it: thimble --resume {self.journal.id} --backend {READER}"
+                raise ModelError(error.what, f"{error.fix}; {without}") from error
             raise
 
     def summariser(self) -> Backend | None:

@@ -74,7 +74,11 @@ class Journal:
         self._waiting += self._writer.line(record, time.time(), history, kept).encode()
         self.count += 1
         self.branches = max(self.branches, record.branch) if isinstance(record, Branched) else self.branches
-        if self.path is None:
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, where that can be done by now."""
+        if self.path is None or not self._waiting:
             return
         try:
             file = self._opened(self.path)
@@ -90,6 +94,7 @@ class Journal:
 
     def close(self) -> None:
         """Give the file free for others."""
+        self.flush()
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -40,7 +40,8 @@ UNKNOWN = Opened(VERSION, "", SYSTEM, "observation-masking", 8000, "reader", "",
 class Past:
     """A session as it was. `kept` is what it remembered beside history and ledger, `lost` what could not be read.
 
-    `widest` is the largest budget that it had: a server that made room for that keeps it.
+    `widest` is the largest budget that it had: a server that made room for that keeps it. `at` is when its newest line
+    was written, in seconds since 1970.
     """
 
     opened: Opened = UNKNOWN
@@ -50,6 +51,7 @@ class Past:
     model: str = UNKNOWN.model
     widest: int = 0
     name: str = ""
+    at: float = 0.0
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     planted: list[Planted] = field(default_factory=list)
@@ -61,6 +63,7 @@ class Past:
         """Go on by one line; the record that was written there."""
         self._strands.pass_by(line.stored)
         record = self._record(line)
+        self.at = self.at if isinstance(record, Resumed) else line.at
         if isinstance(record, Change):
             self.change(record)
         else:
