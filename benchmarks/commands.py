@@ -52,6 +52,9 @@ ARGUMENTS = {
 LEFT_OUT = {
     "compare": "replays the session under each strategy, and is measured apart",
     "doctor": "waits for servers",
+    "load": "leaves the session",
+    "save": "looks into every session that is kept",
+    "sessions": "looks into every session that is kept",
     "probe": "asks the model, and replays the session",
     "pull": "waits for a server",
     "quit": "leaves",
