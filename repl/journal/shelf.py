@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 SUFFIX = ".jsonl"
 LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
-TELLING = re.compile(rb'\n(\{"type":"(opened|asked|named|prepared|replied|side_called)"[^\n]*)(?=\n)')
+KINDS = b"opened|asked|named|swapped|remodelled|prepared|replied|side_called"
+LISTED = re.compile(rb'\n(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS)
 REPORTED = re.compile(rb'"usage":\{"prompt_tokens":(\d+)')
 COUNTED = re.compile(
     rb'"exact":(true|false).*?"tokens":(\d+),"history_tokens"|"prompt_tokens":(\d+),"exact":(true|false)'
 )
+NAME_STRATEGY, NAME_MODEL = (b"opened", b"swapped", b"prepared"), (b"opened", b"remodelled", b"prepared")
 NEWER = "a newer thimble wrote it"
 MOST_NAMED = 5
 
@@ -37,7 +39,7 @@ MOST_NAMED = 5
 class Shelved:
     """A session as it is listed. `at` is when it was written last, in seconds since 1970.
 
-    `strategy` and `model` are those of its newest call, `prompt` the tokens of all its prompts, on every branch.
+    `strategy` and `model` are its newest, `prompt` the tokens of all its prompts, on every branch.
     `trouble` says why a session cannot be read, or not wholly.
     """
 
@@ -89,28 +91,28 @@ def glance(path: Path) -> Shelved:
         at, data = path.stat().st_mtime, path.read_bytes()
     except OSError as error:
         return Shelved(path, 0.0, trouble=error.strerror or type(error).__name__)
-    lines: dict[bytes, list[bytes]] = {}
-    prompt, counted = NOTHING, b""
-    for raw, kind in TELLING.findall(b"\n" + data):
-        if kind in (b"replied", b"side_called"):
-            prompt += _prompt(raw, counted)
-        elif kind == b"prepared":
-            counted = raw
-        else:
-            lines.setdefault(kind, []).append(raw)
-    opened, named, asked = ([_fields(raw) for raw in lines.get(kind, ())] for kind in (b"opened", b"named", b"asked"))
-    first, last = (opened or [{}])[0], _fields(counted)
-    version = first.get("version", 0)
+    newest: dict[bytes, bytes] = {}
+    asked, prompt, strategy, model = [], NOTHING, b"", b""
+    for raw, kind in LISTED.findall(b"\n" + data):
+        newest[kind] = raw
+        strategy = raw if kind in NAME_STRATEGY else strategy
+        model = raw if kind in NAME_MODEL else model
+        if kind == b"asked":
+            asked.append(_text(_inner(_fields(raw), "message"), "content"))
+        elif kind in (b"replied", b"side_called"):
+            prompt += _prompt(raw, newest.get(b"prepared", b""))
+    opened, model_told = _fields(newest.get(b"opened", b"")), _fields(model)
+    version = opened.get("version", 0)
     newer = isinstance(version, int) and version > VERSION
     return Shelved(
         path,
         at,
-        name=_text((named or [{}])[-1], "name"),
-        questions=tuple(_text(_inner(one, "message"), "content") for one in asked),
-        strategy=_text(last, "strategy") or _text(first, "strategy"),
-        model=_text(last, "model") or f"{_text(first, 'backend')}/{_text(first, 'model')}".strip("/"),
+        name=_text(_fields(newest.get(b"named", b"")), "name"),
+        questions=tuple(asked),
+        strategy=_text(_fields(strategy), "strategy"),
+        model="/".join(filter(None, (_text(model_told, "backend"), _text(model_told, "model")))),
         prompt=prompt,
-        trouble=NEWER if newer else "" if first else "its first line cannot be read",
+        trouble=NEWER if newer else "" if opened else "its first line cannot be read",
     )
 
 
