@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -71,18 +72,19 @@ def new_path(folder: Path) -> Path:
 
 def paths(folder: Path) -> list[Path]:
     """The files of all sessions, the one that was written last first. Raises UsageError for a closed folder."""
-    found = []
     try:
-        for entry in os.scandir(folder):
-            if entry.name.endswith(SUFFIX) and stat.S_ISREG((about := entry.stat()).st_mode):
-                found.append((about.st_mtime_ns, entry.path))
+        there = [path for path in folder.iterdir() if path.suffix == SUFFIX]
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise UsageError(
-            f"the sessions in {folder} cannot be listed: {error.strerror}", "take another folder with --session-dir"
-        ) from error
-    return [Path(path) for _, path in sorted(found, reverse=True)]
+        what = f"the sessions in {folder} cannot be listed: {error.strerror}"
+        raise UsageError(what, "take another folder with --session-dir") from error
+    found = []
+    for path in there:
+        with suppress(OSError):  # a link to nowhere, or a file that is gone by now
+            about = path.stat()
+            found += [(about.st_mtime_ns, path)] if stat.S_ISREG(about.st_mode) else []
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 def glance(path: Path) -> Shelved:
