@@ -74,6 +74,8 @@ class Conversation:
                     self._say(HINT, "quiet")
                 except EOFError:
                     going = False
+        self.session.leave()
+        self._tell_news()
         return 0
 
     def introduce(self) -> None:

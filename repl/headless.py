@@ -61,6 +61,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             told = _tell_news(session, told)
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)
+    session.leave()
     _tell_news(session, told)
     if as_json:
         write(jsonl.to_line(jsonl.session(session)))

@@ -238,6 +238,12 @@ class Session:
         self.notices[:0] = before["notices"]
         before["journal"].close()
 
+    def leave(self) -> None:
+        """Give the journal free. What of it could not be written is lost now, and a notice says so."""
+        self.journal.close()
+        if self.journal.error:
+            self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
+
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
         self._write(self.agent, record)
