@@ -93,12 +93,12 @@ class Conversation:
     def _greet(self) -> None:
         budget = self.session.settings.budget
         self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
-        if isinstance(self._prompt, PlainPrompt):
-            self.introduce()
         if self.session.past:
             from repl.journal.show import show_resumed
 
             show_resumed(self.session, self.console)
+        if isinstance(self._prompt, PlainPrompt):
+            self.introduce()
 
     def _step(self) -> bool:
         with self._interrupts.allowed():

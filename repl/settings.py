@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,16 +156,9 @@ def _switch(given: Given) -> bool:
     return word in YES
 
 
-def _folder(given: Given) -> Path:
+def _folder(given: Given, made: bool = False) -> Path:
     path = given.folder / Path(_text(given)).expanduser()
-    if not _text(given) or not path.is_dir():
-        raise ValueError
-    return path.absolute()
-
-
-def _new_folder(given: Given) -> Path:
-    path = given.folder / Path(_text(given)).expanduser()
-    if not _text(given) or (path.exists() and not path.is_dir()):
+    if not _text(given) or not (path.is_dir() or (made and not path.exists())):
         raise ValueError
     return path.absolute()
 
@@ -181,7 +175,7 @@ SETTINGS: dict[str, Setting] = {
     "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
-    "session_dir": Setting(_new_folder, "a folder, which is made where it is missing"),
+    "session_dir": Setting(partial(_folder, made=True), "a folder, which is made where it is missing"),
     "plain": Setting(_switch, "true or false"),
     "stage": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),

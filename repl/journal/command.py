@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 OFFERED = 40
-QUESTION_WIDTH, NAME_WIDTH = 90, 40
+QUESTION_WIDTH, NAME_WIDTH = 60, 40
 COLUMNS = ("session", ">prompt", ">last", "first question")
 
 

@@ -211,6 +211,7 @@ def test_a_folder_that_cannot_be_made_is_told_at_once(environ: dict[str, str], t
     run = thimble(environ, *READER, "-p", QUESTION, "-p", "And what helps?")
     assert run.returncode == 0
     assert run.stderr.count("The journal cannot be written: ") == 1
+    assert run.stderr.splitlines()[-1].startswith("The end of this session is not kept: ")
     assert run.stderr.index("The journal cannot be written: ") < run.stderr.index("› And what helps?")
 
 
@@ -338,8 +339,6 @@ def test_in_a_terminal(tmp_path: Path, folder: Path) -> None:
     reading(folder, QUESTION, name="a talk").journal.close()
     here = Terminal("repl", "--resume", state=tmp_path)
     here.see("Resumed “a talk” (", f"› {QUESTION}", "1 exchange")
-    here.type("/load \t")
-    here.type("\x03")
     here.type("And what helps?\r")
     here.see("turns ", "2 exchanges")
     here.type("\x04")
