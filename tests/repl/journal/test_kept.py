@@ -23,8 +23,11 @@ from repl.journal.records import VERSION, Named
 from repl.journal.show import UNANSWERED, last_exchange, resumed, show_resumed
 from repl.session import Session, open_session
 from repl.settings import Settings
+from tests.ollama_http import served
+from tests.ollama_server import Model, Ollama
 from tests.repl.sessions import Paper, ask
 from tests.repl.terminal import PROJECT, Terminal
+from tests.repl.test_session import NOWHERE
 
 QUESTION = "What breaks a prefix cache?"
 READER = ("--backend", "reader")
@@ -349,3 +352,24 @@ def test_in_a_terminal(tmp_path: Path, folder: Path) -> None:
     plain.type("\x04")
     assert plain.end() == 0
     assert "\x1b" not in plain.raw
+
+
+def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[str, str]) -> None:
+    with served(Ollama({"llama3.2:3b": Model(), "qwen2.5:7b": Model()})) as (server, url):
+        started = {**environ, "OLLAMA_HOST": url}
+        assert thimble(started, "--model", "llama3.2:3b", "-p", "What is a context window?").returncode == 0
+        before = len(server.sent())
+        environ["OLLAMA_HOST"] = NOWHERE
+        again = thimble(environ, "--resume", "-p", "And again?", "--json")
+        assert again.returncode == 0, again.stderr
+        sent = server.sent()[before:]
+        assert {body["model"] for body in sent} == {"llama3.2:3b"}
+        assert "What is a context window?" in json.dumps(sent[0]["messages"])
+        other = thimble(environ, "--resume", "--model", "qwen2.5:7b", "-p", "And again?", "--json")
+        assert json.loads(other.stdout.splitlines()[-1])["model"] == "qwen2.5:7b"
+    stopped = thimble(environ, "--resume", "-p", "And now?")
+    assert (stopped.returncode, stopped.stdout) == (3, "")
+    assert url in stopped.stderr
+    going_on = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
+    assert going_on
+    assert thimble(environ, *going_on[1].split(), "-p", "And now?").returncode == 0
