@@ -64,9 +64,9 @@ class Conversation:
 
     def run(self) -> int:
         """Until Ctrl-D or /quit. Ctrl-C never ends it."""
-        self._greet()
         going = True
         with self._interrupts, silent_keyboard(not self.plain):
+            self._greet()
             while going:
                 try:
                     going = self._step()
@@ -105,12 +105,14 @@ class Conversation:
             text = self._prompt.read().strip()
         if not text:
             return True
+        going = True
         if text.startswith("/"):
-            return self._command(text)
-        self.introduce()
-        self._ask(text)
+            going = self._command(text)
+        else:
+            self.introduce()
+            self._ask(text)
         self._tell_news()
-        return True
+        return going
 
     def _command(self, text: str) -> bool:
         from repl.commands import run_command

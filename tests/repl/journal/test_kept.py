@@ -373,3 +373,15 @@ def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[st
     going_on = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
     assert going_on
     assert thimble(environ, *going_on[1].split(), "-p", "And now?").returncode == 0
+
+
+def test_a_conversation_is_told_at_once_too(tmp_path: Path) -> None:
+    (tmp_path / "thimble").write_text("in the way")
+    here = Terminal("repl", *READER, "--plain", state=tmp_path)
+    here.see("you:")
+    here.type(f"{QUESTION}\n")
+    shown = here.see("The journal cannot be written: ", until=lambda text: text.count("you:") == 2)
+    assert shown.index("turns ") < shown.index("The journal cannot be written: ") < shown.rindex("you:")
+    here.type("\x04")
+    here.see("The end of this session is not kept: ")
+    assert here.end() == 0
