@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from tempfile import TemporaryDirectory
 
 PROMPTS = [
     "What articles do you have about AI agents?",
@@ -37,8 +38,11 @@ strategy takes away it must read again. Times are blanked (`…`).
 def transcript(strategy: str) -> str:
     """The four questions under one strategy, in one process, as it is shown without a conversation."""
     prompts = [word for prompt in PROMPTS for word in ("-p", prompt)]
-    command = [sys.executable, "-m", "repl", "--backend", "reader", "--strategy", strategy, *prompts]
-    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+    with TemporaryDirectory() as kept:
+        command = [sys.executable, "-m", "repl", "--backend", "reader", "--strategy", strategy, "--session-dir", kept]
+        run = subprocess.run(
+            [*command, *prompts], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+        )
     timeless = re.sub(r"\b\d+(\.\d+)? ?(ms|s)\b", r"… \2", run.stdout)
     return timeless.replace("\n› ", "\n\n› ").strip("\n")
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
+    from repl.session import Session
     from repl.settings import Settings
 
 
@@ -99,11 +100,11 @@ def _start(given: Namespace) -> int:
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
     if headless:
-        return _answer(given, settings)
+        return _answer(given, _session(given, settings))
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    return _converse(settings)
+    return _converse(_session(given, settings))
 
 
 def _settings(given: Namespace, interactive: bool) -> Settings:
@@ -126,17 +127,24 @@ def _hide(settings: Settings | None) -> None:
     hide(private(settings))
 
 
-def _answer(given: Namespace, settings: Settings) -> int:
+def _session(given: Namespace, settings: Settings) -> Session:
+    """A new session or the one to be resumed. It looks for a server while the rest is imported."""
+    from repl.journal import shelf
+    from repl.journal.file import Journal
+    from repl.session import open_session
+
+    if given.resume is None:
+        return open_session(settings, Journal(shelf.new_path(settings.session_dir)))
+    return open_session(*shelf.reopened(settings, shelf.find(settings.session_dir, given.resume)))
+
+
+def _answer(given: Namespace, session: Session) -> int:
     from repl import headless
-    from repl.session import open_session
 
-    return headless.answer(open_session(settings), headless.prompts(given.prompts), given.json)
+    return headless.answer(session, headless.prompts(given.prompts), given.json)
 
 
-def _converse(settings: Settings) -> int:
-    from repl.session import open_session
-
-    session = open_session(settings)  # looks for a server while the imports below take their time
+def _converse(session: Session) -> int:
     from repl.app import interactive
 
     return interactive(session)

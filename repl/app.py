@@ -53,7 +53,7 @@ class Conversation:
         self.session = session
         self.plain = plain
         self._interrupts = Interrupts()
-        self._told: set[str] = set()
+        self._told = 0
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
 
@@ -64,9 +64,9 @@ class Conversation:
 
     def run(self) -> int:
         """Until Ctrl-D or /quit. Ctrl-C never ends it."""
-        self._greet()
         going = True
         with self._interrupts, silent_keyboard(not self.plain):
+            self._greet()
             while going:
                 try:
                     going = self._step()
@@ -74,6 +74,8 @@ class Conversation:
                     self._say(HINT, "quiet")
                 except EOFError:
                     going = False
+        self.session.leave()
+        self._tell_news()
         return 0
 
     def introduce(self) -> None:
@@ -91,6 +93,10 @@ class Conversation:
     def _greet(self) -> None:
         budget = self.session.settings.budget
         self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
+        if self.session.past:
+            from repl.journal.show import show_resumed
+
+            show_resumed(self.session, self.console)
         if isinstance(self._prompt, PlainPrompt):
             self.introduce()
 
@@ -106,6 +112,7 @@ class Conversation:
         if text:
             self.introduce()
             self._ask(text)
+        self._tell_news()
         return going
 
     def _command(self, text: str) -> bool:
@@ -196,10 +203,10 @@ class Conversation:
             show_reveal(self.session, self.console)
 
     def _tell_news(self) -> None:
-        for notice in self.session.notices:
-            if notice not in self._told:
-                self._told.add(notice)
-                self._say(notice, "warn")
+        news = self.session.notices[self._told :]
+        self._told += len(news)
+        for notice in news:
+            self._say(notice, "warn")
 
     def _bug(self) -> None:
         """What nobody foresaw, such as a bug in a strategy that is being written right now."""

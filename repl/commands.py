@@ -289,9 +289,55 @@ COMMANDS: dict[str, Command] = {
         "every surprise and the rule behind it. A second guess replaces the first; off takes it back.",
         _of("repl.predict", "predict"),
     ),
+    "fork": Command(
+        "/fork [N] [SPEC]",
+        "go on from behind exchange N on a branch of its own",
+        "From here by default, from before the first question with 0. Strategy with its memory, budget and model are "
+        "those of then; under a SPEC the strategy starts fresh. The branch that is left stays: /tree.",
+        _of("repl.branches.moves", "fork"),
+    ),
+    "tree": Command(
+        "/tree [N]",
+        "all branches and what they cost, or go to branch N",
+        "Each with where it grew from, its strategy, and what it has cost of its own; then the prompts of all calls, "
+        "call below call. /tree 2 goes on with branch 2 as it was left.",
+        _of("repl.branches.tree", "tree"),
+    ),
+    "undo": Command(
+        "/undo [N]",
+        "go back by N exchanges; /tree has what is left",
+        "To right before that question was asked, 1 by default; one that the budget refused does not count. A fact "
+        "that was planted behind it goes too. What is undone stays on its branch.",
+        _of("repl.branches.moves", "undo"),
+    ),
+    "retry": Command(
+        "/retry [SPEC]",
+        "ask the newest question again, on a new branch",
+        "From right before it was asked, with the budget and the model of now; under a SPEC, which starts fresh, or "
+        "under the strategy of now.",
+        _of("repl.branches.moves", "retry"),
+    ),
+    "sessions": Command(
+        "/sessions [WORDS]",
+        "list the sessions that are kept, or those with WORDS",
+        "The newest first, with the first question of each; WORDS are looked for in every question, name and id.",
+        _of("repl.journal.command", "sessions"),
+    ),
+    "save": Command(
+        "/save NAME",
+        "give this session a name; it is kept anyway",
+        "Then thimble --resume NAME and /load NAME find it. A second name replaces the first.",
+        _of("repl.journal.command", "save"),
+    ),
+    "load": Command(
+        "/load ID|NAME",
+        "leave this session, and go on with another",
+        "By its name, its id or the beginning of that. This one is kept. If it fails, all stays as it was.",
+        _of("repl.journal.command", "load"),
+    ),
     "export": Command(
         "/export [FILE]",
-        "write the session to a file: a page, a picture, a recording",
+        "write the session to a file: a page, a picture, text",
         "/export [FORMAT] [FILE]: html, as /export alone writes it, is a page to click through, call by call; the "
         "other formats are svg, md, json and asciicast. The ending of FILE can name the format. A file that is there "
         "stays, unless a ! stands behind its name: /export lesson.html!",
@@ -327,40 +373,12 @@ COMMANDS: dict[str, Command] = {
         "History, notes, statistics and the strategy's memory go. /tree N has the conversation back.",
         _reset,
     ),
-    "fork": Command(
-        "/fork [N] [SPEC]",
-        "go on from behind exchange N on a branch of its own",
-        "From here by default, from before the first question with 0. Strategy with its memory, budget and model are "
-        "those of then; under a SPEC the strategy starts fresh. The branch that is left stays: /tree.",
-        _of("repl.branches.moves", "fork"),
-    ),
-    "tree": Command(
-        "/tree [N]",
-        "all branches and what they cost, or go to branch N",
-        "Each with where it grew from, its strategy, and what it has cost of its own; then the prompts of all calls, "
-        "call below call. /tree 2 goes on with branch 2 as it was left.",
-        _of("repl.branches.tree", "tree"),
-    ),
-    "undo": Command(
-        "/undo [N]",
-        "go back by N exchanges; /tree has what is left",
-        "To right before that question was asked, 1 by default; one that the budget refused does not count. A fact "
-        "that was planted behind it goes too. What is undone stays on its branch.",
-        _of("repl.branches.moves", "undo"),
-    ),
-    "retry": Command(
-        "/retry [SPEC]",
-        "ask the newest question again, on a new branch",
-        "From right before it was asked, with the budget and the model of now; under a SPEC, which starts fresh, or "
-        "under the strategy of now.",
-        _of("repl.branches.moves", "retry"),
-    ),
     "help": Command("/help [COMMAND]", "this list, or more on one command", "", _help),
     "quit": Command("/quit", "leave (also /exit and Ctrl-D)", "", _quit),
 }
 TOGETHER = {
     ("context", "why"): "what the last call was sent, and by which rule",
-    ("plant", "probe"): "put a fact where facts get lost; ask what is left of it",
+    ("plant", "probe"): "put a fact into the history; ask what is left of it",
     ("fork", "tree"): "go on from an earlier question; all branches",
     ("undo", "retry"): "go back a question; ask it again, as you like",
     ("model", "pull", "doctor"): "choose or download a model; look what is wrong",

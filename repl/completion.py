@@ -55,6 +55,7 @@ class Completions(Completer):
             "retry": self._specs,
             "tree": lambda _: self._branches(),
             "export": lambda _: _of_export(),
+            "load": lambda _: _of_load(session),
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -169,6 +170,12 @@ def _of_why(session: Session) -> Iterable[Offer]:
     from repl.xray.command import offers_of_why
 
     return offers_of_why(session)
+
+
+def _of_load(session: Session) -> Iterable[Offer]:
+    from repl.journal.command import offers
+
+    return offers(session)
 
 
 def _topics_of_help(text: str) -> list[Offer]:

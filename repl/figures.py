@@ -47,6 +47,14 @@ def duration(seconds: float) -> str:
     return f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
+def ago(seconds: float) -> str:
+    """How long something is past: `just now`, `5 min ago`, `3 h ago`, `12 days ago`."""
+    for unit, size, most in (("min", 60, 60), ("h", 3600, 48)):
+        if seconds < size * most:
+            return f"{int(seconds / size)} {unit} ago" if seconds >= size else "just now"
+    return f"{int(seconds / 86_400)} days ago"
+
+
 def several(count: int, noun: str) -> str:
     """A count and its noun: `1 result`, `3 results`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -43,6 +43,8 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     """
     with redirect_stdout(sys.stderr):
         _ = session.agent  # what cannot work at all is said before anything is asked
+    if session.past:
+        _tell_resumed(session)
     told = _tell_news(session, 0)
     printer = None if as_json else _Printer(session)
     code = DONE
@@ -58,12 +60,27 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
                 prompt = session.take_question()
             if prompt:
                 code = max(code, _ask(session, prompt, printer))
+            told = _tell_news(session, told)
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)
+    session.leave()
     _tell_news(session, told)
     if as_json:
         write(jsonl.to_line(jsonl.session(session)))
     return code
+
+
+def _tell_resumed(session: Session) -> None:
+    """Where the user is: which session goes on, and the end of it."""
+    from repl.journal.show import last_exchange, resumed
+
+    for text, _ in resumed(session):
+        tell(text)
+    question, answer = last_exchange(session)
+    plain = session.settings.plain
+    if question:
+        tell(f"{'you:' if plain else '›'} {question}")
+        aside(f"{'model: ' if plain else ''}{clean(answer).strip()}\n")
 
 
 def _tell_news(session: Session, told: int) -> int:

@@ -72,6 +72,7 @@ def session(of: Session) -> Fields:
     sums = totals(ledger.calls)
     return {
         "type": "session",
+        "id": of.journal.id or None,
         "backend": agent.backend.name,
         "model": agent.backend.model,
         "strategy": of.spec,

@@ -26,8 +26,9 @@ commands:
   lab              experiments, such as a replay of recorded runs; lists them
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
-/ is a command; /help lists them. Settings come from flags, then environment
-(THIMBLE_*, OLLAMA_HOST, NO_COLOR), then ./thimble.toml, then the user's config.
+/ is a command; /help lists them. Settings come from flags, then the session
+that is resumed, then environment (THIMBLE_*, OLLAMA_HOST, NO_COLOR), then
+./thimble.toml, then the user's config.
 
 Exit codes: 0 done, 1 not answered, 2 wrong usage or settings, 3 no model
 server, 4 the budget is too small.
@@ -81,6 +82,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         options.command = word
     if options.command and options.prompts:
         raise UsageError(f"{options.command} takes no prompts", f"run thimble {options.command}, or thimble -p TEXT")
+    if options.command and options.resume is not None:
+        raise UsageError(f"{options.command} resumes no session", f"run thimble {options.command} without --resume")
     return options
 
 
@@ -120,6 +123,14 @@ def _parser() -> _Parser:
     add("--price", metavar="CARD", help="what a token costs, as in cached=0.1,output=4; default: auto, from timings")
     add("--corpus", metavar="DIR", help="the folder of articles; default: the built-in ones")
     add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
+    add("--session-dir", metavar="DIR", help="the folder that sessions are kept in; default: the user's state folder")
+    add(
+        "--resume",
+        metavar="ID",
+        nargs="?",
+        const="",
+        help="go on with a session: its id, the beginning of it, or its name; default: the newest",
+    )
     add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
     add(
         "--stage",

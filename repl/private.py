@@ -25,7 +25,7 @@ def private(settings: Settings | None = None) -> dict[str, str]:
     """What must not be seen, each with what is shown for it: folders, names of user and host, addresses of servers."""
     shown = dict.fromkeys((name for name in _names(settings) if name not in NO_SECRETS and len(name) > 1), "…")
     places = [PROJECT, Path(sys.prefix), Path(sys.base_prefix), *(Path(os.environ.get(name, "/")) for name in PLACES)]
-    places += [settings.corpus, settings.files] if settings else []
+    places += [settings.corpus, settings.files, settings.session_dir] if settings else []
     for place in places:
         shown |= dict.fromkeys(_forms(place), f"…/{place.name}")
     shown |= dict.fromkeys(_forms(Path()), ".")

@@ -64,12 +64,16 @@ class Session:
         guess: What the room has said of the next prompt; it waits to be revealed.
         next_question: What a command hands on to be asked as if it had been typed; see `take_question`.
         journal: Where it is written as it happens.
+        past: The session that it goes on with, as it was; None for a new one.
     """
 
     def __init__(self, settings: Settings, journal: Journal | None = None, past: Past | None = None) -> None:
+        self._begin(settings, journal, past)
+
+    def _begin(self, settings: Settings, journal: Journal | None, past: Past | None) -> None:
         self.settings = settings
         self.journal = journal or Journal()
-        self._past = past
+        self.past = past
         self.spec = settings.strategy.strip()
         self.notices: list[str] = []
         self.notes = Notes()
@@ -224,6 +228,29 @@ class Session:
 
         switch(self, number)
 
+    def load(self, settings: Settings, journal: Journal, past: Past) -> None:
+        """Leave this session, which is kept, and go on with the one that `past` tells of.
+
+        Raises:
+            ThimbleError: that one cannot be used; all is as it was.
+        """
+        before = {**vars(self)}
+        self._begin(settings, journal, past)
+        try:
+            _ = self.agent
+        except BaseException:
+            journal.close()
+            vars(self).update(before)
+            raise
+        self.notices[:0] = before["notices"]
+        before["journal"].close()
+
+    def leave(self) -> None:
+        """Give the journal free. What of it could not be written is lost now, and a notice says so."""
+        self.journal.close()
+        if self.journal.error:
+            self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
+
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
         self._write(self.agent, record)
@@ -281,10 +308,10 @@ class Session:
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
         self._equip(agent, self.notes)
-        if self._past:
+        if self.past:
             from repl.journal.keeping import resume
 
-            resume(self, agent, self._past)
+            resume(self, agent, self.past)
         agent.record = partial(self._write, agent)
         return agent
 
@@ -336,6 +363,9 @@ class Session:
         except ModelError as error:
             if wanted.backend == AUTO and not wanted.model:
                 return self._reader_because(error.what, error.fix)
+            if self.past:
+                without = f"or go on without it: thimble --resume {self.journal.id} --backend {READER}"
+                raise ModelError(error.what, f"{error.fix}; {without}") from error
             raise
 
     def summariser(self) -> Backend | None:

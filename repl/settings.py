@@ -1,12 +1,13 @@
-"""Settings, and where each comes from: flag > environment > ./thimble.toml > user config > default."""
+"""Settings, and where each comes from: flag > resumed session > environment > ./thimble.toml > user config."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,15 @@ AUTO = "auto"
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
 FILE_LIMIT_BYTES = 1_000_000
+SESSION = "session"
+"""The origin of a setting that a resumed session brings along."""
+
+
+def sessions_folder() -> Path:
+    """Where sessions are kept unless another place is named."""
+    from platformdirs import user_state_dir
+
+    return Path(user_state_dir("thimble"), "sessions")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +46,11 @@ class Settings:
 
     `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
     SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
-    own; `price` is "auto" or a price card (`agent.prices.read_prices`); `pace` is how many tokens a second the reader
-    streams (0: at once); `stage` is for a projector (docs/stage.md); `color` is off where NO_COLOR is set; `think`,
-    `stream`, `timeout` (seconds) and `keep_alive` are how servers are spoken to (`models.server.Manner`). `origins`
-    names where each of them came from.
+    own; `price` is "auto" or a price card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is
+    how many tokens a second the reader streams (0: at once); `stage` is for a projector (docs/stage.md); `color` is
+    off where NO_COLOR is set; `think`, `stream`, `timeout` (seconds) and `keep_alive` are how servers are spoken to
+    (`models.server.Manner`). `origins` names where each of them came from; `asked` are the settings without those of
+    a resumed session.
     """
 
     backend: str = "auto"
@@ -51,6 +62,7 @@ class Settings:
     price: str = AUTO
     corpus: Path = CORPUS / "articles"
     files: Path = CORPUS / "files"
+    session_dir: Path = field(default_factory=sessions_folder)
     plain: bool = False
     stage: bool = False
     color: bool = True
@@ -61,6 +73,7 @@ class Settings:
     timeout: float = 300.0
     keep_alive: str = "10m"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
+    asked: Settings | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +156,9 @@ def _switch(given: Given) -> bool:
     return word in YES
 
 
-def _folder(given: Given) -> Path:
+def _folder(given: Given, made: bool = False) -> Path:
     path = given.folder / Path(_text(given)).expanduser()
-    if not _text(given) or not path.is_dir():
+    if not _text(given) or not (path.is_dir() or (made and not path.exists())):
         raise ValueError
     return path.absolute()
 
@@ -162,6 +175,7 @@ SETTINGS: dict[str, Setting] = {
     "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
+    "session_dir": Setting(partial(_folder, made=True), "a folder, which is made where it is missing"),
     "plain": Setting(_switch, "true or false"),
     "stage": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),
@@ -205,6 +219,18 @@ def resolve(
     return Settings(**values, origins=origins)
 
 
+def going_on(settings: Settings, own: Mapping[str, object]) -> Settings:
+    """The settings with which a session goes on that has some of its own. Only flags are stronger than these.
+
+    Raises:
+        UsageError: one of its own is not possible any more, such as a folder that is gone.
+    """
+    asked = settings.asked or settings
+    taken = {name: own[name] for name in SETTINGS if name in own and not asked.origins.get(name, "").startswith("flag")}
+    values = {name: _read(name, SETTINGS[name], Given(value, SESSION, Path())) for name, value in taken.items()}
+    return replace(asked, **values, origins={**asked.origins, **dict.fromkeys(taken, SESSION)}, asked=asked)
+
+
 def address_of(backend: str, settings: Settings, environ: Mapping[str, str] | None = None) -> str:
     """Where the server of a backend is: where all are said to be, else where its own variable says; "" for neither."""
     origin = settings.origins.get("base_url", "flag")
@@ -219,6 +245,7 @@ def _read(name: str, setting: Setting, given: Given) -> Any:
     except (ValueError, OverflowError, OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
         near = get_close_matches(str(given.value), BACKENDS, 1) if name == "backend" else ()
         hint = f"did you mean {near[0]}? " if near else ""
+        hint += f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
         what = f"{name} cannot be {repr(given.value)[:80]} ({given.origin})"
         raise UsageError(what, f"{hint}it takes {setting.legal}") from error
 

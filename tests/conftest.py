@@ -48,6 +48,14 @@ def is_local(host: object) -> bool:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a test keeps, and the programs that it starts, is none of the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _no_network() -> Iterator[None]:
     def on_address(original: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(self: socket.socket, address: Any) -> Any:

@@ -46,7 +46,7 @@ def looks(settings: Settings, console: Console) -> list[Look]:
         ("corpus", "files", partial(files, settings.files)),
         ("tokens", "vocabulary", vocabulary),
         ("terminal", "terminal", partial(terminal, console, settings.color)),
-        ("folders", "folders", folders),
+        ("folders", "folders", partial(folders, settings.session_dir)),
         ("settings", "settings", partial(sources, settings)),
         ("environment", "environment", partial(environment, settings)),
         ("versions", "versions", versions),
@@ -153,30 +153,37 @@ def _widths() -> Check:
     return Check("widths", "ok", f"columns that letters are taken for: {told}")
 
 
-def folders() -> Iterator[Check]:
-    """Where prompt history is kept. Nothing is made here: whether it can be is read off the folder above."""
+def folders(session_dir: Path) -> Iterator[Check]:
+    """Where prompt history and sessions are kept. Nothing is made: whether it can be is read off the folder above."""
     from shutil import disk_usage
 
     from platformdirs import user_state_dir
 
-    folder = Path(user_state_dir("thimble"))
-    there = folder.is_dir()
-    above = next((each for each in (folder, *folder.parents) if each.exists()), folder)
-    history = folder / "history"
-    target = history if history.exists() else above
-    if not above.is_dir() or not os.access(target, os.W_OK):
-        found = f"{target} cannot be written: what you type is not remembered"
-        yield Check(
-            "state", "warn", found, f"make it yours, or name another: export XDG_STATE_HOME={Path.home()}/state"
-        )
-        return
-    yield Check("state", "ok", f"{folder} ({'writable' if there else 'will be made'})")
+    state = Path(user_state_dir("thimble"))
+    other_state = f"export XDG_STATE_HOME={Path.home()}/state"
+    yield _writable("state", state, state / "history", "what you type is not remembered", other_state)
+    yield _writable("sessions", session_dir, session_dir, "no session outlives its end", "--session-dir DIR")
+    above = _above(session_dir)
     free = disk_usage(above).free
     told = f"{free / 1e9:,.1f} GB free"
     if free < LEAST_DISK_BYTES:
         yield Check("disk", "warn", told, f"make room on the disk of {above}")
     else:
         yield Check("disk", "ok", told)
+
+
+def _writable(name: str, folder: Path, inner: Path, otherwise: str, another: str) -> Check:
+    above = _above(folder)
+    target = inner if inner.exists() else above
+    if not above.is_dir() or not os.access(target, os.W_OK):
+        found = f"{target} cannot be written: {otherwise}"
+        return Check(name, "warn", found, f"make it yours, or name another: {another}")
+    return Check(name, "ok", f"{folder} ({'writable' if folder.is_dir() else 'will be made'})")
+
+
+def _above(folder: Path) -> Path:
+    """The folder, or the nearest above it that there is."""
+    return next((each for each in (folder, *folder.parents) if each.exists()), folder)
 
 
 def sources(settings: Settings) -> Iterator[Check]:

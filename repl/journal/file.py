@@ -46,6 +46,8 @@ class Journal:
         self._file: int | None = None
         self._waiting = bytearray()
         self._writer = Writer()
+        self._resumes = False
+        self._cut_off = b""
 
     @property
     def id(self) -> str:
@@ -55,6 +57,8 @@ class Journal:
     @classmethod
     def reopen(cls, path: Path) -> Journal:
         """Go on with a journal that is there; nothing in it is changed, not even a last line that was cut off.
+
+        Nothing is written before there is something to write.
 
         Raises:
             UsageError: it cannot be opened or is no journal, another process has it, or a newer thimble wrote it.
@@ -69,28 +73,36 @@ class Journal:
         try:
             journal._lock()
             data = journal._data()
-            journal._waiting += b"" if not data or data.endswith(b"\n") else b"\n"
-            lines, journal.damaged = read(data + journal._waiting)
+            lines, journal.damaged = read(data)
             if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
                 raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
         except UsageError:
             journal.close()
             raise
-        journal.count = (data + journal._waiting).count(b"\n")
+        journal._cut_off = b"" if not data or data.endswith(b"\n") else b"\n"
+        journal.count = (data + journal._cut_off).count(b"\n")
         journal.begun = any(isinstance(line.stored, Opened) for line in lines)
         journal.tree = Tree(line for line in lines if not isinstance(line.stored, PASSING))
-        journal.write(Resumed())
+        journal._resumes = True
         return journal
 
     def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
         """Append a line, at once. Never raises for a disk that is full or gone: `error` says so."""
+        if self._resumes:
+            self._resumes = False
+            self._waiting += self._cut_off
+            self.write(Resumed())
         raw = self._writer.line(record, time.time(), history, kept).encode()
         self._waiting += raw
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)
         if not isinstance(record, PASSING):
             self.tree.take(read_line(self.count, raw[:-1]))  # read back: what goes on from it is what stands there
-        if self.path is None:
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, where that can be done by now."""
+        if self.path is None or not self._waiting:
             return
         try:
             file = self._opened(self.path)
@@ -106,6 +118,7 @@ class Journal:
 
     def close(self) -> None:
         """Give the file free for others."""
+        self.flush()
         if self._file is not None:
             os.close(self._file)
             self._file = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Container
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from agent.errors import UsageError
 from agent.events import Preparing, Said
 from agent.loop import close_calls
 from agent.protocols import Waiting
+from models import READER
 from models.address import hidden
 from repl.journal.past import Past, past
 from repl.journal.records import (
@@ -17,14 +19,15 @@ from repl.journal.records import (
     Branched,
     Change,
     Limited,
+    Named,
     Opened,
     Record,
     Remodelled,
-    Resumed,
     Swapped,
     Switched,
 )
 from repl.session import roomy, side_of, strategy_of
+from repl.settings import address_of
 
 if TYPE_CHECKING:
     from agent.loop import Agent
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 SHAPING = ("base_url", "summariser", "price", "corpus", "files", "budget", "max_turns", "think", "stream", "keep_alive")
 """The settings that shape what a model is sent, beside those that can be swapped."""
+WHO = ("backend", "base_url", "model")
+"""The settings that say which model answers."""
 QUIET = (Said, Waiting, Preparing, Branched, Switched)
 """Records behind which the session remembers what it did before."""
 IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
@@ -43,6 +48,7 @@ def opened(session: Session, agent: Agent) -> Opened:
     settings = session.settings
     told = {name: getattr(settings, name) for name in SHAPING}
     told |= {name: str(told[name]) for name in ("corpus", "files")}
+    told["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
     told |= {name: "" for name in ("base_url", "summariser") if hidden(told[name]) != told[name]}
     return Opened(
         version=VERSION,
@@ -67,27 +73,31 @@ def _kept(session: Session, agent: Agent, record: Record) -> str:
         return json.dumps(kept)  # a strategy of the user's own, whose state is not JSON: on resume it begins anew
 
 
-def past_of(journal: Journal) -> Past | None:
-    """What a journal tells of the branch that it was left on; None where it tells nothing yet."""
-    lines = journal.tree.path(journal.tree.current)
-    told = any(not isinstance(line.stored, Resumed) for line in lines)
-    return past(lines) if told else None
+def past_of(journal: Journal) -> Past:
+    """What a journal tells of the branch that it was left on, and what of the whole could not be read."""
+    tree = journal.tree
+    told = past(tree.path(tree.current))
+    told.lost[:0] = [f"line {damage.number}" for damage in journal.damaged]
+    told.name = tree.name
+    return told
 
 
-def settings_of(past: Past) -> dict[str, object]:
-    """The settings with which the session goes on where no other are asked for."""
-    going_on = {"strategy": past.strategy, "budget": past.limit, "backend": past.backend, "model": past.model}
-    return {name: value for name, value in {**past.opened.settings, **going_on}.items() if value != ""}
+def settings_of(past: Past, others: Container[str] = ()) -> dict[str, object]:
+    """The settings with which the session goes on, where `others` are asked for: with another server another model."""
+    own: dict[str, object] = {name: value for name, value in past.opened.settings.items() if name in SHAPING}
+    own |= {"strategy": past.strategy, "budget": past.limit, "backend": past.backend, "model": past.model}
+    elsewhere = "backend" in others or "base_url" in others or ("model" in others and past.backend == READER)
+    return {name: value for name, value in own.items() if value != "" and not (elsewhere and name in WHO)}
 
 
 def write(session: Session, agent: Agent, record: Record) -> None:
     """Write to the journal what has happened. What is changed before anything was asked stands in its first line."""
     journal = session.journal
+    waited = journal.error
     if not journal.begun:
-        if isinstance(record, Change):
+        if isinstance(record, Change) and not isinstance(record, Named):
             return
         journal.write(opened(session, agent))
-    waited = journal.error
     journal.write(record, agent.history, _kept(session, agent, record))
     if journal.error and not waited:
         session.notices.append(f"The journal cannot be written: {journal.error}. {IN_MEMORY}")

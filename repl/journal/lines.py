@@ -6,6 +6,7 @@ import json
 import re
 import zlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, groupby, repeat
@@ -115,12 +116,14 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
     """
     lines: list[Line] = []
     damaged: list[Damage] = []
-    *whole, _unfinished = data.split(b"\n")
+    *whole, unfinished = data.split(b"\n")
     for number, raw in enumerate(whole, 1):
         try:
             lines.append(read_line(number, raw))
         except (ValueError, RecursionError) as error:
             damaged.append(Damage(number, str(error).splitlines()[0][:100]))
+    with suppress(ValueError, RecursionError):  # nothing but its end may be missing
+        lines.append(read_line(len(whole) + 1, unfinished))
     resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
     for damage in reversed(damaged):
         if damage.why == CUT_OFF and damage.number + 1 in resumed:

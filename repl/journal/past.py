@@ -48,7 +48,8 @@ class Pieces:
 class Past:
     """A session as it was. `lost` is what could not be read.
 
-    `widest` is the largest budget that it had: a server that made room for that keeps it.
+    `widest` is the largest budget that it had: a server that made room for that keeps it. `at` is when its newest line
+    was written, in seconds since 1970.
     """
 
     opened: Opened = UNKNOWN
@@ -58,6 +59,7 @@ class Past:
     model: str = UNKNOWN.model
     widest: int = 0
     name: str = ""
+    at: float = 0.0
     history: list[Message] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
     planted: list[Planted] = field(default_factory=list)
@@ -75,6 +77,7 @@ class Past:
     def take(self, line: Line, whole: bool = True) -> Record:
         """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
         record = self._record(line, whole)
+        self.at = self.at if isinstance(record, Resumed) else line.at
         if isinstance(record, Change):
             self.change(record)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from repl.journal.lines import Line
-from repl.journal.records import Branched, Switched
+from repl.journal.records import Branched, Named, Switched
 
 TRUNK = 1
 
@@ -24,11 +24,12 @@ class Branch:
 
 
 class Tree:
-    """The branches by number, and the one that a session is on behind the last line."""
+    """The branches by number, the one that a session is on behind the last line, and what the session is called."""
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
         self.branches = {TRUNK: Branch(TRUNK)}
         self.current = TRUNK
+        self.name = ""
         for line in lines:
             self.take(line)
 
@@ -50,6 +51,8 @@ class Tree:
                 self.current = number
             case Switched(number) if number in self.branches:
                 self.current = number
+            case Named(name):
+                self.name = name
         self.branches[self.current].lines.append(line)
 
     def _before(self, after: int) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
@@ -39,6 +41,9 @@ from repl.commands import run_command, show_error
 from repl.completion import Completions
 from repl.footer import footer
 from repl.journal.file import Journal
+from repl.journal.past import past
+from repl.journal.records import Named
+from repl.journal.show import show_resumed
 from repl.meter import Meter
 from repl.printed import Printed
 from repl.render import Lines, Screen
@@ -159,6 +164,31 @@ def command(form: str, is_drawn: bool, payload: str) -> str:
     return paper.text
 
 
+def resumed(is_drawn: bool, payload: str) -> str:
+    """A session on disk, full of it, as it is resumed, in a conversation and without one, and as it is listed."""
+    with TemporaryDirectory() as folder:
+        here = begin(payload, payload)
+        before, here.settings = here.settings, replace(here.settings, session_dir=Path(folder), plain=not is_drawn)
+        here.journal, here.spec = Journal(Path(folder, "one.jsonl")), payload
+        list(here.ask(payload))
+        here.record(Named(payload))
+        here.past = past(here.journal.read()[0])
+        here.past.lost.append(payload)
+        here.spec = f"{payload}!"
+        paper, err = Paper(80, drawn=is_drawn), io.StringIO()
+        show_resumed(here, paper.console)
+        with redirect_stderr(err):
+            headless._tell_resumed(here)
+        here.journal.close()
+        here.journal, here.past = Journal(), None
+        for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):
+            run_command(here, listed, paper.console)
+        offered = Completions(here).get_completions(Document("/load "), CompleteEvent())
+        offers = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offered)
+        here.settings = before
+    return paper.text + err.getvalue() + offers
+
+
 def around(payload: str) -> str:
     """Footer and meter, the model's name in them."""
     here = begin(payload)
@@ -211,6 +241,7 @@ COMMANDS = (
     *("/stats", "/strategy", "/strategy {}", "/help {}", "/help strategy {}", "/budget {}", "/articles {}", "/{}"),
     *("/context", "/context next", "/context raw", "/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
+    *("/sessions", "/sessions {}", "/save", "/save {}", "/load", "/load {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
     *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree", "/tree {}", "/undo", "/undo {}", "/retry none"),
     *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
@@ -227,6 +258,7 @@ DOORS: list[tuple[str, Door]] = [
         for kind in (Screen, Lines, Stage)
     ),
     *((f"{form}, {how}", partial(command, form, how == "drawn")) for form in COMMANDS for how in ("drawn", "plain")),
+    *((f"a session is resumed, {how}", partial(resumed, how == "drawn")) for how in ("drawn", "plain")),
     ("headless", told),
     ("headless, an error", partial(told, error=True)),
     ("--json", partial(told, as_json=True)),

@@ -58,7 +58,7 @@ def test_help_fits_a_terminal_and_names_every_flag(
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
     flags = {f"--{name.replace('_', '-')}" for name in SETTINGS if name not in WITHOUT_FLAG}
-    assert shown == {*flags, "--no-stream", "--json", "--version"}
+    assert shown == {*flags, "--no-stream", "--json", "--resume", "--version"}
 
 
 @pytest.mark.parametrize("columns", ["1", "x", "0", "500"])
@@ -133,7 +133,7 @@ ENDINGS: list[tuple[Sequence[str], int, str, str]] = [
     (("--bugdet", "3"), 2, "there is no flag --bugdet", "did you mean --budget?"),
     (("--budget=3", "--colour"), 2, "there is no flag --colour", "--help"),
     (("--strat", "none"), 2, "there is no flag --strat", "did you mean --strategy?"),
-    (("--resume",), 2, "there is no flag --resume", "--help"),
+    (("--resum",), 2, "there is no flag --resum", "--resume"),
     (("confg",), 2, "there is no command 'confg'", "did you mean config?"),
     (("config", "config"), 2, "there is no command 'config'", ""),
     (("config", "-p", "x"), 2, "config takes no prompts", "thimble -p TEXT"),

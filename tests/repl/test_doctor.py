@@ -324,11 +324,14 @@ def test_what_a_terminal_cannot_do_is_told_with_what_to_type(monkeypatch: pytest
 
 
 def test_a_folder_that_cannot_be_written_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert checks(machine.folders())["state"].found.endswith("(will be made)")
+    sessions = home / "state" / "thimble" / "sessions"
+    found = checks(machine.folders(sessions))
+    assert [found[name].found.endswith("(will be made)") for name in ("state", "sessions")] == [True, True]
     (home / "state").write_text("in the way")
-    found = checks(machine.folders())
-    assert found["state"].state == "warn"
+    found = checks(machine.folders(sessions))
+    assert [found[name].state for name in ("state", "sessions")] == ["warn", "warn"]
     assert "XDG_STATE_HOME" in found["state"].fix
+    assert "--session-dir" in found["sessions"].fix
 
 
 def test_settings_are_told_by_their_sources(home: Path) -> None:

@@ -24,6 +24,7 @@ TEXTS = {
     "budget": ("1001", "1002", "1003", "1004"),
     "summariser": ("reader", "a:1b", "b:2b", "c"),
     "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
+    "session_dir": ("a", "b", "c", "d"),
     "plain": ("yes", "off", "true", "0"),
     "stage": ("1", "no", "yes", "off"),
     "color": ("no", "on", "false", "1"),
@@ -117,7 +118,7 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     found = resolve({}, interactive=False, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
-    assert {*SETTINGS, "origins"} == set(Settings.__dataclass_fields__)
+    assert {*SETTINGS, "origins", "asked"} == set(Settings.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
