@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
+    from repl.cassette import Cassette
     from repl.settings import Settings
 
 
@@ -93,17 +94,25 @@ def _start(given: Namespace) -> int:
 
         budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
         return filter.run(_settings(given, interactive=False), budget)
-    headless = bool(given.prompts) or not _is_terminal(sys.stdin)
+    shown = not given.json and _is_terminal(sys.stdout)
+    headless = bool(given.prompts) or not _is_terminal(sys.stdin) or bool(given.replay and not shown)
+    pace = given.pace
+    given.pace = None if given.replay else pace  # a setting of the reader, unless a cassette is played
     settings = _settings(given, interactive=not headless)
     if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
+    cassette = None
+    if given.record or given.replay:
+        from repl.cassette import insert
+
+        cassette, settings = insert(given.record, given.replay, pace, settings, headless)
     if headless:
-        return _answer(given, settings)
+        return _answer(given, settings, cassette)
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    return _converse(settings)
+    return _converse(settings, cassette)
 
 
 def _settings(given: Namespace, interactive: bool) -> Settings:
@@ -126,17 +135,18 @@ def _hide(settings: Settings | None) -> None:
     hide(private(settings))
 
 
-def _answer(given: Namespace, settings: Settings) -> int:
+def _answer(given: Namespace, settings: Settings, cassette: Cassette | None) -> int:
     from repl import headless
     from repl.session import open_session
 
-    return headless.answer(open_session(settings), headless.prompts(given.prompts), given.json)
+    session = open_session(settings, cassette=cassette)
+    return headless.answer(session, headless.prompts(given.prompts, cassette), given.json)
 
 
-def _converse(settings: Settings) -> int:
+def _converse(settings: Settings, cassette: Cassette | None) -> int:
     from repl.session import open_session
 
-    session = open_session(settings)  # looks for a server while the imports below take their time
+    session = open_session(settings, cassette=cassette)  # looks for a server while the imports below take their time
     from repl.app import interactive
 
     return interactive(session)

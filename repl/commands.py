@@ -54,6 +54,8 @@ def obey(session: Session, text: str, console: Console) -> bool:
     name = ALIASES.get(name, name)
     if name not in COMMANDS:
         raise _unknown(name)
+    if session.cassette:
+        session.cassette.heard(session, text)
     COMMANDS[name].run(session, rest.strip(), console)
     return name != "quit"
 
@@ -161,6 +163,8 @@ def _doctor(session: Session, rest: str, console: Console) -> None:
     from repl.doctor import show
 
     _no_argument("/doctor", rest)
+    if session.cassette and session.cassette.models() is not None:
+        raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
     show.show(show.look(session.settings, console), console)
 
 

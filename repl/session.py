@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -33,21 +33,27 @@ from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
+    from repl.cassette import Cassette
     from repl.guess import Guess
     from repl.journal.past import Past
 
 PROBE_SECONDS = 0.3
 SKIPPED_TOLD = 5
+AGENT = "agent"
+"""What a cassette calls the model that the session begins with."""
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
 
 
-def open_session(settings: Settings, journal: Journal | None = None, past: Past | None = None) -> Session:
+def open_session(
+    settings: Settings, journal: Journal | None = None, past: Past | None = None, cassette: Cassette | None = None
+) -> Session:
     """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
 
     It is written to `journal`; without one nothing of it reaches a disk. It goes on from `past`, which that tells of.
+    With a `cassette` it is recorded or played.
     """
-    session = Session(settings, journal, past)
+    session = Session(settings, journal, past, cassette)
     threading.Thread(target=session.look_ahead, daemon=True).start()
     return session
 
@@ -63,14 +69,22 @@ class Session:
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
         journal: Where it is written as it happens.
+        cassette: What it is recorded on, or played from.
     """
 
-    def __init__(self, settings: Settings, journal: Journal | None = None, past: Past | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal | None = None,
+        past: Past | None = None,
+        cassette: Cassette | None = None,
+    ) -> None:
         self.settings = settings
+        self.cassette = cassette
         self.journal = journal or Journal()
         self._past = past
         self.spec = settings.strategy.strip()
-        self.notices: list[str] = []
+        self.notices: list[str] = [*cassette.notices] if cassette else []
         self.notes = Notes()
         self.planted: list[Planted] = []
         self.guess: Guess | None = None
@@ -114,6 +128,8 @@ class Session:
     def ask(self, question: str) -> Generator[Event, None, None]:
         """Answer one question, event by event, as `agent.loop.run` does. How it is badly served is a notice."""
         agent = self.agent
+        if self.cassette:
+            self.cassette.heard(self, question)
         with closing(run(agent, question)) as events:
             for event in events:
                 if self.guess:
@@ -150,11 +166,7 @@ class Session:
             UsageError: the server's address is none.
             ModelError: the server cannot be used, or does not have the model.
         """
-        if name.strip() == READER:
-            self.use(self._reader())
-        else:
-            server = self.server
-            self.use(server.backend(server.choose(name.strip()), room(self.agent.limit)))
+        self.use(self._had(name.strip(), lambda: self._model(name.strip())))
         self.record(Remodelled(self.agent.backend.name, self.agent.backend.model))
 
     def backend_of(self, name: str, model: str) -> Backend:
@@ -162,10 +174,7 @@ class Session:
         now = self.agent.backend
         if (now.name, now.model) == (name, model):
             return now
-        if name == READER:
-            return self._reader()
-        server = self.server_of(name)
-        return server.backend(server.choose(model), room(self.agent.limit))
+        return self._had(READER if name == READER else model, lambda: self._model(model, name))
 
     @property
     def server(self) -> Server:
@@ -175,11 +184,20 @@ class Session:
         return self.look_for_server() or self._answering() or self.server_of(kind)
 
     def server_of(self, backend: str) -> Server:
-        """The server of this kind, whether it is there or not. Raises UsageError when its address is none."""
+        """The server of this kind, whether it is there or not.
+
+        Raises:
+            UsageError: its address is none.
+            ModelError: the session is played from a cassette, which needs no server and has none.
+        """
+        if self.cassette and self.cassette.models() is not None:
+            raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
         return server_at(backend, address_of(backend, self.settings), self.manner)
 
     def models(self) -> list[str]:
-        """The models to choose from: the reader, and those of the server if it answers."""
+        """The models to choose from: the reader, and those of the server if it answers; on a cassette, its own."""
+        if self.cassette and (names := self.cassette.models()) is not None:
+            return names
         try:
             server = self.server
             return [READER, *(server.models() if server.answers(PROBE_SECONDS) else ())]
@@ -261,8 +279,9 @@ class Session:
         agent.backend = backend
 
     def _make_agent(self) -> Agent:
-        backend = self.first_backend()
-        side = SideModel(self.summariser() or backend)
+        backend = self._had(AGENT, self.first_backend)
+        summariser = self.cassette.summariser(self.summariser) if self.cassette else self.summariser()
+        side = SideModel(summariser or backend)
         agent = Agent(
             backend=backend,
             strategy=strategy_of(self.spec, side),
@@ -281,6 +300,17 @@ class Session:
         agent.record = partial(self._write, agent)
         return agent
 
+    def _had(self, part: str, make: Callable[[], Backend]) -> Backend:
+        """The model for this part of the session: a live one, or what a cassette makes of it."""
+        return self.cassette.backend(part, make) if self.cassette else make()
+
+    def _model(self, model: str, kind: str = "") -> Backend:
+        """The reader, or a model of a server: of the one in use, or of one of a kind."""
+        if (kind or model) == READER:
+            return self._reader()
+        server = self.server_of(kind) if kind else self.server
+        return server.backend(server.choose(model), room(self.agent.limit))
+
     def _equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
         side = side_of(agent)
@@ -288,6 +318,8 @@ class Session:
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
         )
+        if self.cassette:
+            self.cassette.equip(agent)
 
     def _read_library(self) -> Library:
         from corpus.library import load

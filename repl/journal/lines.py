@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from agent.checked import as_json, checked, fields_of
 from agent.errors import UsageError
 from agent.events import Asked, Planted, Prepared
 from agent.messages import Message
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAMES = {kind: name for name, kind in KINDS.items()}
-CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
-CUT_OFF = "the end is missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +75,7 @@ class Writer:
         if kept and (anew or kept != self._kept):
             self._kept = kept
             fields["kept"] = _adapter(Piece).dump_python(self._strands.kept.pack(kept))
-        body = _json(fields)
-        return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
+        return checked(fields)
 
     def _stored(self, record: Record, history: Sequence[Message]) -> Stored:
         strands = self._strands
@@ -93,8 +89,8 @@ class Writer:
             strategy=record.strategy,
             model=record.model,
             exact=record.exact,
-            tools=strands.tools.pack(_json(list(record.tools))),
-            listing=strands.listing.pack(_json(_listed(view.messages, history))),
+            tools=strands.tools.pack(as_json(list(record.tools))),
+            listing=strands.listing.pack(as_json(_listed(view.messages, history))),
             fates=tuple((fate, len(list(same))) for fate, same in groupby(view.fates)),
             tokens=view.tokens,
             history_tokens=view.history_tokens,
@@ -139,7 +135,7 @@ def messages_of(listing: str, history: Sequence[Message]) -> tuple[Message, ...]
 
 
 def _read(number: int, raw: bytes) -> Line:
-    fields = _checked(raw)
+    fields = fields_of(raw)
     kind = KINDS.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version > VERSION:
         what = f"a newer thimble wrote this journal (version {version}; this one reads up to {VERSION})"
@@ -150,20 +146,6 @@ def _read(number: int, raw: bytes) -> Line:
     at = _adapter(float).validate_python(fields.pop("at", None))
     stored: Stored = _adapter(kind).validate_python(fields)
     return Line(number, at, stored, None if kept is None else _adapter(Piece).validate_python(kept))
-
-
-def _checked(raw: bytes) -> dict[str, Any]:
-    """The fields of a line. Raises ValueError where it is not as it was written."""
-    found = CHECKED.search(raw)
-    if found is None:
-        raise ValueError(CUT_OFF)
-    body = raw[: found.start()] + b"}"
-    if zlib.crc32(body) != int(found[1], 16):
-        raise ValueError("its checksum is another")
-    fields = json.loads(body)
-    if not isinstance(fields, dict):
-        raise ValueError("it is not an object")
-    return fields
 
 
 def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[object]:
@@ -178,10 +160,6 @@ def _is_that(message: Message, known: Message | None) -> bool:
         return message is known
     same = (message.why, message.covers, message.ref) == (known.why, known.covers, known.ref)
     return same and message == known
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
 @cache

@@ -1,0 +1,257 @@
+"""The lines of a tape: what was asked of models and tools, and what came back, in the order in which it happened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Literal
+
+from agent.checked import checked, fields_of
+from agent.errors import UsageError
+from agent.messages import Message, ToolCall
+from agent.protocols import Delta, Schema, Sent, Text, Thinking, Usage, Waiting
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+VERSION = 1
+Ending = Literal["whole", "error", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The first line: the settings of the session that was recorded."""
+
+    version: int
+    settings: Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """What every request of the session begins with: the system prompt and the tools, those on demand apart."""
+
+    system: str
+    tools: tuple[Mapping[str, Any], ...]
+    on_demand: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """A model that speaks on the tape; `part` is what the session had it for."""
+
+    number: int
+    part: str
+    name: str
+    model: str
+    renders_tools: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a voice is told of tools and counts from here on; `learnt` is what its counter has learnt by then."""
+
+    number: int
+    voice: int
+    protocol: str
+    exact: bool
+    learnt: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What the user sent, a question or a command, and what it was sent under. Budget in tokens."""
+
+    text: str
+    strategy: str
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A model call: the digest of what was asked, each delta with the milliseconds since the one before, and its end.
+
+    `state` is that of the voice behind it.
+    """
+
+    voice: int
+    asked: str
+    deltas: tuple[tuple[int, str, Any], ...]
+    ending: Ending
+    state: int
+    error: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """What messages, and tools as overhead, were counted to be in a state: tokens by digest."""
+
+    state: int
+    tokens: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrated:
+    """A counter was told that a server read `reported` tokens where `counted` were expected."""
+
+    state: int
+    counted: int
+    reported: int
+    plausible: bool
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A tool that looks at the world ran: the digest of its name and arguments, its result, milliseconds."""
+
+    asked: str
+    result: str
+    ending: Ending
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """What a server was found to do badly."""
+
+    voice: int
+    text: str
+
+
+Entry = Header | Offered | Voice | State | Line | Call | Sizes | Calibrated | Ran | Warned
+KINDS: dict[str, type] = {
+    "cassette": Header,
+    "offered": Offered,
+    "voice": Voice,
+    "state": State,
+    "line": Line,
+    "call": Call,
+    "sizes": Sizes,
+    "calibrated": Calibrated,
+    "ran": Ran,
+    "warned": Warned,
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+DELTAS: dict[str, type] = {
+    "text": Text,
+    "thinking": Thinking,
+    "call": ToolCall,
+    "usage": Usage,
+    "waiting": Waiting,
+    "sent": Sent,
+}
+KIND_OF = {kind: name for name, kind in DELTAS.items()}
+
+
+@dataclass
+class Tape:
+    """What could be read of a tape, and the numbers of the lines that could not."""
+
+    header: Header
+    entries: list[Entry] = field(default_factory=list)
+    damaged: list[int] = field(default_factory=list)
+    cut_off: bool = False
+
+    @property
+    def lines(self) -> list[Line]:
+        """What the user sent."""
+        return [entry for entry in self.entries if isinstance(entry, Line)]
+
+    @property
+    def voices(self) -> list[Voice]:
+        """The models that speak."""
+        return [entry for entry in self.entries if isinstance(entry, Voice)]
+
+
+def written(entry: Entry) -> str:
+    """The line of an entry, its end included."""
+    kind: type = type(entry)
+    return checked({"type": NAMES[kind], **_adapter(kind).dump_python(entry)})
+
+
+def read(data: bytes, called: str) -> Tape:
+    """What can be read of a tape; `called` is what errors call it.
+
+    Raises:
+        UsageError: it is no cassette, or a newer thimble made it.
+    """
+    *whole, unfinished = data.split(b"\n")
+    tape = Tape(_header(whole[0] if whole else b"", called), cut_off=bool(unfinished))
+    for number, raw in enumerate(whole[1:], 2):
+        try:
+            tape.entries.append(_entry(fields_of(raw)))
+        except (ValueError, RecursionError):
+            tape.damaged.append(number)
+    return tape
+
+
+def _header(raw: bytes, called: str) -> Header:
+    try:
+        fields = fields_of(raw)
+        version = fields.get("version")
+        newer = fields.get("type") == "cassette" and isinstance(version, int) and version > VERSION
+        header = None if newer else _entry(fields)
+    except (ValueError, RecursionError):
+        newer, header = False, None
+    if newer:
+        what = f"a newer thimble made {called} (version {version}; this one reads up to {VERSION})"
+        raise UsageError(what, "update thimble")
+    if not isinstance(header, Header):
+        raise UsageError(f"{called} is no cassette", "one is made with --record FILE")
+    return header
+
+
+def _entry(fields: dict[str, Any]) -> Entry:
+    kind = KINDS.get(str(fields.pop("type", "")))
+    if kind is None:
+        raise ValueError("it is of no known type")
+    entry: Entry = _adapter(kind).validate_python(fields)
+    for delta in entry.deltas if isinstance(entry, Call) else ():
+        unpacked(delta)
+    return entry
+
+
+def packed(milliseconds: int, delta: Delta) -> tuple[int, str, Any]:
+    """A delta as it stands on the tape."""
+    kind: type = type(delta)
+    value = delta.text if isinstance(delta, Text | Thinking) else _adapter(kind).dump_python(delta)
+    return milliseconds, KIND_OF[kind], value
+
+
+def unpacked(delta: Sequence[Any]) -> Delta:
+    """The delta that stands on the tape. Raises ValueError where it is none."""
+    _, kind, value = delta
+    if kind not in DELTAS:
+        raise ValueError("a delta is of no known kind")
+    made: Delta = _adapter(DELTAS[kind]).validate_python({"text": value} if kind in ("text", "thinking") else value)
+    return made
+
+
+def asked(messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> str:
+    """The digest of a model call: the messages as they are sent, the tools, the most tokens of a reply."""
+    return digest([[_sent(message) for message in messages], list(tools), max_tokens])
+
+
+def counted(message: Message) -> str:
+    """The digest of a message as it is counted."""
+    return digest(_sent(message))
+
+
+def digest(value: object) -> str:
+    """Sixteen letters that no two requests of a session have in common."""
+    return sha256(json.dumps(value, ensure_ascii=True, sort_keys=True, default=dict).encode()).hexdigest()[:16]
+
+
+def _sent(message: Message) -> list[object]:
+    calls = [[call.id, call.name, call.arguments] for call in message.calls]
+    return [message.role, message.content, calls, message.call_id, message.name]
+
+
+@cache
+def _adapter(kind: type) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
