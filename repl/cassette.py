@@ -139,6 +139,7 @@ class Played:
 
         self.tape, self.steps, self.notices = tape, steps, told_of(tape, title)
         self._playback = Playback(tape, pace, self._differs)
+        self._lines = [line.text for line in tape.lines if not names_code(line.text)]
         self._next = 0
         self._now: Callable[[], Mapping[str, object]] = dict
         self._players: dict[int, Backend] = {}
@@ -184,13 +185,12 @@ class Played:
     def heard(self, session: Session, text: str) -> None:
         """Where it stands on the tape is where the session goes on."""
         self._now = lambda: {"strategy": session.spec, "budget": _budget(session)}
-        texts = [line.text for line in self.tape.lines]
-        if text in texts[self._next :]:
-            self._next = texts.index(text, self._next) + 1
+        if text in self._lines[self._next :]:
+            self._next = self._lines.index(text, self._next) + 1
 
     def suggested(self) -> str:
         """The next line."""
-        return next((line.text for line in self.tape.lines[self._next :]), "")
+        return next(iter(self._lines[self._next :]), "")
 
     def holds(self, error: BaseException) -> bool:
         """Errors that were recorded, and stops, with the lines behind them; not that something is not on the tape."""
@@ -203,8 +203,8 @@ class Played:
         return list(dict.fromkeys(map(called, self.tape.voices)))
 
     def _differs(self) -> str:
-        then = next((line for line in self.tape.lines[max(0, self._next - 1) :]), None)
-        now = self._now()
+        now, asked = self._now(), self._lines[max(0, self._next - 1) :][:1]
+        then = next((line for line in self.tape.lines if line.text in asked), None)
         if then is None or not now:
             return ""
         recorded = {"strategy": then.strategy, "budget": then.budget}
@@ -221,6 +221,9 @@ def told_of(tape: Tape, title: str) -> list[str]:
     if tape.damaged:
         damaged = figures.several(len(tape.damaged), "line")
         told.append(f"{damaged} of it cannot be read (the first is line {tape.damaged[0]}): the rest is used.")
+    code = [line.text for line in tape.lines if names_code(line.text)]
+    if code:
+        told.append(f"{code[0]} runs a file: it does not come by itself, type it if it is yours.")
     if tape.cut_off:
         told.append("Its end is missing: what is there is used.")
     return told
@@ -229,6 +232,16 @@ def told_of(tape: Tape, title: str) -> list[str]:
 def called(voice: Voice) -> str:
     """What /model calls a voice."""
     return READER if voice.name == READER else voice.model
+
+
+def names_code(line: str) -> bool:
+    """Whether a command names a strategy that is code from elsewhere, which data must not run by itself."""
+    return line.startswith("/") and any(map(_is_code, re.split(r"[\s+]+", line)[1:]))
+
+
+def _is_code(spec: str) -> bool:
+    before, _, behind = spec.partition(":")
+    return ".py" in spec or (behind.isidentifier() and all(word.isidentifier() for word in before.split(".")))
 
 
 def nearest(name: str, model: str) -> Counter:
@@ -310,6 +323,9 @@ def settled(settings: Settings, tape: Tape) -> Settings:
     for name, value in tape.header.settings.items():
         if name not in SHAPING or origins.get(name, "").startswith("flag"):
             continue
+        if name == "strategy" and any(map(_is_code, str(value).split("+"))):
+            what = f"the cassette was recorded under {str(value)[:60]}, which is code"
+            raise UsageError(what, "if it is yours, say --strategy and the same again")
         try:
             then[name] = SETTINGS[name].read(Given(value, "the cassette", Path()))
         except (ValueError, OverflowError) as error:

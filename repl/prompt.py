@@ -218,7 +218,7 @@ def _keys(suggested: Callable[[], str | None] = lambda: None) -> KeyBindings:
 
     @keys.add("enter", filter=typing)
     def _(event: KeyPressEvent) -> None:
-        if not event.current_buffer.text.strip():
+        if not event.current_buffer.text:
             event.current_buffer.text = suggested() or ""
         if event.current_buffer.text.strip():
             event.current_buffer.validate_and_handle()

@@ -106,6 +106,11 @@ class Session:
         return self._agent()
 
     @property
+    def is_played(self) -> bool:
+        """Whether a cassette answers, and no model."""
+        return self.cassette is not None and self.cassette.models() is not None
+
+    @property
     def library(self) -> Library:
         """The articles. Raises UsageError when there are none."""
         return self._library()
@@ -190,7 +195,7 @@ class Session:
             UsageError: its address is none.
             ModelError: the session is played from a cassette, which needs no server and has none.
         """
-        if self.cassette and self.cassette.models() is not None:
+        if self.is_played:
             raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
         return server_at(backend, address_of(backend, self.settings), self.manner)
 

@@ -6,6 +6,7 @@ import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -32,6 +33,10 @@ Pace = Callable[[float, str], float]
 """Seconds to let pass before a piece, of the seconds that it took and its text."""
 
 
+LONGEST_SECONDS = 600.0
+"""No pause is longer."""
+
+
 class NotOnTape(ModelError):
     """The tape does not hold the answer to this; nobody else was asked."""
 
@@ -53,7 +58,8 @@ class Playback:
             if isinstance(entry, Call):
                 self._calls[entry.voice, entry.asked].append(entry)
             elif isinstance(entry, Ran):
-                self._ran[entry.asked].append(entry)
+                told = self._ran[entry.asked]
+                told.append(replace(entry, result=told[-1].result) if entry.again and told else entry)
 
     @property
     def offered(self) -> Offered | None:
@@ -78,14 +84,16 @@ class Playback:
         """Let the time pass that this took, at our pace."""
         seconds = self.pace(milliseconds / 1000, text)
         if seconds > 0:
-            time.sleep(seconds)
+            time.sleep(min(seconds, LONGEST_SECONDS))
 
     def _missing(self, messages: Sequence[Message]) -> NotOnTape:
         wanted = question(messages)
         lines = {line.text for line in self.tape.lines}
-        if wanted and not any(wanted.content in line for line in lines):
+        commands = [line for line in lines if line.startswith("/")]
+        if wanted and wanted.content not in lines and not any(line.endswith(wanted.content) for line in commands):
             return NotOnTape(f"“{wanted.content[:60]}” is not on the cassette, and no model is asked", self._way_out())
-        differs = self.differs() or "what was asked before it, the articles or the files are others"
+        lost = "a part of it is lost" if self.tape.damaged or self.tape.cut_off else ""
+        differs = self.differs() or lost or "what was asked before it was not what was asked then"
         return NotOnTape(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
 
     def _way_out(self) -> str:
@@ -127,9 +135,8 @@ class Player:
             KeyboardInterrupt: the user stopped it then.
         """
         call = self._playback.call(self._voice, asked(messages, tools, max_tokens), messages)
-        for packed in call.deltas:
-            delta = unpacked(packed)
-            self._playback.wait(packed[0], delta.text if isinstance(delta, Text | Thinking) else "")
+        for milliseconds, delta in unpacked(call.deltas):
+            self._playback.wait(milliseconds, delta.text if isinstance(delta, Text | Thinking) else "")
             yield delta
         self._counter.enter(call.state)
         if call.ending == "error":

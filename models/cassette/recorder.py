@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from time import perf_counter
@@ -52,6 +53,7 @@ class Recording:
         self.error = ""
         self.numbers = count(1)
         self.voices: dict[tuple[str, str, str], Voice] = {}
+        self._results: dict[str, str] = {}
         self._lock = threading.RLock()
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
@@ -70,6 +72,12 @@ class Recording:
                     data = data[os.write(self._file, data) :]
             except OSError as error:
                 self.error = error.strerror or type(error).__name__
+
+    def ran(self, ran: Ran) -> None:
+        """Append what a tool said; a long result that it said the last time too is not written again."""
+        with self._lock:
+            last, self._results[ran.asked] = self._results.get(ran.asked), ran.result
+            self.write(replace(ran, result="", again=True) if last == ran.result else ran)
 
     def voice(self, part: str, backend: Backend) -> Voice:
         """The voice of a backend, which is told on the tape once."""
@@ -116,7 +124,7 @@ class Recorder:
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
         """The backend's reply; when it ends, however it ends, it is on the tape."""
-        deltas: list[tuple[int, str, Any]] = []
+        deltas: list[tuple[int, Delta]] = []
         ending: Ending | None = None
         error, clock = ("", ""), self.tape.clock
         before = clock()
@@ -124,7 +132,7 @@ class Recorder:
             with closing(self.backend.stream(messages, tools, max_tokens=max_tokens)) as stream:
                 for delta in stream:
                     now = clock()
-                    deltas.append(packed(round((now - before) * 1000), delta))
+                    deltas.append((round((now - before) * 1000), delta))
                     before = now
                     yield delta
             ending = "whole"
@@ -139,7 +147,7 @@ class Recorder:
                 self._counter.flush()
                 state = self._counter.look().number
                 request = asked(messages, tools, max_tokens)
-                self.tape.write(Call(self._voice.number, request, tuple(deltas), ending, state, error))
+                self.tape.write(Call(self._voice.number, request, packed(deltas), ending, state, error))
 
 
 class ServedRecorder(Recorder):
@@ -258,5 +266,5 @@ class ToolRecorder:
         finally:
             if ending:
                 took = round((self._tape.clock() - started) * 1000)
-                self._tape.write(Ran(digest([self.name, arguments]), result, ending, took))
+                self._tape.ran(Ran(digest([self.name, arguments]), result, ending, took))
         return result

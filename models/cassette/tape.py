@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.checked import checked, fields_of
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 VERSION = 1
+Packed = tuple[int | list[int], str, Any]
+"""Deltas of one kind in a row: milliseconds, kind, value. Pieces of text are a list, with a list of their times."""
 Ending = Literal["whole", "error", "stopped"]
 
 
@@ -71,14 +74,14 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A model call: the digest of what was asked, each delta with the milliseconds since the one before, and its end.
+    """A model call: the digest of what was asked, what came (see `packed`), and its end.
 
     `state` is that of the voice behind it.
     """
 
     voice: int
     asked: str
-    deltas: tuple[tuple[int, str, Any], ...]
+    deltas: tuple[Packed, ...]
     ending: Ending
     state: int
     error: tuple[str, str] = ("", "")
@@ -105,12 +108,16 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A tool that looks at the world ran: the digest of its name and arguments, its result, milliseconds."""
+    """A tool that looks at the world ran: the digest of its name and arguments, its result, milliseconds.
+
+    With `again` the result is that of the last time, and is not written a second time.
+    """
 
     asked: str
     result: str
     ending: Ending
     after: int = 0
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,7 @@ DELTAS: dict[str, type] = {
     "waiting": Waiting,
     "sent": Sent,
 }
+SPOKEN = ("text", "thinking")
 KIND_OF = {kind: name for name, kind in DELTAS.items()}
 
 
@@ -209,25 +217,56 @@ def _entry(fields: dict[str, Any]) -> Entry:
     if kind is None:
         raise ValueError("it is of no known type")
     entry: Entry = _adapter(kind).validate_python(fields)
-    for delta in entry.deltas if isinstance(entry, Call) else ():
-        unpacked(delta)
+    _check(entry)
     return entry
 
 
-def packed(milliseconds: int, delta: Delta) -> tuple[int, str, Any]:
-    """A delta as it stands on the tape."""
-    kind: type = type(delta)
-    value = delta.text if isinstance(delta, Text | Thinking) else _adapter(kind).dump_python(delta)
-    return milliseconds, KIND_OF[kind], value
+def _check(entry: Entry) -> None:
+    """Raise ValueError for what no recording writes."""
+    match entry:
+        case Call():
+            unpacked(entry.deltas)
+        case Offered():
+            if not all(isinstance(_name(tool), str) for tool in (*entry.tools, *entry.on_demand)):
+                raise ValueError("a tool has no name")
+        case Line() if not entry.text.strip():
+            raise ValueError("nothing was sent")
+        case Sizes() if any(tokens < 0 for tokens in entry.tokens.values()):
+            raise ValueError("less than nothing was counted")
 
 
-def unpacked(delta: Sequence[Any]) -> Delta:
-    """The delta that stands on the tape. Raises ValueError where it is none."""
-    _, kind, value = delta
-    if kind not in DELTAS:
-        raise ValueError("a delta is of no known kind")
-    made: Delta = _adapter(DELTAS[kind]).validate_python({"text": value} if kind in ("text", "thinking") else value)
-    return made
+def _name(tool: Mapping[str, Any]) -> object:
+    function = tool.get("function")
+    return function.get("name") if isinstance(function, dict) else None
+
+
+def packed(deltas: Iterable[tuple[int, Delta]]) -> tuple[Packed, ...]:
+    """Deltas, each with the milliseconds since the one before, as they stand on the tape.
+
+    Equal times of a row of pieces are written once.
+    """
+    rows: list[Packed] = []
+    for kind, row in groupby(deltas, key=lambda one: KIND_OF[type(one[1])]):
+        if kind in SPOKEN:
+            said = [(time, delta.text) for time, delta in row if isinstance(delta, Text | Thinking)]
+            times = [time for time, _ in said]
+            rows.append((times[0] if len(set(times)) == 1 else times, kind, [text for _, text in said]))
+        else:
+            rows += [(time, kind, _adapter(DELTAS[kind]).dump_python(delta)) for time, delta in row]
+    return tuple(rows)
+
+
+def unpacked(rows: Iterable[Packed]) -> list[tuple[int, Delta]]:
+    """The deltas that stand on the tape. Raises ValueError where one is none."""
+    deltas: list[tuple[int, Delta]] = []
+    for times, kind, value in rows:
+        if kind not in DELTAS:
+            raise ValueError("a delta is of no known kind")
+        values = [{"text": text} for text in value] if kind in SPOKEN and isinstance(value, list) else [value]
+        each = times if isinstance(times, list) else [times] * len(values)
+        made = map(_adapter(DELTAS[kind]).validate_python, values)
+        deltas += zip(each, made, strict=True)
+    return deltas
 
 
 def asked(messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> str:
