@@ -7,13 +7,15 @@ recall, sub-agents) runs in both.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from agent import protocols
 from agent.errors import ModelError, ThimbleError, UsageError
-from agent.protocols import Backend, Counter, Tool
+from agent.protocols import Backend, Tool
 from models import READER
 from repl import figures
 from repl.settings import SETTINGS, Given, Settings
@@ -142,7 +144,7 @@ class Played:
         self._lines = [line.text for line in tape.lines if not names_code(line.text)]
         self._next = 0
         self._now: Callable[[], Mapping[str, object]] = dict
-        self._players: dict[int, Backend] = {}
+        self._taken: Counter[str] = Counter()
 
     def backend(self, part: str, make: Callable[[], Backend]) -> Backend:
         """The voice of the tape for it; never the live one. Raises ModelError where there is none."""
@@ -151,14 +153,15 @@ class Played:
     def _voice(self, part: str) -> Backend:
         from models.cassette.player import Player
 
-        fits = (voice for voice in self.tape.voices if part in (voice.part, called(voice), voice.model))
-        voice = next(fits, None)
-        if voice is None:
+        voices = self.tape.voices
+        fits = [voice for voice in voices if voice.part == part]
+        fits = fits or [voice for voice in voices if part == called(voice) and voice.part != SUMMARISER]
+        if not fits:
             names = ", ".join(self.models())
             raise ModelError(f"{part} does not speak on this cassette", f"it holds {names or 'no model'}")
-        if voice.number not in self._players:
-            self._players[voice.number] = Player(self._playback, voice, lambda: nearest(voice.name, voice.model))
-        return self._players[voice.number]
+        voice = fits[min(self._taken[part], len(fits) - 1)]
+        self._taken[part] += 1
+        return Player(self._playback, voice, lambda: nearest(voice.name, voice.model))
 
     def summariser(self, make: Callable[[], Backend | None]) -> Backend | None:
         """That of the tape, if it has one of its own."""
@@ -244,7 +247,7 @@ def _is_code(spec: str) -> bool:
     return ".py" in spec or (behind.isidentifier() and all(word.isidentifier() for word in before.split(".")))
 
 
-def nearest(name: str, model: str) -> Counter:
+def nearest(name: str, model: str) -> protocols.Counter:
     """The best counter that is at hand for a model of a tape."""
     from models.tokens import counter_for
 

@@ -169,7 +169,7 @@ class TapeCounter:
             self._sizes |= {(sizes.state, key): tokens for key, tokens in sizes.tokens.items()}
         told = (entry for entry in entries if isinstance(entry, Calibrated))
         self._told = {(entry.state, entry.counted, entry.reported): entry for entry in told}
-        self.state = next(iter(self._states.values()), State(0, voice.number, "", False))
+        self.state = self._states.get(voice.state, State(0, voice.number, "", False))
         self._make_nearest = nearest
         self._guessed = False
         self._keys: dict[tuple[object, ...], str] = {}

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -51,8 +50,8 @@ class Recording:
         self.path = path
         self.clock = clock
         self.error = ""
-        self.numbers = count(1)
-        self.voices: dict[tuple[str, str, str], Voice] = {}
+        self._voices: dict[tuple[str, str, str], int] = {}
+        self._states: dict[str, State] = {}
         self._results: dict[str, str] = {}
         self._lock = threading.RLock()
         try:
@@ -79,36 +78,41 @@ class Recording:
             last, self._results[ran.asked] = self._results.get(ran.asked), ran.result
             self.write(replace(ran, result="", again=True) if last == ran.result else ran)
 
-    def voice(self, part: str, backend: Backend) -> Voice:
-        """The voice of a backend, which is told on the tape once."""
+    def voice(self, part: str, backend: Backend) -> int:
+        """The number of the voice of a backend."""
         with self._lock:
-            key = part, backend.name, backend.model
-            if key not in self.voices:
-                renders = bool(getattr(backend, "renders_tools", False))
-                self.voices[key] = Voice(len(self.voices) + 1, *key, renders)
-                self.write(self.voices[key])
-            return self.voices[key]
+            return self._voices.setdefault((part, backend.name, backend.model), len(self._voices) + 1)
+
+    def state(self, voice: int, protocol: str, exact: bool, learnt: Any) -> State:
+        """A state of a voice, which is told on the tape once."""
+        with self._lock:
+            key = digest([voice, protocol, exact, learnt])
+            if key not in self._states:
+                self._states[key] = State(len(self._states) + 1, voice, protocol, exact, learnt)
+                self.write(self._states[key])
+            return self._states[key]
 
 
 def recorded(backend: Backend, part: str, tape: Recording) -> Backend:
     """A backend that answers as this one does and puts it on tape; `part` is what the session has it for."""
-    kind = ServedRecorder if isinstance(backend, Served) else Recorder
-    return kind(backend, part, tape)
+    recorder = (ServedRecorder if isinstance(backend, Served) else Recorder)(backend, tape, tape.voice(part, backend))
+    state = recorder.counts.look().number
+    tape.write(Voice(recorder.voice, part, backend.name, backend.model, recorder.renders_tools, state))
+    return recorder
 
 
 class Recorder:
     """A backend that passes on what another says, and writes it to the tape."""
 
-    def __init__(self, backend: Backend, part: str, tape: Recording) -> None:
-        self.backend, self.part, self.tape = backend, part, tape
+    def __init__(self, backend: Backend, tape: Recording, voice: int) -> None:
+        self.backend, self.tape, self.voice = backend, tape, voice
         self.name, self.model = backend.name, backend.model
-        self._voice = tape.voice(part, backend)
-        self._counter = CountRecorder(backend, self._voice, tape)
+        self.counts = CountRecorder(backend, voice, tape)
 
     @property
     def counter(self) -> Counter:
         """That of the backend, on tape."""
-        return self._counter
+        return self.counts
 
     @property
     def renders_tools(self) -> bool:
@@ -144,10 +148,10 @@ class Recorder:
             raise
         finally:
             if ending:  # anything else is a bug, and no bug is played again
-                self._counter.flush()
-                state = self._counter.look().number
+                self.counts.flush()
+                state = self.counts.look().number
                 request = asked(messages, tools, max_tokens)
-                self.tape.write(Call(self._voice.number, request, packed(deltas), ending, state, error))
+                self.tape.write(Call(self.voice, request, packed(deltas), ending, state, error))
 
 
 class ServedRecorder(Recorder):
@@ -163,20 +167,20 @@ class ServedRecorder(Recorder):
     def with_room(self, tokens: int) -> ServedRecorder:
         """The same model with this much room, on the same tape."""
         roomy = self.backend.with_room(tokens)
-        return self if roomy is self.backend else ServedRecorder(roomy, self.part, self.tape)
+        return self if roomy is self.backend else ServedRecorder(roomy, self.tape, self.voice)
 
     def check(self) -> str:
         """The backend's warning, on tape."""
         warning = self.backend.check()
         if warning:
-            self.tape.write(Warned(self._voice.number, warning))
+            self.tape.write(Warned(self.voice, warning))
         return warning
 
 
 class CountRecorder:
     """A backend's counter; each count goes on the tape once, with the next thing that is written there."""
 
-    def __init__(self, backend: Backend, voice: Voice, tape: Recording) -> None:
+    def __init__(self, backend: Backend, voice: int, tape: Recording) -> None:
         self._backend, self._voice, self._tape = backend, voice, tape
         self._known: dict[tuple[int, str], int] = {}
         self._new: dict[int, dict[str, int]] = {}
@@ -222,8 +226,7 @@ class CountRecorder:
         now = str(getattr(self._backend, "protocol", "")), self.exact, self.learnt
         state = self._state
         if state is None or (state.protocol, state.exact, state.learnt) != now:
-            state = self._state = State(next(self._tape.numbers), self._voice.number, *now)
-            self._tape.write(state)
+            state = self._state = self._tape.state(self._voice, *now)
         return state
 
     def flush(self) -> None:

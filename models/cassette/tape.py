@@ -43,13 +43,17 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """A model that speaks on the tape; `part` is what the session had it for."""
+    """A model speaks from here on; `part` is what the session has it for, `state` the one in which it begins.
+
+    Each time that the session takes it up it is told anew, with the same number.
+    """
 
     number: int
     part: str
     name: str
     model: str
-    renders_tools: bool = False
+    renders_tools: bool
+    state: int
 
 
 @dataclass(frozen=True, slots=True)
