@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent import protocols
-from agent.errors import ModelError, ThimbleError, UsageError
+from agent.errors import ModelError, NotOnTape, ThimbleError, UsageError
 from agent.protocols import Backend, Tool
 from models import READER
 from repl import figures
@@ -56,7 +56,7 @@ class Cassette(Protocol):
         """See to the tools that an agent was given."""
 
     def heard(self, session: Session, text: str) -> None:
-        """The user sends this."""
+        """The user sends this. Raises ThimbleError where it cannot be answered; nothing has changed then."""
 
     def suggested(self) -> str | None:
         """What comes next, as it was recorded; "" behind the last line, None where nothing is played."""
@@ -186,8 +186,10 @@ class Played:
         agent.on_demand = named(offered.on_demand, agent.on_demand)
 
     def heard(self, session: Session, text: str) -> None:
-        """Where it stands on the tape is where the session goes on."""
+        """Where it stands on the tape is where the session goes on. Raises NotOnTape for a question that does not."""
         self._now = lambda: {"strategy": session.spec, "budget": _budget(session)}
+        if not text.startswith("/"):
+            self._playback.expect(text)
         if text in self._lines[self._next :]:
             self._next = self._lines.index(text, self._next) + 1
 
@@ -197,8 +199,6 @@ class Played:
 
     def holds(self, error: BaseException) -> bool:
         """Errors that were recorded, and stops, with the lines behind them; not that something is not on the tape."""
-        from models.cassette.player import NotOnTape
-
         return bool(self.suggested()) and not isinstance(error, NotOnTape)
 
     def models(self) -> list[str]:
@@ -280,17 +280,17 @@ def load(name: str) -> Tape:
     """A cassette: a file by its path, or one that ships, by its name. Raises UsageError."""
     from models.cassette.tape import read
 
-    path = Path(name).expanduser()
-    if not path.is_file() and name in shipped():
-        path = SHIPPED / f"{name}.jsonl"
-    if not path.is_file():
-        raise UsageError(f"there is no cassette {name}", f"these are here: {', '.join(shipped())}; or give a file")
     try:
+        path = Path(name).expanduser()
+        if not path.is_file() and name in shipped():
+            path = SHIPPED / f"{name}.jsonl"
+        if not path.is_file():
+            raise UsageError(f"there is no cassette {name}", f"these are here: {', '.join(shipped())}; or give a file")
         if path.stat().st_size > LIMIT_BYTES:
             raise UsageError(f"{name} is too large to be a cassette", f"it may have {LIMIT_BYTES:,} bytes")
         return read(path.read_bytes(), name)
-    except OSError as error:
-        raise UsageError(f"{name} cannot be read: {error.strerror}", "give a cassette that can") from error
+    except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+        raise UsageError(f"{name[:200]} cannot be read: {error}", "give a cassette that can") from error
 
 
 def shipped() -> list[str]:

@@ -120,9 +120,17 @@ def _parser() -> _Parser:
     add("--price", metavar="CARD", help="what a token costs, as in cached=0.1,output=4; default: auto, from timings")
     add("--corpus", metavar="DIR", help="the folder of articles; default: the built-in ones")
     add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
-    add("--record", metavar="FILE", help="put the session on a cassette")
-    add("--replay", metavar="FILE", help="play a cassette, or by its name one that ships, such as reader/hybrid")
-    add("--pace", metavar="HOW", help="of a cassette: original, 2x, tokens a second (0: at once) or key; of the reader")
+    add("--record", metavar="FILE", help="put the session on a cassette, a new file")
+    add(
+        "--replay",
+        metavar="FILE",
+        help="play a cassette, without any model; by its name one that ships, such as reader/hybrid",
+    )
+    add(
+        "--pace",
+        metavar="HOW",
+        help="how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second",
+    )
     add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
     add(
         "--stage",

@@ -106,7 +106,7 @@ class TerminalPrompt:
             prompt_continuation=" " * len(GLYPH),
             history=InMemoryHistory() if stage else open_history(),
             auto_suggest=AutoSuggestFromHistory(),
-            placeholder=lambda: [("class:auto-suggestion", _shown(suggested()))],
+            placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
             completer=Completions(session),
             complete_while_typing=False,
             key_bindings=_keys(suggested),
@@ -207,7 +207,7 @@ class _History(FileHistory):
             super().store_string(string)
 
 
-def _shown(suggested: str | None) -> str:
+def on_empty(suggested: str | None) -> str:
     """What stands on an empty prompt."""
     return "" if suggested is None else line(suggested) or AT_THE_END
 

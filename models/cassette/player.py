@@ -10,8 +10,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from agent.errors import ModelError, ToolError
-from agent.messages import Message, question
+from agent.errors import ModelError, NotOnTape, ToolError
+from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Text, Thinking, Tool
 from models.cassette.tape import (
     Calibrated,
@@ -35,10 +35,6 @@ Pace = Callable[[float, str], float]
 
 LONGEST_SECONDS = 600.0
 """No pause is longer."""
-
-
-class NotOnTape(ModelError):
-    """The tape does not hold the answer to this; nobody else was asked."""
 
 
 class Playback:
@@ -66,11 +62,11 @@ class Playback:
         """What every request begins with."""
         return next((entry for entry in self.tape.entries if isinstance(entry, Offered)), None)
 
-    def call(self, voice: Voice, request: str, messages: Sequence[Message]) -> Call:
+    def call(self, voice: Voice, request: str) -> Call:
         """The next answer to this request. Raises NotOnTape."""
         found = self._calls.get((voice.number, request))
         if not found:
-            raise self._missing(messages)
+            raise self._missing()
         return found.pop(0) if len(found) > 1 else found[0]
 
     def ran(self, name: str, arguments: Mapping[str, Any]) -> Ran:
@@ -86,12 +82,13 @@ class Playback:
         if seconds > 0:
             time.sleep(min(seconds, LONGEST_SECONDS))
 
-    def _missing(self, messages: Sequence[Message]) -> NotOnTape:
-        wanted = question(messages)
+    def expect(self, question: str) -> None:
+        """Raise NotOnTape where this was never asked."""
         lines = {line.text for line in self.tape.lines}
-        commands = [line for line in lines if line.startswith("/")]
-        if wanted and wanted.content not in lines and not any(line.endswith(wanted.content) for line in commands):
-            return NotOnTape(f"“{wanted.content[:60]}” is not on the cassette, and no model is asked", self._way_out())
+        if question not in lines:
+            raise NotOnTape(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
+
+    def _missing(self) -> NotOnTape:
         lost = "a part of it is lost" if self.tape.damaged or self.tape.cut_off else ""
         differs = self.differs() or lost or "what was asked before it was not what was asked then"
         return NotOnTape(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
@@ -134,7 +131,7 @@ class Player:
             ModelError: as it was raised then.
             KeyboardInterrupt: the user stopped it then.
         """
-        call = self._playback.call(self._voice, asked(messages, tools, max_tokens), messages)
+        call = self._playback.call(self._voice, asked(messages, tools, max_tokens))
         for milliseconds, delta in unpacked(call.deltas):
             self._playback.wait(milliseconds, delta.text if isinstance(delta, Text | Thinking) else "")
             yield delta

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.errors import ModelError, ThimbleError, ToolError, UsageError
+from agent.errors import ModelError, NotOnTape, ThimbleError, ToolError, UsageError
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Sent, Text, Thinking, Usage, Waiting
-from models.cassette.player import NotOnTape, Playback, Player, TapeTool
+from models.cassette.player import Playback, Player, TapeTool
 from models.cassette.recorder import Recording, ToolRecorder, recorded
 from models.cassette.tape import VERSION, Header, Tape, packed, read, unpacked, written
 from models.scripted import Scripted, Step

@@ -15,11 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.checked import checked, fields_of
-from agent.errors import ModelError, ThimbleError, UsageError
+from agent.errors import ModelError, NotOnTape, ThimbleError, UsageError
 from agent.events import Answered, Event, Prepared, SideCalled, ToolReturned
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
-from models.cassette.player import NotOnTape
 from models.scripted import Scripted, Step
 from repl.cassette import SHIPPED, Played, Recorded, load, names_code, pace_of, settled, shipped
 from repl.commands import obey
@@ -74,6 +73,10 @@ def facts(events: Iterable[Event]) -> list[object]:
 def tokens(session: Session) -> list[object]:
     """The ledger's, call by call."""
     return [(c.purpose, c.strategy, c.prompt, c.cached, c.output, c.limit) for c in session.agent.ledger.calls]
+
+
+def _answers(events: Iterable[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Answered)]
 
 
 # ---- those that ship ----
@@ -198,6 +201,21 @@ def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(setting
         list(hold(session, LINES if settings else ("Is anybody there?",)))
     assert what in error.value.what
     assert "it holds 5 under hybrid in 4,000 tokens" in error.value.fix
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "thrifty"])
+def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
+    session = played(f"reader/{strategy}")
+    told = [*hold(session, LINES[:2])]
+    with pytest.raises(NotOnTape, match="Is anybody there"):
+        list(session.ask("Is anybody there?"))
+    told += hold(session, LINES[2:3])
+    with pytest.raises(NotOnTape, match="not what was asked then"):
+        list(session.ask(LINES[5]))
+    told += hold(session, LINES[3:])
+    then = [*hold(played(f"reader/{strategy}"), LINES)]
+    assert _answers(told) == _answers(then)
+    assert facts(told)[:9] == facts(then)[:9]
 
 
 def test_the_articles_may_be_others(tmp_path: Path) -> None:
