@@ -33,6 +33,8 @@ LINES = (
     "/probe",
 )
 """Of the lesson (docs/lesson.md): one fact is put in early and asked for again late."""
+SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
+"""Parameters for strategies that would not act in so short a dialogue."""
 PIECE_SECONDS = 0.01
 """What each piece of a reply is said to have taken: a hundred a second, to watch."""
 
@@ -40,8 +42,13 @@ PIECE_SECONDS = 0.01
 def make(strategy: str, path: Path) -> list[Event]:
     """Hold the dialogue under a strategy and record it to a file; what happened."""
     ticks = (number * PIECE_SECONDS for number in count())
-    settings = Settings(backend=READER, strategy=strategy, budget=BUDGET)
+    settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
     return [*hold(open_session(settings, cassette=Recorded(path, settings, lambda: next(ticks))), LINES)]
+
+
+def spec_of(strategy: str) -> str:
+    """The SPEC under which a cassette is made."""
+    return f"{strategy}:{SOONER[strategy]}" if strategy in SOONER else strategy
 
 
 def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:

@@ -25,7 +25,7 @@ from repl.commands import obey
 from repl.headless import answer, prompts
 from repl.session import Session, open_session
 from repl.settings import Settings
-from repl.shipped import BUDGET, LINES, hold, make
+from repl.shipped import BUDGET, LINES, hold, make, spec_of
 from strategies.table import STRATEGIES
 from tests.histories import TinyCounter
 from tests.repl.sessions import Paper, tool_call
@@ -88,7 +88,7 @@ def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str
     made, ships = (tmp_path / "new.jsonl").read_bytes(), (SHIPPED / "reader" / f"{strategy}.jsonl").read_bytes()
     assert made == ships, "make them anew: make cassettes"
     again = played(f"reader/{strategy}")
-    assert (again.spec, again.settings.budget) == (strategy, BUDGET)
+    assert (again.spec, again.settings.budget) == (spec_of(strategy), BUDGET)
     assert facts(hold(again, LINES)) == facts(events)
     assert again.cassette is not None
     assert again.cassette.suggested() == ""
