@@ -53,7 +53,7 @@ class Recording:
         self._voices: dict[tuple[str, str, str], int] = {}
         self._states: dict[str, State] = {}
         self._results: dict[str, str] = {}
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         try:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
             self._file = os.open(path, flags, 0o600)
@@ -64,7 +64,7 @@ class Recording:
 
     def write(self, entry: Entry) -> None:
         """Append a line; after an error nothing more, so that what is there stays whole."""
-        with self._lock:
+        with self.lock:
             data = memoryview(written(entry).encode())
             try:
                 while data and not self.error:
@@ -74,18 +74,18 @@ class Recording:
 
     def ran(self, ran: Ran) -> None:
         """Append what a tool said; a long result that it said the last time too is not written again."""
-        with self._lock:
+        with self.lock:
             last, self._results[ran.asked] = self._results.get(ran.asked), ran.result
             self.write(replace(ran, result="", again=True) if last == ran.result else ran)
 
     def voice(self, part: str, backend: Backend) -> int:
         """The number of the voice of a backend."""
-        with self._lock:
+        with self.lock:
             return self._voices.setdefault((part, backend.name, backend.model), len(self._voices) + 1)
 
     def state(self, voice: int, protocol: str, exact: bool, learnt: Any) -> State:
         """A state of a voice, which is told on the tape once."""
-        with self._lock:
+        with self.lock:
             key = digest([voice, protocol, exact, learnt])
             if key not in self._states:
                 self._states[key] = State(len(self._states) + 1, voice, protocol, exact, learnt)
@@ -231,13 +231,16 @@ class CountRecorder:
 
     def flush(self) -> None:
         """Write what was counted by now."""
-        for state in list(self._new):
-            self._tape.write(Sizes(state, {**self._new.pop(state)}))
+        with self._tape.lock:
+            new, self._new = self._new, {}
+            for state, tokens in new.items():
+                self._tape.write(Sizes(state, tokens))
 
     def _noted(self, key: str, tokens: int) -> int:
         state = (self._state or self.look()).number
         if (state, key) not in self._known:
-            self._known[state, key] = self._new.setdefault(state, {})[key] = tokens
+            with self._tape.lock:  # the prompt counts in the background
+                self._known[state, key] = self._new.setdefault(state, {})[key] = tokens
         return tokens
 
 

@@ -30,6 +30,8 @@ from strategies.table import STRATEGIES
 from tests.histories import TinyCounter
 from tests.repl.sessions import Paper, tool_call
 
+ROOT = Path(__file__).parent.parent.parent
+
 
 def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
     """A session with a scripted model that is recorded here."""
@@ -94,6 +96,12 @@ def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str
     assert again.cassette.suggested() == ""
     acts = [event.view.acted or event.view.inserted for event in events if isinstance(event, Prepared)]
     assert any(acts) == (strategy != "none")
+    calls = again.agent.ledger.calls
+    side = sum(call.purpose != "answer" for call in calls)
+    prompt = sum(call.prompt.tokens or 0 for call in calls)
+    knows = "yes" if "7431" in _answers(events)[-1] else "no"
+    row = f"| `reader/{strategy}` | {len(calls) - side} | {side} | {prompt:,} | {knows} |"
+    assert row in (ROOT / "docs" / "cassettes.md").read_text()
 
 
 def test_every_strategy_ships_and_an_unknown_name_lists_them() -> None:
