@@ -328,3 +328,11 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
         Recorded(tmp_path / "one", Settings())
     with pytest.raises(UsageError, match="cannot be recorded to"):
         Recorded(tmp_path / "no" / "one", Settings())
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "delegate", "thrifty"])
+def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_it = facts(hold(played(f"reader/{strategy}"), LINES[:6]))
+    monkeypatch.setattr("models.tokens.qwen_file", lambda: None)
+    assert facts(hold(played(f"reader/{strategy}"), LINES[:6])) == with_it
+    assert len(with_it) > 20
