@@ -104,7 +104,7 @@ def _start(given: Namespace) -> int:
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
     cassette = None
     if given.record or given.replay:
-        from repl.cassette import insert
+        from repl.insert import insert
 
         cassette, settings = insert(given.record, given.replay, pace, settings, headless)
     if headless:

@@ -52,7 +52,12 @@ def open_session(
 
     It is written to `journal`; without one nothing of it reaches a disk. It goes on from `past`, which that tells of.
     With a `cassette` it is recorded or played.
+
+    Raises:
+        UsageError: both are asked for; a cassette begins with the session.
     """
+    if cassette and past:
+        raise UsageError("a session that goes on cannot be recorded or played", "begin a new one for the cassette")
     session = Session(settings, journal, past, cassette)
     threading.Thread(target=session.look_ahead, daemon=True).start()
     return session

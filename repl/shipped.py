@@ -16,8 +16,9 @@ from pathlib import Path
 
 from agent.events import Event
 from models import READER
-from repl.cassette import SHIPPED, Recorded
+from repl.cassette import Recorded
 from repl.commands import obey
+from repl.insert import SHIPPED
 from repl.session import Session, open_session
 from repl.settings import Settings
 from repl.theme import console_for

@@ -40,10 +40,11 @@ from models.cassette.tape import read as read_tape
 from models.scripted import Scripted, Step
 from repl import headless
 from repl.app import Conversation
-from repl.cassette import Played, load, pace_of, settled
+from repl.cassette import Played
 from repl.commands import run_command, show_error
 from repl.completion import Completions
 from repl.footer import footer
+from repl.insert import load, pace_of, settled
 from repl.journal.file import Journal
 from repl.meter import Meter
 from repl.printed import Printed

@@ -20,9 +20,10 @@ from agent.events import Answered, Event, Prepared, SideCalled, ToolReturned
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from models.scripted import Scripted, Step
-from repl.cassette import SHIPPED, Played, Recorded, load, names_code, pace_of, settled, shipped
+from repl.cassette import Played, Recorded, names_code
 from repl.commands import obey
 from repl.headless import answer, prompts
+from repl.insert import SHIPPED, load, pace_of, settled, shipped
 from repl.session import Session, open_session
 from repl.settings import Settings
 from repl.shipped import BUDGET, LINES, hold, make, spec_of
