@@ -16,6 +16,7 @@ from agent.protocols import Counter, Delta, Schema, Text, Thinking, Tool
 from models.cassette.tape import (
     Calibrated,
     Call,
+    Line,
     Offered,
     Ran,
     Sizes,
@@ -33,6 +34,7 @@ Pace = Callable[[float, str], float]
 """Seconds to let pass before a piece, of the seconds that it took and its text."""
 
 
+STOPPED = "stopped, as it was when it was recorded"
 LONGEST_SECONDS = 600.0
 """No pause is longer."""
 
@@ -48,6 +50,7 @@ class Playback:
 
     def __init__(self, tape: Tape, pace: Pace, differs: Callable[[], str] = str) -> None:
         self.tape, self.pace, self.differs = tape, pace, differs
+        self._newest: Call | None = None
         self._calls: defaultdict[tuple[int, str], list[Call]] = defaultdict(list)
         self._ran: defaultdict[str, list[Ran]] = defaultdict(list)
         for entry in tape.entries:
@@ -65,13 +68,18 @@ class Playback:
     def call(self, voice: Voice, request: str) -> Call:
         """The next answer to this request. Raises NotOnTape."""
         found = self._calls.get((voice.number, request))
+        if not found and self._was_stopped():
+            raise KeyboardInterrupt(STOPPED)
         if not found:
             raise self._missing()
-        return found.pop(0) if len(found) > 1 else found[0]
+        self._newest = found.pop(0) if len(found) > 1 else found[0]
+        return self._newest
 
     def ran(self, name: str, arguments: Mapping[str, Any]) -> Ran:
         """The next result of this tool with these arguments. Raises NotOnTape."""
         found = self._ran.get(digest([name, arguments]))
+        if not found and self._was_stopped():
+            raise KeyboardInterrupt(STOPPED)
         if not found:
             raise NotOnTape(f"what {name} said to these arguments is not on the cassette", self._way_out())
         return found.pop(0) if len(found) > 1 else found[0]
@@ -87,6 +95,14 @@ class Playback:
         lines = {line.text for line in self.tape.lines}
         if question not in lines:
             raise NotOnTape(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
+
+    def _was_stopped(self) -> bool:
+        """Whether the user stopped behind the newest call: it called tools, and no other call of the exchange came."""
+        if self._newest is None or not any(kind == "call" for _, kind, _ in self._newest.deltas):
+            return False
+        place = next(place for place, entry in enumerate(self.tape.entries) if entry is self._newest)
+        rest = (entry for entry in self.tape.entries[place + 1 :] if isinstance(entry, Call | Line))
+        return isinstance(next(rest, None), Line)
 
     def _missing(self) -> NotOnTape:
         lost = "a part of it is lost" if self.tape.damaged or self.tape.cut_off else ""
@@ -139,7 +155,7 @@ class Player:
         if call.ending == "error":
             raise ModelError(*call.error)
         if call.ending == "stopped":
-            raise KeyboardInterrupt("stopped, as it was when it was recorded")
+            raise KeyboardInterrupt(STOPPED)
 
     def with_room(self, tokens: int) -> Player:
         """Itself: a tape has room for what is on it."""
@@ -245,7 +261,7 @@ class TapeTool:
         if ran.ending == "error":
             raise ToolError(ran.result)
         if ran.ending == "stopped":
-            raise KeyboardInterrupt("stopped, as it was when it was recorded")
+            raise KeyboardInterrupt(STOPPED)
         return ran.result
 
 

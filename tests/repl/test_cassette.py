@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from agent.checked import checked, fields_of
 from agent.errors import ModelError, NotOnTape, ThimbleError, UsageError
-from agent.events import Answered, Event, Prepared, SideCalled, ToolReturned
+from agent.events import Answered, Event, Prepared, Preparing, SideCalled, ToolCalled, ToolReturned
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from models.scripted import Scripted, Step
@@ -159,6 +159,22 @@ def test_a_reply_that_was_stopped_stops_again_and_the_rest_goes_on(tmp_path: Pat
         code = answer(whole := played(tmp_path / "one"), iter(["What?", "What now?"]), False)
     assert (code, out.getvalue()) == (1, "Again.\n")
     assert whole.agent.history == live.agent.history
+
+
+@pytest.mark.parametrize("until", [ToolCalled, ToolReturned, Preparing])
+def test_an_exchange_that_was_stopped_between_two_calls_stops_again(until: type, tmp_path: Path) -> None:
+    read = tool_call("read_article", 1, slug="observation-masking")
+    live = recorded(tmp_path / "one", [Text("I look."), read], "Again.", budget=2500)
+    with closing(live.ask("What?")) as events:
+        seen: list[Event] = []
+        while not (len(seen) > 3 and isinstance(seen[-1], until)):
+            seen.append(next(events))
+    list(live.ask("What now?"))
+    again = played(tmp_path / "one")
+    with pytest.raises(KeyboardInterrupt, match="as it was"):
+        list(again.ask("What?"))
+    list(again.ask("What now?"))
+    assert again.agent.history == live.agent.history
 
 
 def _said(text: str) -> Event:
