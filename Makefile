@@ -11,7 +11,7 @@ LLAMA := .servers/llama-cpp
 
 TINY := .tiny/bin/python
 
-.PHONY: run test check test-servers nightly format lock bench pictures tiny-model clean
+.PHONY: run test check test-servers nightly format lock bench cassettes pictures tiny-model clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -42,6 +42,9 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/streaming.py --check
 	$(BIN)/python benchmarks/keys.py --check
 	$(BIN)/python benchmarks/commands.py --check
+
+cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with the built-in reader
+	$(BIN)/python -m repl.shipped
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
 	$(BIN)/python docs/pictures.py $(ARGS)

@@ -117,7 +117,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The budget cannot hold the question: it is out of the history again. Nobody waits for this event any more."""
+    """The question could not be put to a model at all: it is out of the history again. Nobody waits for this event."""
 
     message: Message
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from agent import view as views
 from agent.budget import Budget, Prices
-from agent.errors import BudgetError, ToolError
+from agent.errors import BudgetError, NotOnTape, ToolError
 from agent.events import (
     Answered,
     Asked,
@@ -123,6 +123,7 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
 
     Raises:
         BudgetError: the budget cannot hold the question; it is not taken into the history.
+        NotOnTape: a recording cannot answer the question; it is not taken into the history.
         ModelError: the server cannot be used. The history is sound and the session can go on.
     """
     with closing(_exchange(agent, question)) as events:
@@ -144,7 +145,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
                 return
             for call in reply.calls:
                 yield from _act(agent, call, first)
-    except BudgetError:
+    except (BudgetError, NotOnTape):
         if agent.history[-1] is asked:
             agent.enter(Withdrawn(agent.history.pop()))
         raise

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
+    from repl.cassette import Cassette
     from repl.session import Session
     from repl.settings import Settings
 
@@ -94,17 +95,27 @@ def _start(given: Namespace) -> int:
 
         budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
         return filter.run(_settings(given, interactive=False), budget)
-    headless = bool(given.prompts) or not _is_terminal(sys.stdin)
+    shown = not given.json and _is_terminal(sys.stdout)
+    headless = bool(given.prompts) or not _is_terminal(sys.stdin) or bool(given.replay and not shown)
+    pace = given.pace
+    given.pace = None if given.replay else pace  # a setting of the reader, unless a cassette is played
     settings = _settings(given, interactive=not headless)
     if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
+    cassette = None
+    if given.record or given.replay:
+        if given.resume is not None:
+            raise UsageError("a session that is resumed does not go on a cassette", "take --resume, or a new session")
+        from repl.insert import insert
+
+        cassette, settings = insert(given.record, given.replay, pace, settings, headless)
     if headless:
-        return _answer(given, _session(given, settings))
+        return _answer(given, _session(given, settings, cassette))
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    return _converse(_session(given, settings))
+    return _converse(_session(given, settings, cassette))
 
 
 def _settings(given: Namespace, interactive: bool) -> Settings:
@@ -127,21 +138,22 @@ def _hide(settings: Settings | None) -> None:
     hide(private(settings))
 
 
-def _session(given: Namespace, settings: Settings) -> Session:
+def _session(given: Namespace, settings: Settings, cassette: Cassette | None) -> Session:
     """A new session or the one to be resumed. It looks for a server while the rest is imported."""
     from repl.journal import shelf
     from repl.journal.file import Journal
     from repl.session import open_session
 
-    if given.resume is None:
-        return open_session(settings, Journal(shelf.new_path(settings.session_dir)))
-    return open_session(*shelf.reopened(settings, shelf.find(settings.session_dir, given.resume)))
+    if given.resume is not None:
+        return open_session(*shelf.reopened(settings, shelf.find(settings.session_dir, given.resume)))
+    path = None if given.replay else shelf.new_path(settings.session_dir)  # to resume what was played takes a model
+    return open_session(settings, Journal(path), cassette=cassette)
 
 
 def _answer(given: Namespace, session: Session) -> int:
     from repl import headless
 
-    return headless.answer(session, headless.prompts(given.prompts), given.json)
+    return headless.answer(session, headless.prompts(given.prompts, session.cassette), given.json)
 
 
 def _converse(session: Session) -> int:

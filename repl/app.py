@@ -167,7 +167,8 @@ class Conversation:
         view = self.session.agent.ledger.view
         if self.plain:
             return Lines(self.console, view)
-        if not self.session.settings.stage:
+        steps = self.session.settings.stage or (self.session.cassette and self.session.cassette.steps)
+        if not steps:
             return Screen(self.console, view)
         from repl.stage import Stage
 

@@ -54,6 +54,8 @@ def obey(session: Session, text: str, console: Console) -> bool:
     name = ALIASES.get(name, name)
     if name not in COMMANDS:
         raise _unknown(name)
+    if session.cassette:
+        session.cassette.heard(session, text)
     COMMANDS[name].run(session, rest.strip(), console)
     return name != "quit"
 
@@ -145,7 +147,7 @@ def _model(session: Session, name: str, console: Console) -> None:
     used = figures.model(session.agent.backend)
     rows = [(_marked(model, model == used, console),) for model in session.models()]
     Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
-    if len(rows) < 2:
+    if len(rows) < 2 and not session.is_played:
         _say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
 
 
@@ -164,6 +166,8 @@ def _doctor(session: Session, rest: str, console: Console) -> None:
     from repl.doctor import show
 
     _no_argument("/doctor", rest)
+    if session.is_played:
+        raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
     show.show(show.look(session.settings, console), console)
 
 

@@ -19,6 +19,7 @@ from repl.streams import aside, tell, write
 
 if TYPE_CHECKING:
     from agent.view import View
+    from repl.cassette import Cassette
     from repl.session import Session
     from repl.settings import Settings
     from repl.trace import Kind
@@ -50,16 +51,15 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     code = DONE
     try:
         for prompt in prompts:
-            if prompt.startswith("/"):
-                planted = len(session.planted)
-                if not _command(session, prompt):
-                    break
-                new = session.planted[planted:] if prompt.startswith("/plant") else ()
-                for event in new if as_json else ():
-                    write(jsonl.to_line(jsonl.event(event)))
-                prompt = session.take_question()
-            if prompt:
-                code = max(code, _ask(session, prompt, printer))
+            try:
+                ended, now = _one(session, prompt, printer)
+            except (ThimbleError, KeyboardInterrupt) as error:
+                if not (session.cassette and session.cassette.holds(error)):
+                    raise
+                ended, now = False, report(error, as_json)
+            code = max(code, now)
+            if ended:
+                break
             told = _tell_news(session, told)
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)
@@ -68,6 +68,20 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     if as_json:
         write(jsonl.to_line(jsonl.session(session)))
     return code
+
+
+def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool, int]:
+    """Answer a prompt or run a command; whether that asks to leave, and the exit code."""
+    question = prompt
+    if prompt.startswith("/"):
+        planted = len(session.planted)
+        if not _command(session, prompt):
+            return True, DONE
+        new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
+        for event in new:
+            write(jsonl.to_line(jsonl.event(event)))
+        question = session.take_question()
+    return False, _ask(session, question, printer) if question else DONE
 
 
 def _tell_resumed(session: Session) -> None:
@@ -90,8 +104,10 @@ def _tell_news(session: Session, told: int) -> int:
     return len(session.notices)
 
 
-def prompts(given: Sequence[str]) -> Iterator[str]:
+def prompts(given: Sequence[str], cassette: Cassette | None = None) -> Iterator[str]:
     """The prompts as they come: those that were given, where `-` is all of standard input, or else its lines.
+
+    Where there is neither, those of a cassette that is played.
 
     Raises:
         UsageError: there is none, one is empty, or standard input is not UTF-8.
@@ -105,8 +121,13 @@ def prompts(given: Sequence[str]) -> Iterator[str]:
         yield prompt
     if given:
         return
-    piped = filter(None, map(str.strip, _input_lines()))
+    plays = cassette is not None and bool(cassette.suggested())
+    piped = filter(None, map(str.strip, () if plays and sys.stdin and sys.stdin.isatty() else _input_lines()))
     first = next(piped, "")
+    while cassette and plays and not first:
+        if not (recorded := cassette.suggested()):
+            return
+        yield recorded
     if not first:
         raise UsageError("standard input holds no prompt", "pipe one prompt a line, or use -p TEXT")
     yield first

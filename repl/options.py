@@ -131,6 +131,17 @@ def _parser() -> _Parser:
         const="",
         help="go on with a session: its id, the beginning of it, or its name; default: the newest",
     )
+    add("--record", metavar="FILE", help="put the session on a cassette, a new file")
+    add(
+        "--replay",
+        metavar="FILE",
+        help="play a cassette, without any model; by its name one that ships, such as reader/hybrid",
+    )
+    add(
+        "--pace",
+        metavar="HOW",
+        help="how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second",
+    )
     add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
     add(
         "--stage",

@@ -26,10 +26,12 @@ from prompt_toolkit.styles import Style, merge_styles
 
 from repl.completion import Completions
 from repl.meter import Meter
+from repl.sanitise import line
 
 if TYPE_CHECKING:
     from repl.session import Session
 
+AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
 GLYPH = "› "
 STYLE = Style.from_dict(
     {
@@ -57,7 +59,13 @@ class Prompt(Protocol):
 
 
 class PlainPrompt:
-    """One line, edited as the terminal does it: for plain output and for terminals that can do no more."""
+    """One line, edited as the terminal does it: for plain output and for terminals that can do no more.
+
+    What `suggested` gives is told before, and Enter alone sends it.
+    """
+
+    def __init__(self, suggested: Callable[[], str | None] = lambda: None) -> None:
+        self._suggested = suggested
 
     def greet(self, name: str, rest: str) -> None:
         """Without colours."""
@@ -65,8 +73,11 @@ class PlainPrompt:
 
     def read(self) -> str:
         """The line."""
+        suggested = self._suggested()
+        if suggested is not None:
+            sys.stdout.write(f"recorded: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
         try:
-            return input("you: ")
+            return input("you: ") or suggested or ""
         except (KeyboardInterrupt, EOFError):
             sys.stdout.write("\n")  # the key left the cursor behind the prompt
             raise
@@ -78,9 +89,12 @@ class TerminalPrompt:
     Args:
         session: What is completed and measured; it is warmed in the background, once the prompt is drawn.
         announce: Prints what is known only then; called with the prompt out of the way.
+        suggested: What stands on an empty prompt, where Enter sends it; "" at the end of all that, None for nothing.
     """
 
-    def __init__(self, session: Session, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, session: Session, announce: Callable[[], None], suggested: Callable[[], str | None] = lambda: None
+    ) -> None:
         self._announce = announce
         self._meter = Meter(session, self._redraw)
         self._warming = False
@@ -92,9 +106,10 @@ class TerminalPrompt:
             prompt_continuation=" " * len(GLYPH),
             history=InMemoryHistory() if stage else open_history(),
             auto_suggest=AutoSuggestFromHistory(),
+            placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
             completer=Completions(session),
             complete_while_typing=False,
-            key_bindings=_keys(),
+            key_bindings=_keys(suggested),
             bottom_toolbar=self._toolbar,
             style=self._style,
             include_default_pygments_style=False,
@@ -151,13 +166,17 @@ class TerminalPrompt:
 
 def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> Prompt:
     """The best prompt that this terminal can show."""
+
+    def suggested() -> str | None:
+        return session.cassette.suggested() if session.cassette else None
+
     if plain or not sys.stdin.isatty():
-        return PlainPrompt()
+        return PlainPrompt(suggested)
     try:
-        return TerminalPrompt(session, announce)
+        return TerminalPrompt(session, announce, suggested)
     except Exception as error:
         if type(error).__name__ == "NoConsoleScreenBufferError":  # its module can be imported on Windows only
-            return PlainPrompt()
+            return PlainPrompt(suggested)
         raise
 
 
@@ -188,12 +207,19 @@ class _History(FileHistory):
             super().store_string(string)
 
 
-def _keys() -> KeyBindings:
+def on_empty(suggested: str | None) -> str:
+    """What stands on an empty prompt."""
+    return "" if suggested is None else line(suggested) or AT_THE_END
+
+
+def _keys(suggested: Callable[[], str | None] = lambda: None) -> KeyBindings:
     keys = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
 
     @keys.add("enter", filter=typing)
     def _(event: KeyPressEvent) -> None:
+        if not event.current_buffer.text:
+            event.current_buffer.text = suggested() or ""
         if event.current_buffer.text.strip():
             event.current_buffer.validate_and_handle()
 

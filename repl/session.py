@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -33,21 +33,32 @@ from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
+    from repl.cassette import Cassette
     from repl.guess import Guess
     from repl.journal.past import Past
 
 PROBE_SECONDS = 0.3
 SKIPPED_TOLD = 5
+AGENT = "agent"
+"""What a cassette calls the model that the session begins with."""
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
 
 
-def open_session(settings: Settings, journal: Journal | None = None, past: Past | None = None) -> Session:
+def open_session(
+    settings: Settings, journal: Journal | None = None, past: Past | None = None, cassette: Cassette | None = None
+) -> Session:
     """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
 
     It is written to `journal`; without one nothing of it reaches a disk. It goes on from `past`, which that tells of.
+    With a `cassette` it is recorded or played.
+
+    Raises:
+        UsageError: both are asked for; a cassette begins with the session.
     """
-    session = Session(settings, journal, past)
+    if cassette and past:
+        raise UsageError("a session that goes on cannot be recorded or played", "begin a new one for the cassette")
+    session = Session(settings, journal, past, cassette)
     threading.Thread(target=session.look_ahead, daemon=True).start()
     return session
 
@@ -65,9 +76,17 @@ class Session:
         next_question: What a command hands on to be asked as if it had been typed; see `take_question`.
         journal: Where it is written as it happens.
         past: The session that it goes on with, as it was; None for a new one.
+        cassette: What it is recorded on, or played from.
     """
 
-    def __init__(self, settings: Settings, journal: Journal | None = None, past: Past | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal | None = None,
+        past: Past | None = None,
+        cassette: Cassette | None = None,
+    ) -> None:
+        self.cassette = cassette
         self._begin(settings, journal, past)
 
     def _begin(self, settings: Settings, journal: Journal | None, past: Past | None) -> None:
@@ -75,7 +94,7 @@ class Session:
         self.journal = journal or Journal()
         self.past = past
         self.spec = settings.strategy.strip()
-        self.notices: list[str] = []
+        self.notices: list[str] = [*self.cassette.notices] if self.cassette else []
         self.notes = Notes()
         self.planted: list[Planted] = []
         self.guess: Guess | None = None
@@ -96,6 +115,11 @@ class Session:
             ModelError: the server that was asked for cannot be used.
         """
         return self._agent()
+
+    @property
+    def is_played(self) -> bool:
+        """Whether a cassette answers, and no model."""
+        return self.cassette is not None and self.cassette.models() is not None
 
     @property
     def library(self) -> Library:
@@ -120,6 +144,8 @@ class Session:
     def ask(self, question: str) -> Generator[Event, None, None]:
         """Answer one question, event by event, as `agent.loop.run` does. How it is badly served is a notice."""
         agent = self.agent
+        if self.cassette:
+            self.cassette.heard(self, question)
         with closing(run(agent, question)) as events:
             for event in events:
                 if self.guess:
@@ -161,11 +187,7 @@ class Session:
             UsageError: the server's address is none.
             ModelError: the server cannot be used, or does not have the model.
         """
-        if name.strip() == READER:
-            self.use(self._reader())
-        else:
-            server = self.server
-            self.use(server.backend(server.choose(name.strip()), room(self.agent.limit)))
+        self.use(self._had(name.strip(), lambda: self._model(name.strip())))
         self.record(Remodelled(self.agent.backend.name, self.agent.backend.model))
 
     def backend_of(self, name: str, model: str) -> Backend:
@@ -173,10 +195,7 @@ class Session:
         now = self.agent.backend
         if (now.name, now.model) == (name, model):
             return now
-        if name == READER:
-            return self._reader()
-        server = self.server_of(name)
-        return server.backend(server.choose(model), room(self.agent.limit))
+        return self._had(READER if name == READER else model, lambda: self._model(model, name))
 
     @property
     def server(self) -> Server:
@@ -186,11 +205,20 @@ class Session:
         return self.look_for_server() or self._answering() or self.server_of(kind)
 
     def server_of(self, backend: str) -> Server:
-        """The server of this kind, whether it is there or not. Raises UsageError when its address is none."""
+        """The server of this kind, whether it is there or not.
+
+        Raises:
+            UsageError: its address is none.
+            ModelError: the session is played from a cassette, which needs no server and has none.
+        """
+        if self.is_played:
+            raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
         return server_at(backend, address_of(backend, self.settings), self.manner)
 
     def models(self) -> list[str]:
-        """The models to choose from: the reader, and those of the server if it answers."""
+        """The models to choose from: the reader, and those of the server if it answers; on a cassette, its own."""
+        if self.cassette and (names := self.cassette.models()) is not None:
+            return names
         try:
             server = self.server
             return [READER, *(server.models() if server.answers(PROBE_SECONDS) else ())]
@@ -234,6 +262,8 @@ class Session:
         Raises:
             ThimbleError: that one cannot be used; all is as it was.
         """
+        if self.cassette:
+            raise UsageError("a session on a cassette is left by /quit only", "then thimble --resume ID")
         before = {**vars(self)}
         self._begin(settings, journal, past)
         try:
@@ -295,8 +325,9 @@ class Session:
         agent.backend = backend
 
     def _make_agent(self) -> Agent:
-        backend = self.first_backend()
-        side = SideModel(self.summariser() or backend)
+        backend = self._had(AGENT, self.first_backend)
+        summariser = self.cassette.summariser(self.summariser) if self.cassette else self.summariser()
+        side = SideModel(summariser or backend)
         agent = Agent(
             backend=backend,
             strategy=strategy_of(self.spec, side),
@@ -315,6 +346,17 @@ class Session:
         agent.record = partial(self._write, agent)
         return agent
 
+    def _had(self, part: str, make: Callable[[], Backend]) -> Backend:
+        """The model for this part of the session: a live one, or what a cassette makes of it."""
+        return self.cassette.backend(part, make) if self.cassette else make()
+
+    def _model(self, model: str, kind: str = "") -> Backend:
+        """The reader, or a model of a server: of the one in use, or of one of a kind."""
+        if (kind or model) == READER:
+            return self._reader()
+        server = self.server_of(kind) if kind else self.server
+        return server.backend(server.choose(model), room(self.agent.limit))
+
     def _equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
         side = side_of(agent)
@@ -322,6 +364,8 @@ class Session:
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
         )
+        if self.cassette:
+            self.cassette.equip(agent)
 
     def _read_library(self) -> Library:
         from corpus.library import load

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,6 +10,7 @@ from functools import cache
 from itertools import chain, groupby, repeat
 from typing import TYPE_CHECKING, Any
 
+from agent.checked import CUT_OFF, as_json, checked, fields_of
 from agent.errors import UsageError
 from agent.events import Prepared
 from agent.messages import Message
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAMES = {kind: name for name, kind in KINDS.items()}
-CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
-CUT_OFF = "the end is missing"
 MOST = 2.0**53
 MOST_MESSAGES = 10_000_000
 
@@ -76,8 +73,7 @@ class Writer:
         if kept and kept != self._kept:
             self._kept = kept
             fields["kept"] = _adapter(Piece).dump_python(self._strands.kept.pack(kept))
-        body = _json(fields)
-        return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
+        return checked(fields)
 
     def _stored(self, record: Record, history: Sequence[Message]) -> Stored:
         strands = self._strands
@@ -91,9 +87,9 @@ class Writer:
             strategy=record.strategy,
             model=record.model,
             exact=record.exact,
-            tools=strands.tools.pack(_json(list(record.tools))),
-            listing=strands.listing.pack(_json(_listed(view.messages, history))),
-            fates=strands.fates.pack(_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
+            tools=strands.tools.pack(as_json(list(record.tools))),
+            listing=strands.listing.pack(as_json(_listed(view.messages, history))),
+            fates=strands.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
             tokens=view.tokens,
             history_tokens=view.history_tokens,
             limit=view.limit,
@@ -104,7 +100,7 @@ class Writer:
             acted=dict(view.acted),
             notes=view.notes,
             warm=view.warm,
-            left_out=strands.left_out.pack(_json(_by_rule(view.left_out))),
+            left_out=strands.left_out.pack(as_json(_by_rule(view.left_out))),
         )
 
 
@@ -167,7 +163,7 @@ def read_line(number: int, raw: bytes) -> Line:
         ValueError, RecursionError: it cannot be read.
         UsageError: a newer thimble wrote it.
     """
-    fields = _checked(raw)
+    fields = fields_of(raw, _figure)
     kind = KINDS.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version > VERSION:
         what = f"a newer thimble wrote this journal (version {version}; this one reads up to {VERSION})"
@@ -178,20 +174,6 @@ def read_line(number: int, raw: bytes) -> Line:
     at = _adapter(float).validate_python(fields.pop("at", None))
     stored: Stored = _adapter(kind).validate_python(fields)
     return Line(number, at, stored, None if kept is None else _adapter(Piece).validate_python(kept))
-
-
-def _checked(raw: bytes) -> dict[str, Any]:
-    """The fields of a line. Raises ValueError where it is not as it was written."""
-    found = CHECKED.search(raw)
-    if found is None:
-        raise ValueError(CUT_OFF)
-    body = raw[: found.start()] + b"}"
-    if zlib.crc32(body) != int(found[1], 16):
-        raise ValueError("its checksum is another")
-    fields = json.loads(body, parse_int=_figure, parse_float=_figure, parse_constant=_figure)
-    if not isinstance(fields, dict):
-        raise ValueError("it is not an object")
-    return fields
 
 
 def _figure(text: str) -> int | float:
@@ -222,10 +204,6 @@ def _is_that(message: Message, known: Message | None) -> bool:
         return message is known
     same = (message.why, message.covers, message.ref) == (known.why, known.covers, known.ref)
     return same and message == known
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
 @cache

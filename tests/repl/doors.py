@@ -34,18 +34,24 @@ from agent.messages import Message, ToolCall
 from agent.plant import plant
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from agent.view import prepare
+from models.cassette.recorder import Recording, recorded
+from models.cassette.tape import VERSION, Header, Line, Tape
+from models.cassette.tape import read as read_tape
 from models.scripted import Scripted, Step
 from repl import headless
 from repl.app import Conversation
+from repl.cassette import Played
 from repl.commands import run_command, show_error
 from repl.completion import Completions
 from repl.footer import footer
+from repl.insert import load, pace_of, settled
 from repl.journal.file import Journal
 from repl.journal.past import past
 from repl.journal.records import Named
 from repl.journal.show import show_resumed
 from repl.meter import Meter
 from repl.printed import Printed
+from repl.prompt import on_empty
 from repl.render import Lines, Screen
 from repl.session import Session
 from repl.stage import Stage
@@ -224,6 +230,47 @@ def said_by_app(payload: str) -> str:
     return paper.text
 
 
+def taped(payload: str) -> Tape:
+    """A cassette full of it: its settings, what the user sent, the model's name, replies and errors."""
+    read = [Thinking(payload), Waiting(payload), Text(payload), ToolCall("c2", "save_note", payload)]
+    model = Scripted([read, [Text(payload), tool_call(payload, 1, a=payload)], ModelError(payload, payload)])
+    model.name = model.model = payload  # type: ignore[misc]
+    with TemporaryDirectory() as folder:
+        tape = Recording(Path(folder, "one"))
+        tape.write(Header(VERSION, {"strategy": "none", "budget": payload}))
+        for text in (f"{payload} ?", f"/strategy {payload}.py"):
+            tape.write(Line(text, payload, 1))
+        here = begin()
+        here.use(recorded(model, "agent", tape))
+        with suppress(ModelError):
+            list(here.ask("What?"))
+        return read_tape(Path(folder, "one").read_bytes(), payload)
+
+
+def played(kind: type[Lines], payload: str) -> str:
+    """A cassette: what is told of it, what it suggests, an exchange on it, its models, and what it does not hold."""
+    tape, paper, here = taped(payload), Paper(80, drawn=kind is not Lines), begin()
+    deck, shown, events = Played(tape, payload, pace_of("0")[0]), io.StringIO(), []
+    here.cassette, here.notices[:] = deck, deck.notices
+    here.use(deck.backend("agent", lambda: here.agent.backend))
+    try:
+        with suppress(ModelError):
+            for event in here.ask("What?"):
+                events.append(event)
+        for text in ("/model", f"/model {payload}", "/pull x"):
+            run_command(here, text, paper.console)
+        with redirect_stdout(shown), redirect_stderr(shown):
+            headless.answer(here, iter(["What?", f"{payload.lstrip('/ ')} and more"]), False)
+    finally:
+        here.cassette, here.notices[:] = None, []
+    for wrong in (lambda: settled(here.settings, tape), lambda: pace_of(payload), lambda: load(f"{payload}?")):
+        try:
+            wrong()
+        except UsageError as error:
+            show_error(paper.console, error)
+    return drawn(kind, events) + paper.text + shown.getvalue() + on_empty(deck.suggested())
+
+
 ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
     "answer": lambda payload: [payload],
     "answer in pieces": lambda payload: [[Text(char) for char in payload[:300]]],
@@ -263,6 +310,7 @@ DOORS: list[tuple[str, Door]] = [
     ("headless, an error", partial(told, error=True)),
     ("--json", partial(told, as_json=True)),
     ("--json, an error", partial(told, as_json=True, error=True)),
+    *((f"{kind.__name__}: a cassette", partial(played, kind)) for kind in (Screen, Lines, Stage)),
     ("footer, meter and completion", around),
     ("an error, drawn", partial(error, True)),
     ("an error, plain", partial(error, False)),

@@ -22,7 +22,7 @@ from tests.repl.test_session import NOWHERE
 
 PROJECT = Path(__file__).parent.parent.parent
 QUESTION = "How much does a thimble hold?"
-WITHOUT_FLAG = ("color", "pace", "max_turns", "stream", "keep_alive")
+WITHOUT_FLAG = ("color", "max_turns", "stream", "keep_alive")
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +58,7 @@ def test_help_fits_a_terminal_and_names_every_flag(
     assert max(map(len, text.splitlines())) <= 80
     shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
     flags = {f"--{name.replace('_', '-')}" for name in SETTINGS if name not in WITHOUT_FLAG}
-    assert shown == {*flags, "--no-stream", "--json", "--resume", "--version"}
+    assert shown == {*flags, "--no-stream", "--json", "--resume", "--record", "--replay", "--version"}
 
 
 @pytest.mark.parametrize("columns", ["1", "x", "0", "500"])

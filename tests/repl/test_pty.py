@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from repl.shipped import LINES
 from tests.repl.terminal import Terminal
 
 Open = Callable[..., Terminal]
@@ -123,3 +124,43 @@ def test_a_session_that_cannot_work_says_so_and_ends(terminal: Open, tmp_path: P
     here = terminal("repl", "--backend", "reader", "--corpus", str(tmp_path))
     here.see("no articles in", "fix: ")
     assert here.end() == 2
+
+
+def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
+    here = terminal("repl", "--replay", "reader/offload", "--pace", "0")
+    here.see(
+        "thimble", "offload in 4,000 tokens", "› Read the article about context windows", "Played from reader/offload"
+    )
+    here.type("\r")
+    here.see("[context-windows]", "turns 3", "› /plant The door code of the library is 7431.")
+    here.type("Is anybody there?\r")
+    here.see("“Is anybody there?” is not on the cassette, and no model is asked", "it holds 5 under offload")
+    for line in LINES[1:]:
+        here.see(until=lambda text, line=line: text.splitlines()[-2].startswith(f"› {line[:30]}"))  # type: ignore[misc]
+        here.type("\r")
+    here.see("the cassette is at its end: Ctrl-D leaves")
+    here.type("\r/stats\r")
+    here.see("Prompt tokens of each call")
+    here.type("\x04")
+    assert here.end() == 0
+
+
+def test_a_cassette_goes_step_by_step(terminal: Open) -> None:
+    here = terminal("repl", "--replay", "reader/offload", "--pace", "key")
+    here.see("› Read the article about context windows", "ctx ")
+    here.type("\r")
+    for step in ("EDIT", "THOUGHT", "ACTION", "OBSERVATION"):
+        here.see(step, "Enter ▸")
+        here.type("\r")
+    here.see("nothing was touched: 1,3", "Enter ▸")
+    here.type("a")
+    here.see("turns 3")
+
+
+def test_a_cassette_is_read_out_plainly(terminal: Open) -> None:
+    here = terminal("repl", "--replay", "reader/offload", "--pace", "0", "--plain", columns=120)
+    here.see("recorded: Read the article about context windows (Enter sends it)", "you:")
+    here.type("\r")
+    here.see("[context-windows]", "recorded: /plant The door code of the library is 7431. (Enter sends it)")
+    here.type("/quit\r")
+    assert here.end() == 0

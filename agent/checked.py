@@ -1,0 +1,41 @@
+"""A line of a file that nothing can spoil unseen: a JSON object in printable ASCII, with a checksum at its end."""
+
+from __future__ import annotations
+
+import json
+import re
+import zlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+CHECKED = re.compile(rb',"crc":"([0-9a-f]{8})"\}$')
+CUT_OFF = "the end is missing"
+
+
+def as_json(value: object) -> str:
+    """A value as JSON without blanks, every character of it printable ASCII."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
+def checked(fields: Mapping[str, Any]) -> str:
+    """The line that holds these fields, at least one, its end included."""
+    body = as_json(fields)
+    return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
+
+
+def fields_of(raw: bytes, number: Callable[[str], float] | None = None) -> dict[str, Any]:
+    """The fields of a line, given without its end; `number` reads the numbers in it.
+
+    Raises:
+        ValueError, RecursionError: the line is not as it was written.
+    """
+    found = CHECKED.search(raw)
+    if found is None:
+        raise ValueError(CUT_OFF)
+    body = raw[: found.start()] + b"}"
+    if zlib.crc32(body) != int(found[1], 16):
+        raise ValueError("its checksum is another")
+    fields = json.loads(body, parse_int=number, parse_float=number, parse_constant=number)
+    if not isinstance(fields, dict):
+        raise ValueError("it is not an object")
+    return fields
