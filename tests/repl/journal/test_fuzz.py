@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.checked import CHECKED
 from agent.errors import ThimbleError, UsageError
 from repl.commands import run_command
-from repl.journal.lines import CHECKED, Writer, read
+from repl.journal.lines import Writer, read
 from repl.journal.records import Branched, Switched
 from repl.journal.strand import checksum
 from tests.repl.journal.scenes import ask, keep
