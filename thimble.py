@@ -62,22 +62,15 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     from pathlib import Path
 
     from repl.journal.file import Journal
-    from repl.journal.keeping import past_of, settings_of
+    from repl.journal.shelf import reopened
     from repl.session import open_session
     from repl.settings import resolve
 
-    given = _known(settings)
+    asked = resolve(_known(settings), interactive=False)
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not path.exists():
-        return open_session(resolve(given, interactive=False), Journal(path))
-    kept = Journal.reopen(path)
-    try:
-        told = past_of(kept)
-        before = settings_of(told) if told else {}
-        return open_session(resolve({**before, **given}, interactive=False), kept, told)
-    except BaseException:
-        kept.close()
-        raise
+        return open_session(asked, Journal(path))
+    return open_session(*reopened(asked, path))
 
 
 def answer(session: Session, question: str) -> str:
