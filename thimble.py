@@ -66,11 +66,11 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     from repl.session import open_session
     from repl.settings import resolve
 
-    given = resolve(_known(settings), interactive=False)
+    asked = resolve(_known(settings), interactive=False)
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not path.exists():
-        return open_session(given, Journal(path))
-    return open_session(*reopened(given, path))
+        return open_session(asked, Journal(path))
+    return open_session(*reopened(asked, path))
 
 
 def answer(session: Session, question: str) -> str:

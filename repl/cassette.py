@@ -6,7 +6,6 @@ recall, sub-agents) runs in both.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -18,6 +17,7 @@ from agent.protocols import Backend, Tool
 from models import READER
 from repl import figures
 from repl.settings import Settings
+from repl.trust import is_code
 
 if TYPE_CHECKING:
     from agent.loop import Agent
@@ -135,7 +135,8 @@ class Played:
 
         self.tape, self.steps, self.notices = tape, steps, told_of(tape, title)
         self._playback = Playback(tape, pace, self._differs)
-        self._lines = [line.text for line in tape.lines if not names_code(line.text)]
+        self._lines = [line.text for line in tape.lines if line.text.split()[0] not in LEFT_OUT]
+        self._lines = [text for text in self._lines if not names_code(text)]
         self._next = 0
         self._now: Callable[[], Mapping[str, object]] = dict
         self._taken: Counter[str] = Counter()
@@ -233,13 +234,7 @@ def called(voice: Voice) -> str:
 
 def names_code(line: str) -> bool:
     """Whether a command names a strategy that is code from elsewhere, which data must not run by itself."""
-    return line.startswith("/") and any(map(is_code, re.split(r"[\s+]+", line)[1:]))
-
-
-def is_code(spec: str) -> bool:
-    """Whether a SPEC names a file or a module, and not a strategy of thimble."""
-    before, _, behind = spec.partition(":")
-    return ".py" in spec or (behind.isidentifier() and all(word.isidentifier() for word in before.split(".")))
+    return line.startswith("/") and any(map(is_code, line.split()[1:]))
 
 
 def nearest(name: str, model: str) -> protocols.Counter:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from models import READER
-from repl.cassette import SHAPING, Cassette, Played, Recorded, is_code
+from repl.cassette import SHAPING, Cassette, Played, Recorded
 from repl.settings import SETTINGS, Given, Settings
+from repl.trust import is_code
 
 if TYPE_CHECKING:
     from models.cassette.player import Pace
@@ -88,7 +89,7 @@ def settled(settings: Settings, tape: Tape) -> Settings:
     for name, value in tape.header.settings.items():
         if name not in SHAPING or origins.get(name, "").startswith("flag"):
             continue
-        if name == "strategy" and any(map(is_code, str(value).split("+"))):
+        if name == "strategy" and is_code(str(value)):
             what = f"the cassette was recorded under {str(value)[:60]}, which is code"
             raise UsageError(what, "if it is yours, say --strategy and the same again")
         try:

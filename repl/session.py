@@ -69,6 +69,7 @@ class Session:
     Attributes:
         settings: What the session was opened with; swaps do not change it.
         spec: The SPEC of the strategy in use, as it was typed.
+        said: The SPECs that the user has said, which may be code.
         notices: One-line words for the user. Those about the articles come when these are first read.
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
@@ -94,6 +95,7 @@ class Session:
         self.journal = journal or Journal()
         self.past = past
         self.spec = settings.strategy.strip()
+        self.said = {self.spec}
         self.notices: list[str] = [*self.cassette.notices] if self.cassette else []
         self.notes = Notes()
         self.planted: list[Planted] = []
@@ -166,6 +168,7 @@ class Session:
         agent, spec = self.agent, spec.strip()
         agent.strategy = strategy_of(spec, side_of(agent))
         agent.strategy_name = self.spec = spec
+        self.said.add(spec)
         self.record(Swapped(spec))
 
     def use_budget(self, tokens: int) -> None:
@@ -248,6 +251,7 @@ class Session:
         """
         from repl.journal.keeping import branch
 
+        self.said |= {change.strategy for change in changes if isinstance(change, Swapped)}
         branch(self, after, *changes)
 
     def switch(self, number: int) -> None:
@@ -262,8 +266,6 @@ class Session:
         Raises:
             ThimbleError: that one cannot be used; all is as it was.
         """
-        if self.cassette:
-            raise UsageError("a session on a cassette is left by /quit only", "then thimble --resume ID")
         before = {**vars(self)}
         self._begin(settings, journal, past)
         try:

@@ -39,7 +39,9 @@ def export(session: Session, rest: str, console: Console) -> None:
     kind, path, over = wanted(rest)
     module, ending, _ = FORMATS[kind]
     path = path or free(session, ending)
-    if path.exists() and not over:
+    if os.path.lexists(path) and not path.is_file():
+        raise UsageError(f"{path} is there, and is no file", "name another FILE")
+    if os.path.lexists(path) and not over:
         raise UsageError(f"{path} is there already", f"to replace it: /export {kind} {path}!")
     columns = console.width if is_drawn(console) else PLAIN_COLUMNS
     size = write(path, import_module(f"repl.export.{module}").export(session, columns))
@@ -59,7 +61,10 @@ def wanted(rest: str) -> tuple[str, Path | None, bool]:
         raise UsageError(f"/export does not know the format of {rest[:40]!r}", FORM)
     if line(name) != name:
         raise UsageError("a file cannot be named so: the name holds signs that no terminal shows", FORM)
-    return kind, Path(name).expanduser() if name else None, file.endswith("!")
+    try:
+        return kind, Path(name).expanduser() if name else None, file.endswith("!")
+    except RuntimeError as error:  # a ~user that nobody is
+        raise UsageError(f"there is no folder {name[:40]}", FORM) from error
 
 
 def free(session: Session, ending: str) -> Path:
@@ -70,7 +75,7 @@ def free(session: Session, ending: str) -> Path:
     named = re.sub(r"[^\w-]+", "-", name).strip("-")
     stem = named or time.strftime("thimble-%Y-%m-%d-%H%M")
     names = (Path(f"{stem}{f'-{number}' if number > 1 else ''}.{ending}") for number in count(1))
-    return next(path for path in names if not path.exists())
+    return next(path for path in names if not os.path.lexists(path))
 
 
 def write(path: Path, pieces: Iterable[str]) -> int:

@@ -59,6 +59,8 @@ def save(session: Session, text: str, console: Console) -> None:
         raise UsageError("that name cannot be typed again", f"take letters and figures, at most {NAME_WIDTH} of them")
     if shelf.ID.match(name) or name.startswith("-"):
         raise UsageError(f"{name} would be taken for {'a flag' if name[0] == '-' else 'an id'}", "take a name of words")
+    if session.is_played:
+        raise UsageError("a cassette is played: this session is not kept", "the cassette is there to play again")
     for path in shelf.paths(session.settings.session_dir):
         if path != session.journal.path and shelf.name_of(path) == name:
             raise UsageError(f"another session is called {name}: {path.stem}", "take another name")
@@ -69,6 +71,8 @@ def save(session: Session, text: str, console: Console) -> None:
 
 def load(session: Session, wanted: str, console: Console) -> None:
     """Go on with another session. Raises ThimbleError; all is as it was then."""
+    if session.cassette:
+        raise UsageError("a session on a cassette is left by /quit only", "then thimble --resume ID")
     if not wanted:
         raise UsageError("/load takes the id or the name of a session", "/sessions lists them")
     path = shelf.find(session.settings.session_dir, wanted)

@@ -28,6 +28,7 @@ from repl.journal.records import (
 )
 from repl.session import roomy, side_of, strategy_of
 from repl.settings import address_of
+from repl.trust import check_strategy
 
 if TYPE_CHECKING:
     from agent.loop import Agent
@@ -153,6 +154,8 @@ def switch(session: Session, number: int) -> None:
 def _become(session: Session, then: Past, *changes: Change) -> None:
     """Be what the session was then; the changes are written behind it. Raises ThimbleError, and nothing has changed."""
     agent = session.agent
+    if then.strategy not in session.said:
+        check_strategy(then.strategy)
     backend = session.backend_of(then.backend, then.model)
     agent.strategy, agent.limit = strategy_of(then.strategy, side_of(agent)), then.limit
     agent.strategy_name = session.spec = then.strategy

@@ -151,17 +151,21 @@ def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, Past]:
     """A session to go on with, as `open_session` takes it: its own settings but for flags, its journal, its past.
 
     Raises:
-        UsageError: another process has it, a newer thimble wrote it, or a setting of its own is not possible any more.
+        UsageError: another process has it, a newer thimble wrote it, or a setting of its own is not possible any more,
+            or not its to decide.
     """
     from repl.journal.file import Journal
     from repl.journal.keeping import past_of, settings_of
     from repl.settings import going_on
+    from repl.trust import check
 
     journal = Journal.reopen(path)
     try:
         told = past_of(journal)
         flags = {name for name, origin in settings.origins.items() if origin.startswith("flag")}
-        return going_on(settings, settings_of(told, flags)), journal, told
+        own = settings_of(told, flags)
+        check(settings.asked or settings, {name: value for name, value in own.items() if name not in flags})
+        return going_on(settings, own), journal, told
     except BaseException:
         journal.close()
         raise

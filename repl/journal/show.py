@@ -15,6 +15,7 @@ from repl.theme import is_drawn
 
 if TYPE_CHECKING:
     from repl.session import Session
+    from repl.settings import Settings
 
 MOST_LOST = 6
 GLYPH = "› "
@@ -51,11 +52,19 @@ def resumed(session: Session) -> list[tuple[str, str]]:
     words = [figures.several(past.ledger.exchanges, "exchange"), under]
     words += [f"left {figures.ago(time.time() - past.at)}"] if past.at else []
     lines = [(f"Resumed {called}: {', '.join(words)}.", "quiet")]
+    lines += [(f"It brings its own {name}: {line(folder)}", "quiet") for name, folder in _folders(session.settings)]
     if past.lost:
         lost = ", ".join(past.lost[:MOST_LOST])
         more = f" and {len(past.lost) - MOST_LOST:,} more" if len(past.lost) > MOST_LOST else ""
         lines.append((f"Lost in the journal: {line(lost)}{more}. Read on; nothing was rewritten.", "warn"))
     return lines
+
+
+def _folders(settings: Settings) -> list[tuple[str, str]]:
+    """The folders that the session has brought along, and the user has not asked for."""
+    asked = settings.asked or settings
+    both = [(name, getattr(settings, name)) for name in ("corpus", "files")]
+    return [(f"--{name}", str(folder)) for name, folder in both if folder != getattr(asked, name)]
 
 
 def last_exchange(session: Session) -> tuple[str, str]:

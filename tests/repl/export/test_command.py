@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,9 +52,9 @@ def test_the_format_is_told_or_is_the_ending(typed: str, meant: tuple[str, str |
     assert wanted(typed) == (kind, Path(name) if name else None, over)
 
 
-@pytest.mark.parametrize("typed", ["pdf", "a.pdf", "x", "html a\x1b[2Jb", "\u202ea.md"])
+@pytest.mark.parametrize("typed", ["pdf", "a.pdf", "x", "html a\x1b[2Jb", "\u202ea.md", "~nobody-here/a.md"])
 def test_what_it_cannot_do_it_says(typed: str) -> None:
-    with pytest.raises(UsageError, match=r"export|named"):
+    with pytest.raises(UsageError, match=r"export|named|no folder"):
         wanted(typed)
 
 
@@ -65,6 +67,16 @@ def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     obey(session, f"/export {path}!", Paper().console)
     assert path.read_text().startswith("# A session")
+
+
+@pytest.mark.parametrize("name", [f"{'x' * 300}.md", "folder.md!", "pipe.md!", "nowhere.md!"])
+def test_only_a_file_is_replaced(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / "nowhere.md").symlink_to("/nowhere")
+    with pytest.raises(UsageError, match=r"is no file|cannot be written"):
+        obey(read(), f"/export {tmp_path}/{name}", Paper().console)
+    assert stat.S_ISFIFO((tmp_path / "pipe.md").stat().st_mode)
 
 
 def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
