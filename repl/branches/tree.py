@@ -81,13 +81,20 @@ def _branches(found: Sequence[Account], names: Sequence[Text]) -> Table:
     rows = [
         (
             name,
-            f"{one.parent}, exchange {one.behind}" if one.parent else "–",
+            _place(one),
             one.strategy,
             cut(line(one.question), WORDS) or "–",
         )
         for one, name in zip(found, names, strict=True)
     ]
     return Table("The branches", ("branch", "grew from", "strategy", "last question of its own"), rows)
+
+
+def _place(one: Account) -> str:
+    """Where a branch grew from."""
+    if not one.parent:
+        return "–"
+    return f"{one.parent}, exchange {one.behind}" if one.behind else f"{one.parent}, its start"
 
 
 def _costs(found: Sequence[Account], names: Sequence[Text], prices: Prices) -> Table:

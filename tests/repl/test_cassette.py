@@ -225,7 +225,7 @@ def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(setting
     with pytest.raises(NotOnTape) as error:
         list(hold(session, LINES if settings else ("Is anybody there?",)))
     assert what in error.value.what
-    assert "it holds 5 under hybrid in 4,000 tokens" in error.value.fix
+    assert "it holds 5 questions under hybrid in 4,000 tokens" in error.value.fix
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "thrifty"])
