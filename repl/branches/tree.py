@@ -129,6 +129,8 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
     step = 2 if 2 * last + GUTTER + NAME <= console.width else 1
     top = max(max(call.prompt.tokens or 0, call.limit) for one in grown for call in _answers(one))
     for one in grown:
+        if one is not grown[0]:
+            console.print()  # or a bar over the budget would touch the bars above it
         _draw(one, current, max(0, last - columns), step, top, console)
 
 

@@ -243,6 +243,16 @@ def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
     assert facts(told)[:9] == facts(then)[:9]
 
 
+def test_a_session_that_is_played_is_not_kept_and_has_no_name() -> None:
+    tape = load("reader/none")
+    with pytest.raises(UsageError, match="this session is not kept"):
+        obey(
+            open_session(settled(Settings(), tape), cassette=Played(tape, "", pace_of("0")[0])),
+            "/save it",
+            Paper().console,
+        )
+
+
 def test_the_articles_may_be_others(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("---\ntitle: Another\n---\nNothing of it.\n")
     session = played("reader/offload", corpus=tmp_path, files=tmp_path)
