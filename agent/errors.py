@@ -20,6 +20,8 @@ class ThimbleError(Exception):
         super().__init__(what)
         self.what = what
         self.fix = fix
+        if fix:
+            self.add_note(fix)  # where nobody catches it, as in a notebook
 
 
 class ToolError(ThimbleError):

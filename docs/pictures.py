@@ -197,6 +197,22 @@ PICTURES = [
         arguments=reader(2500, "--stage"),
     ),
     Picture(
+        "tree",
+        [
+            OPENED,
+            ("What is observation masking?\r", ["· 1 exchange"]),
+            ("And what helps against context rot?\r", ["· 2 exchanges"]),
+            ("/fork 1 none\r", ["Branch 2 begins", "· none ·"]),
+            ("What are KV caches?\r", ["· 2 exchanges"]),
+            ("/retry truncate\r", ["Branch 3 asks again", "Branch 2 keeps", "turns ", "· truncate ·", "· 2 exchanges"]),
+            ("/tree 1\r", ["On branch 1", "· observation-masking ·"]),
+            ("/tree\r", ["The branches", "What each has cost", "Prompt tokens of each call", "3   ", "ctx ▓"]),
+        ],
+        since="› /tree",
+        columns=100,
+        arguments=reader(3000),
+    ),
+    Picture(
         "forecast",
         [OPENED, READ[1], (LONG_QUESTION, ["masks ", "· prefill "])],
         since="turns ",

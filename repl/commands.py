@@ -106,17 +106,13 @@ def _stats(session: Session, rest: str, console: Console) -> None:
 
 def _reset(session: Session, rest: str, console: Console) -> None:
     _no_argument("/reset", rest)
-    messages, notes = len(session.agent.history), len(session.notes.kept)
-    before = session.journal.tree.current
+    kept = [figures.several(len(session.agent.history), "message")]
+    kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
+    old = session.journal.tree.current
     session.reset()
-    gone = f"{figures.several(messages, 'message')}, {figures.several(notes, 'note')}"
-    _say(console, f"Gone: {gone}, the statistics, and what the strategy remembered.")
-    _say(
-        console,
-        f"Kept: {line(session.spec)}, the budget of {session.agent.limit:,}, the model, the articles and files.",
-    )
-    if session.journal.tree.current != before:
-        _say(console, f"The conversation can be had back: /tree {before}.")
+    new, now = session.journal.tree.current, f"under {line(session.spec)} in {session.agent.limit:,} tokens"
+    _say(console, f"Branch {new} begins empty, {now}, which starts fresh.")
+    _say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 
 def _budget(session: Session, text: str, console: Console) -> None:
@@ -309,7 +305,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "undo": Command(
         "/undo [N]",
-        "go back by N exchanges; /tree has what is left",
+        "go back by N exchanges; /tree has what is undone",
         "To right before that question was asked, 1 by default; one that the budget refused does not count. A fact "
         "that was planted behind it goes too. What is undone stays on its branch.",
         _of("repl.branches.moves", "undo"),
@@ -373,8 +369,9 @@ COMMANDS: dict[str, Command] = {
     ),
     "reset": Command(
         "/reset",
-        "forget the conversation; keep strategy, budget, model",
-        "History, notes, statistics and the strategy's memory go. /tree N has the conversation back.",
+        "begin again, empty; strategy, budget and model stay",
+        "A branch without history, notes or statistics; the strategy starts fresh. The branch that is left stays as it "
+        "was: /tree N goes back to it.",
         _reset,
     ),
     "help": Command("/help [COMMAND]", "this list, or more on one command", "", _help),

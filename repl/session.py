@@ -102,6 +102,7 @@ class Session:
         self.guess: Guess | None = None
         self.next_question = ""
         self._checked: Backend | None = None
+        self._events: Generator[Event, None, None] = (event for event in ())
         self.manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
         self.look_for_server = Later(self._find_server)
         self._agent = Later(self._make_agent)
@@ -144,11 +145,16 @@ class Session:
             import httpx  # noqa: F401
 
     def ask(self, question: str) -> Generator[Event, None, None]:
-        """Answer one question, event by event, as `agent.loop.run` does. How it is badly served is a notice."""
+        """Answer one question, event by event, as `agent.loop.run` does. How it is badly served is a notice.
+
+        An answer that nobody took to its end, as in a notebook, is stopped first.
+        """
         agent = self.agent
+        self._events.close()
         if self.cassette:
             self.cassette.heard(self, question)
         with closing(run(agent, question)) as events:
+            self._events = events
             for event in events:
                 if self.guess:
                     self.guess.see(event)

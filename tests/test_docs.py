@@ -90,9 +90,12 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     for said in (
         "984/5,000 20%", "Planted in message 12", " 50 tokens over", " 3,289 tokens over", "hold 3,311 of 5,000",
         "Predicted: 8 of 21 right", "message 12 (read_file), masked", "miss: ", "hit: ", "known answer: right",
+        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch 2 (in use), budget 5,000, from call 5",
     ):  # fmt: skip
         assert said in told, said
     assert "known answer: wrong" not in told
+    assert told.count("hit: ") == 2
+    assert "over budget" not in told.partition("Branch 2 begins")[2]
 
 
 def test_the_page_on_prepare_shows_what_comes_out(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

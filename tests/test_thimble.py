@@ -37,6 +37,25 @@ def test_every_block_of_the_page_runs(capsys: pytest.CaptureFixture[str]) -> Non
     assert "500 to 2,000,000" in said[-1]
 
 
+def test_an_answer_that_nobody_took_to_its_end_is_stopped_by_the_next_question() -> None:
+    session = thimble.session(backend="reader", budget=3000)
+    begun = session.ask("Read the article about context windows")
+    while not isinstance(next(begun), thimble.ToolCalled):
+        pass
+    assert session.agent.history[-1].calls
+    assert thimble.answer(session, "What is context rot?")
+    history = session.agent.history
+    called = [call.id for message in history for call in message.calls]
+    assert called == [message.call_id for message in history if message.role == "tool"]
+    assert list(begun) == []
+
+
+def test_an_error_that_nobody_catches_says_how_to_mend_it() -> None:
+    with pytest.raises(thimble.UsageError) as error:
+        thimble.session(backend="reader", budget=3)
+    assert error.value.__notes__ == [error.value.fix]
+
+
 def test_importing_it_loads_nothing() -> None:
     code = "import sys; before = {*sys.modules}; import thimble; print(*sorted({*sys.modules} - before))"
     loaded = subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, text=True).split()

@@ -114,7 +114,8 @@ class Playback:
         if not questions:
             return "it holds no question: record another with --record FILE"
         under = dict.fromkeys(f"{line.strategy} in {line.budget:,} tokens" for line in questions)
-        return f"it holds {len(questions)} under {'; '.join(under)}, from “{questions[0].text[:40]}” on, in that order"
+        several = f"{len(questions)} questions" if len(questions) > 1 else "1 question"
+        return f"it holds {several} under {'; '.join(under)}, in this order, from “{questions[0].text[:40]}” on"
 
 
 class Player:

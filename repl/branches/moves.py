@@ -37,7 +37,8 @@ def fork(session: Session, text: str, console: Console) -> None:
     session.branch(after, *([Swapped(spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, _as_it_is(session)
-    _say(console, f"Branch {new} begins behind exchange {behind} of branch {old}, {now}{fresh}.")
+    place = f"behind exchange {behind}" if behind else "before the first question"
+    _say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
     _say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
 
 
@@ -88,9 +89,11 @@ def _number(text: str, most: int, form: str, least: int = 0) -> int:
     """A number of exchanges. Raises UsageError for one that is none, or beyond."""
     if not re.fullmatch("[0-9]{1,9}", text):
         raise UsageError(f"{text[:40]!r} is not a number of exchanges", form)
-    if not least <= int(text) <= most:
+    if int(text) < least:
+        raise UsageError(f"{text} exchanges are nothing to undo", form)
+    if int(text) > most:
         exchanges = figures.several(most, "exchange")
-        raise UsageError(f"this branch has {exchanges}, and {text} is not from {least} to {most}", form)
+        raise UsageError(f"this branch has {exchanges}, not {text}", form)
     return int(text)
 
 

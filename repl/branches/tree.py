@@ -81,13 +81,20 @@ def _branches(found: Sequence[Account], names: Sequence[Text]) -> Table:
     rows = [
         (
             name,
-            f"{one.parent}, exchange {one.behind}" if one.parent else "–",
+            _place(one),
             one.strategy,
             cut(line(one.question), WORDS) or "–",
         )
         for one, name in zip(found, names, strict=True)
     ]
     return Table("The branches", ("branch", "grew from", "strategy", "last question of its own"), rows)
+
+
+def _place(one: Account) -> str:
+    """Where a branch grew from."""
+    if not one.parent:
+        return "–"
+    return f"{one.parent}, exchange {one.behind}" if one.behind else f"{one.parent}, its start"
 
 
 def _costs(found: Sequence[Account], names: Sequence[Text], prices: Prices) -> Table:
@@ -122,6 +129,8 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
     step = 2 if 2 * last + GUTTER + NAME <= console.width else 1
     top = max(max(call.prompt.tokens or 0, call.limit) for one in grown for call in _answers(one))
     for one in grown:
+        if one is not grown[0]:
+            console.print()  # or a bar over the budget would touch the bars above it
         _draw(one, current, max(0, last - columns), step, top, console)
 
 

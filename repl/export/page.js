@@ -40,7 +40,7 @@ function go(to) {
   at = to;
   history.replaceState(null, "", `#${at + 1}`);
   show();
-  told.textContent = `exchange ${stops[at].exchange + 1}, stop ${at + 1} of ${stops.length}`;
+  told.textContent = `exchange ${stops[at].exchange + 1}, step ${at + 1} of ${stops.length}`;
 }
 
 const goToCall = (call) => go(stops.findIndex((stop) => stop.call === call));

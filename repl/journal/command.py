@@ -51,7 +51,9 @@ def sessions(session: Session, words: str, console: Console) -> None:
 
 
 def save(session: Session, text: str, console: Console) -> None:
-    """Name the session. Raises UsageError for a name that is none, or that another session has."""
+    """Name the session. Raises UsageError for a name that is none or another session's, and where nothing is kept."""
+    if session.is_played:
+        raise UsageError("a cassette is played: this session is not kept", "/export writes it to a file")
     name = " ".join(text.split())
     if not name:
         raise UsageError("/save takes a name", "such as /save masking talk; the session is kept without one, too")

@@ -144,7 +144,7 @@ def find(folder: Path, wanted: str = "") -> Path:
         raise UsageError(f"{len(begun)} sessions begin with {wanted}", f"write more of one: {several}")
     near = get_close_matches(wanted, [*by_name, *by_id], 1)
     hint = f"did you mean {near[0]}? " if near else ""
-    raise UsageError(f"there is no session {wanted[:60]!r}", f"{hint}/sessions lists them: thimble -p /sessions")
+    raise UsageError(f"there is no session {wanted[:60]!r}", f"{hint}/sessions lists them (thimble -p /sessions)")
 
 
 def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, Past]:

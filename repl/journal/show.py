@@ -49,7 +49,9 @@ def resumed(session: Session) -> list[tuple[str, str]]:
         return []
     called = f"“{line(past.name)}” ({session.journal.id})" if past.name else session.journal.id
     under = line(past.strategy) + (f", from here on {line(session.spec)}" if session.spec != past.strategy else "")
-    words = [figures.several(past.ledger.exchanges, "exchange"), under]
+    tree = session.journal.tree
+    words = [f"branch {tree.current} of {len(tree.branches)}"] if len(tree.branches) > 1 else []
+    words += [figures.several(past.ledger.exchanges, "exchange"), under]
     words += [f"left {figures.ago(time.time() - past.at)}"] if past.at else []
     lines = [(f"Resumed {called}: {', '.join(words)}.", "quiet")]
     lines += [(f"It brings its own {name}: {line(folder)}", "quiet") for name, folder in _folders(session.settings)]

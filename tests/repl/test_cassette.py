@@ -225,7 +225,7 @@ def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(setting
     with pytest.raises(NotOnTape) as error:
         list(hold(session, LINES if settings else ("Is anybody there?",)))
     assert what in error.value.what
-    assert "it holds 5 under hybrid in 4,000 tokens" in error.value.fix
+    assert "it holds 5 questions under hybrid in 4,000 tokens" in error.value.fix
 
 
 @pytest.mark.parametrize("strategy", ["hybrid", "thrifty"])
@@ -241,6 +241,16 @@ def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
     then = [*hold(played(f"reader/{strategy}"), LINES)]
     assert _answers(told) == _answers(then)
     assert facts(told)[:9] == facts(then)[:9]
+
+
+def test_a_session_that_is_played_is_not_kept_and_has_no_name() -> None:
+    tape = load("reader/none")
+    with pytest.raises(UsageError, match="this session is not kept"):
+        obey(
+            open_session(settled(Settings(), tape), cassette=Played(tape, "", pace_of("0")[0])),
+            "/save it",
+            Paper().console,
+        )
 
 
 def test_the_articles_may_be_others(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_reset_says_what_goes_and_what_stays() -> None:
     session.notes.save("title", "text")
     messages = len(session.agent.history)
     text = said(session, "/reset")
-    assert f"{messages} messages, 1 note" in text
+    assert f"Branch 1 keeps its {messages} messages and 1 note: /tree 1 goes back to it." in text
     assert "hybrid" in text
     assert "4,000" in text
     assert session.agent.history == []

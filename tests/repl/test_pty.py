@@ -134,7 +134,7 @@ def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
     here.type("\r")
     here.see("[context-windows]", "turns 3", "› /plant The door code of the library is 7431.")
     here.type("Is anybody there?\r")
-    here.see("“Is anybody there?” is not on the cassette, and no model is asked", "it holds 5 under offload")
+    here.see("“Is anybody there?” is not on the cassette, and no model is asked", "it holds 5 questions")
     for line in LINES[1:]:
         here.see(until=lambda text, line=line: text.splitlines()[-2].startswith(f"› {line[:30]}"))  # type: ignore[misc]
         here.type("\r")

@@ -35,9 +35,8 @@ def test_a_fork_has_the_exchanges_up_to_there(number: int) -> None:
     assert asked(session) == [f"Question {one}?" for one in range(1, number + 1)]
     assert session.spec == "none"
     assert session.agent.ledger.exchanges == number
-    assert (
-        f"Branch 2 begins behind exchange {number} of branch 1, under none in 4,000 tokens, which starts fresh." in text
-    )
+    place = f"behind exchange {number}" if number else "before the first question"
+    assert f"Branch 2 begins {place} of branch 1, under none in 4,000 tokens, which starts fresh." in text
 
 
 def test_a_fork_is_as_the_session_was_then() -> None:
@@ -110,12 +109,12 @@ def test_a_question_is_asked_again_with_the_strategy_budget_and_model_of_now() -
 
 
 ERRORS = {
-    "/fork 3": "this branch has 2 exchanges, and 3 is not from 0 to 2",
+    "/fork 3": "this branch has 2 exchanges, not 3",
     "/fork -1": "'-1' is not a number of exchanges",
     "/fork 1 nowhere": "nowhere",
     "/fork nowhere": "nowhere",
-    "/undo 3": "this branch has 2 exchanges, and 3 is not from 1 to 2",
-    "/undo 0": "not from 1 to 2",
+    "/undo 3": "this branch has 2 exchanges, not 3",
+    "/undo 0": "0 exchanges are nothing to undo",
     "/undo x": "'x' is not a number of exchanges",
     "/undo " + "9" * 5000: "is not a number of exchanges",
     "/retry nowhere": "nowhere",

@@ -327,6 +327,11 @@ def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> N
     first, lost = (text for text, _ in resumed(here))
     assert first == f"Resumed {here.journal.id}: 2 exchanges, observation-masking, left 2 h ago."
     assert lost.endswith("line 6, line 7 and 4 more. Read on; nothing was rewritten.")
+    obey(here, "/fork 1", Paper().console)
+    here.past = past(here.journal.tree.path(2))
+    assert resumed(here)[0][0].startswith(f"Resumed {here.journal.id}: branch 2 of 2, 1 exchange, ")
+    obey(here, "/tree 1", Paper().console)
+    here.past = past(here.journal.tree.path(1))
     drawn, plain = Paper(80), Paper(80, drawn=False)
     show_resumed(here, drawn.console)
     show_resumed(here, plain.console)
