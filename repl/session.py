@@ -70,6 +70,7 @@ class Session:
         settings: What the session was opened with; swaps do not change it.
         spec: The SPEC of the strategy in use, as it was typed.
         said: The SPECs that the user has said, which may be code.
+        widest: The largest budget that it has had, on any branch, in tokens: what a server makes room for.
         notices: One-line words for the user. Those about the articles come when these are first read.
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
@@ -96,6 +97,7 @@ class Session:
         self.past = past
         self.spec = settings.strategy.strip()
         self.said = {self.spec}
+        self.widest = max(settings.budget, past.widest if past else 0)
         self.notices: list[str] = [*self.cassette.notices] if self.cassette else []
         self.notes = Notes()
         self.planted: list[Planted] = []
@@ -184,10 +186,10 @@ class Session:
             what = f"a budget of {tokens:,} tokens is not possible"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
         agent, side = self.agent, side_of(self.agent)
-        agent.limit = tokens
+        agent.limit, self.widest = tokens, max(self.widest, tokens)
         if side.backend is not agent.backend:
-            side.backend = roomy(side.backend, tokens)
-        self.use(roomy(agent.backend, tokens))
+            side.backend = roomy(side.backend, self.widest)
+        self.use(roomy(agent.backend, self.widest))
         self.record(Limited(tokens))
 
     def use_model(self, name: str) -> None:
@@ -364,7 +366,7 @@ class Session:
         if (kind or model) == READER:
             return self._reader()
         server = self.server_of(kind) if kind else self.server
-        return server.backend(server.choose(model), room(self.agent.limit))
+        return server.backend(server.choose(model), room(self.widest))
 
     def _equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
@@ -412,7 +414,7 @@ class Session:
         if found is None:
             return self._no_server() if READER not in (wanted.backend, wanted.model) else self._reader()
         try:
-            return found.backend(found.choose(wanted.model), room(wanted.budget))
+            return found.backend(found.choose(wanted.model), room(self.widest))
         except ModelError as error:
             if wanted.backend == AUTO and not wanted.model:
                 return self._reader_because(error.what, error.fix)
@@ -431,7 +433,7 @@ class Session:
         if server is None:
             raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
         try:
-            return server.backend(server.choose(name), room(self.settings.budget))
+            return server.backend(server.choose(name), room(self.widest))
         except ModelError as error:
             what = f"the summariser cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error

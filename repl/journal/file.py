@@ -20,6 +20,7 @@ PASSING = (Said, Waiting)
 """Events that leave nothing behind."""
 BEGINNING = b'{"type":"opened",'
 """What the first line begins with, of which that may be all that there is."""
+GONE = "its file was deleted or replaced"
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
 
@@ -108,7 +109,7 @@ class Journal:
             file = self._opened(self.path)
             while self._waiting:
                 del self._waiting[: os.write(file, self._waiting)]
-            self.error = ""
+            self.error = "" if os.fstat(file).st_nlink else GONE
         except OSError as error:
             self.error = error.strerror or type(error).__name__
 

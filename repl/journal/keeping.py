@@ -49,6 +49,7 @@ def opened(session: Session, agent: Agent) -> Opened:
     settings = session.settings
     told = {name: getattr(settings, name) for name in SHAPING}
     told |= {name: str(told[name]) for name in ("corpus", "files")}
+    told["budget"] = session.widest
     told["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
     told |= {name: "" for name in ("base_url", "summariser") if hidden(told[name]) != told[name]}
     return Opened(
@@ -79,7 +80,7 @@ def past_of(journal: Journal) -> Past:
     tree = journal.tree
     told = past(tree.path(tree.current))
     told.lost[:0] = [f"line {damage.number}" for damage in journal.damaged]
-    told.name = tree.name
+    told.name, told.widest = tree.name, tree.widest
     return told
 
 
@@ -109,7 +110,6 @@ def write(session: Session, agent: Agent, record: Record) -> None:
 def resume(session: Session, agent: Agent, past: Past) -> None:
     """Make a session that was just made what it was, but for what other settings were asked for."""
     restore(session, agent, past)
-    agent.backend = roomy(agent.backend, past.widest)
     model = (agent.backend.name, agent.backend.model)
     if session.spec != past.strategy:
         write(session, agent, Swapped(session.spec))
@@ -160,7 +160,7 @@ def _become(session: Session, then: Past, *changes: Change) -> None:
     agent.strategy, agent.limit = strategy_of(then.strategy, side_of(agent)), then.limit
     agent.strategy_name = session.spec = then.strategy
     session.guess = None
-    session.use(roomy(backend, then.widest))
+    session.use(roomy(backend, session.widest))
     restore(session, agent, then)
     for change in changes:
         session.record(change)

@@ -48,8 +48,8 @@ class Pieces:
 class Past:
     """A session as it was. `lost` is what could not be read.
 
-    `widest` is the largest budget that it had: a server that made room for that keeps it. `at` is when its newest line
-    was written, in seconds since 1970.
+    `widest` is the largest budget that it had, on any branch. `at` is when its newest line was written, in seconds
+    since 1970.
     """
 
     opened: Opened = UNKNOWN
@@ -104,7 +104,7 @@ class Past:
             case Swapped():
                 self.strategy = change.strategy
             case Limited():
-                self.limit, self.widest = change.limit, max(self.widest, change.limit)
+                self.limit = change.limit
             case Remodelled():
                 self.backend, self.model = change.backend, change.model
             case Named():

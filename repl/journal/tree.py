@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
 from repl.journal.lines import Line
-from repl.journal.records import Branched, Named, Switched
+from repl.journal.records import Branched, Limited, Named, Opened, Switched
 
 TRUNK = 1
 
@@ -24,12 +24,16 @@ class Branch:
 
 
 class Tree:
-    """The branches by number, the one that a session is on behind the last line, and what the session is called."""
+    """The branches by number, the one that a session is on behind the last line, and what the session is called.
+
+    `widest` is the largest budget that any of them had, in tokens.
+    """
 
     def __init__(self, lines: Iterable[Line] = ()) -> None:
         self.branches = {TRUNK: Branch(TRUNK)}
         self.current = TRUNK
         self.name = ""
+        self.widest = 0
         for line in lines:
             self.take(line)
 
@@ -53,6 +57,10 @@ class Tree:
                 self.current = number
             case Named(name):
                 self.name = name
+            case Opened(limit=limit, settings=settings):
+                self.widest = max(self.widest, limit, _budget(settings))
+            case Limited(limit):
+                self.widest = max(self.widest, limit)
         self.branches[self.current].lines.append(line)
 
     def _before(self, after: int) -> int:
@@ -61,3 +69,9 @@ class Tree:
         while branch.parent and after <= branch.after:
             branch = self.branches[branch.parent]
         return branch.number
+
+
+def _budget(settings: Mapping[str, object]) -> int:
+    """The largest budget that the session had before its first line."""
+    budget = settings.get("budget")
+    return budget if isinstance(budget, int) else 0

@@ -17,7 +17,7 @@ from agent.errors import ThimbleError, UsageError
 from repl.commands import obey
 from repl.completion import Completions
 from repl.journal import shelf
-from repl.journal.file import Journal
+from repl.journal.file import GONE, Journal
 from repl.journal.past import past
 from repl.journal.records import VERSION, Named
 from repl.journal.show import UNANSWERED, last_exchange, resumed, show_resumed
@@ -207,6 +207,24 @@ def test_a_full_disk_is_told_at_once_and_what_is_missing_is_written_later(
     lines, damaged = Journal.reopen(path).read()
     assert not damaged
     assert past(lines).ledger.exchanges == 4
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_deleted_meanwhile_is_told(replaced: bool, folder: Path) -> None:
+    here, other = reading(folder, QUESTION), reading(folder, QUESTION, name="other")
+    other.journal.close()
+    path = here.journal.path or folder
+    path.unlink()
+    if replaced:
+        path.write_text("another")
+    ask(here, "And what helps?")
+    assert [notice for notice in here.notices if GONE in notice] == [here.notices[-1]]
+    with pytest.raises(UsageError, match=GONE):
+        said(here, "/load other")
+    said(here, "/undo")
+    here.leave()
+    assert here.notices[-1] == f"The end of this session is not kept: {GONE}."
+    assert not replaced or path.read_text() == "another"
 
 
 def test_a_folder_that_cannot_be_made_is_told_at_once(environ: dict[str, str], tmp_path: Path) -> None:
