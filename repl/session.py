@@ -100,7 +100,7 @@ class Session:
         self.guess: Guess | None = None
         self.next_question = ""
         self._checked: Backend | None = None
-        self._events: Generator[Event, None, None] = (event for event in ())
+        self._events: Generator[Event, None, None] | None = None
         self.manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
         self.look_for_server = Later(self._find_server)
         self._agent = Later(self._make_agent)
@@ -148,7 +148,8 @@ class Session:
         An answer that nobody took to its end, as in a notebook, is stopped first.
         """
         agent = self.agent
-        self._events.close()
+        if self._events:
+            self._events.close()
         if self.cassette:
             self.cassette.heard(self, question)
         with closing(run(agent, question)) as events:
