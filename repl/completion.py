@@ -125,7 +125,8 @@ class Completions(Completer):
             yield from self._specs(text)
 
     def _branches(self) -> list[Offer]:
-        return [(str(number), "branch") for number in self._session.journal.tree.branches]
+        tree = self._session.journal.tree
+        return [(str(number), "in use" if number == tree.current else "") for number in tree.branches]
 
     def _models(self, _: str) -> list[Offer]:
         """The models, if the server tells them soon; a slow one is asked on, and the next Tab has its answer."""

@@ -30,8 +30,8 @@ def export(session: Session, columns: int) -> Iterator[str]:
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [f"Model {past.backend}/{past.model}", past.strategy, f"{past.limit:,} tokens", begun]
     yield f"# {plain(past.name) or 'A session of thimble'}\n\n{', '.join(map(plain, facts))}\n"
-    for number, exchange in enumerate(told.exchanges, 1):
-        yield from _exchange(number, exchange)
+    for exchange in told.exchanges:
+        yield from _exchange(exchange)
     yield from _account(told)
 
 
@@ -48,8 +48,9 @@ def fenced(text: str, kind: str = "text") -> str:
     return f"{fence}{kind}\n{shown}\n{fence}\n"
 
 
-def _exchange(number: int, of: Exchange) -> Iterator[str]:
-    yield f"\n## Exchange {number}\n\n{fenced(of.question.content)}"
+def _exchange(of: Exchange) -> Iterator[str]:
+    title = f"Exchange {of.number}" if of.number else "A planted fact"
+    yield f"\n## {title}\n\n{fenced(of.question.content)}"
     for call in of.calls:
         yield from _turn(call)
     ending = ENDINGS.get(of.ending, of.ending)

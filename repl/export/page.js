@@ -12,7 +12,7 @@ const ENDINGS = { planted: "a planted fact: no model was asked", cancelled: "sto
 function show() {
   const stop = stops[at], exchange = exchanges[stop.exchange];
   const turn = stop.call === null ? 0 : exchange.calls.indexOf(stop.call) + 1;
-  const place = [`exchange ${stop.exchange + 1} of ${exchanges.length}`,
+  const place = [exchange.number ? `exchange ${exchange.number} of ${asked}` : "",
     turn ? `call ${turn} of ${exchange.calls.length}` : "", ENDINGS[exchange.ending] || "", exchange.took].filter(Boolean).join(" · ");
   const button = (words, label, by) => make("button", { type: "button", textContent: words, disabled: !stops[at + by],
     onclick: () => go(at + by), aria: { label } });
@@ -40,7 +40,8 @@ function go(to) {
   at = to;
   history.replaceState(null, "", `#${at + 1}`);
   show();
-  told.textContent = `exchange ${stops[at].exchange + 1}, step ${at + 1} of ${stops.length}`;
+  const exchange = exchanges[stops[at].exchange].number;
+  told.textContent = `${exchange ? `exchange ${exchange}, ` : ""}step ${at + 1} of ${stops.length}`;
 }
 
 const goToCall = (call) => go(stops.findIndex((stop) => stop.call === call));

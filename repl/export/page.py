@@ -153,7 +153,7 @@ def _about(told: Story) -> Fields:
     facts = [
         line(figures.called(f"{past.backend}/{past.model}")),
         begun,
-        figures.several(len(told.exchanges), "exchange"),
+        figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),
         figures.several(len(told.calls), "call"),
         *([f"branch {told.branch} of {told.branches}"] if told.branches > 1 else []),
     ]
@@ -172,6 +172,7 @@ def _about(told: Story) -> Fields:
 
 def _exchange(of: Exchange) -> Fields:
     return {
+        "number": of.number,
         "question": clean(of.question.content),
         "calls": [call.number - 1 for call in of.calls],
         "answer": clean(of.answer),

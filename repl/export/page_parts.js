@@ -45,7 +45,7 @@ function header() {
 function contents() {
   const items = exchanges.map((exchange, at) => {
     const button = make("button", { type: "button", onclick: () => go(stops.findIndex((stop) => stop.exchange === at)) },
-      make("span", { className: "number", textContent: at + 1 }),
+      make("span", { className: "number", textContent: exchange.number || "·" }),
       make("span", { className: "words", textContent: exchange.question }));
     return make("li", {}, button);
   });
@@ -63,11 +63,11 @@ function curve(now) {
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height + 2 * top}`, width, height: height + 2 * top, role: "img",
     "aria-label": `Prompt tokens over ${several(calls.length, "call")}; call ${now + 1} holds ${number(calls[now].tokens)} of ${number(calls[now].limit)}` });
   const few = exchanges.length < 60;
-  exchanges.forEach((exchange, at) => {
+  exchanges.forEach((exchange) => {
     if (exchange.calls.length && few) {
       const begin = x(exchange.calls[0]);
       svg.append(draw("line", { class: "begin", x1: begin, x2: begin, y1: top, y2: top + height }),
-        draw("text", { x: begin + 3, y: top + height + 13 }, `${at + 1}`));
+        draw("text", { x: begin + 3, y: top + height + 13 }, `${exchange.number || "·"}`));
     }
   });
   svg.append(

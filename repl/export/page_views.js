@@ -9,6 +9,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const ROOM_FOR_A_LETTER = 12; // pixels
 
 const calls = unfolded(data.calls);
+const asked = Math.max(...exchanges.map((exchange) => exchange.number)); // a planted fact is none, and has 0
 const exchangeOf = [];
 exchanges.forEach((exchange, at) => exchange.calls.forEach((call) => { exchangeOf[call] = at; }));
 const stops = exchanges.flatMap((exchange, at) =>

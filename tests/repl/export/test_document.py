@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +91,17 @@ def test_what_was_stopped_and_what_failed_is_told(tmp_path: Path) -> None:
     document = whole_session(session, tmp_path)
     assert [one["ending"] for one in document["exchanges"]] == ["answered", "unfinished"]
     assert [result["ok"] for result in document["calls"][0]["results"]] == [True, False]
+
+
+def test_exchanges_have_the_numbers_of_stats_in_every_format(tmp_path: Path) -> None:
+    session = scripted("So.", "And so.")
+    ask(session, "One?")
+    session.plant("The vault opens at 7.")
+    ask(session, "Two?")
+    assert [one["number"] for one in whole_session(session, tmp_path)["exchanges"]] == [1, None, 2]
+    page = export(session, "html", tmp_path)
+    assert re.findall(r'"number":(\d+),"question"', page) == ["1", "0", "2"]
+    assert "2 exchanges" in page
+    assert re.findall("^## (.*)", export(session, "md", tmp_path), re.M) == [
+        "Exchange 1", "A planted fact", "Exchange 2", "Calls",
+    ]  # fmt: skip
