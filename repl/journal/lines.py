@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from itertools import chain, groupby, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agent.checked import CUT_OFF, as_json, checked, fields_of
@@ -17,7 +18,7 @@ from agent.messages import Message
 from agent.protocols import Sent
 from agent.view import Fate
 from repl.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
-from repl.journal.strand import Piece, Strand
+from repl.journal.strand import Piece, Strand, checksum
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 NAMES = {kind: name for name, kind in KINDS.items()}
 MOST = 2.0**53
 MOST_MESSAGES = 10_000_000
+EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
+Name = tuple[str, int]
+"""How a listing names a copy: its id and a checksum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +53,10 @@ class Damage:
 
 
 class Strands:
-    """The texts of a journal that change little."""
+    """The texts of a journal that change little, and the copies that it has already, by all that they are."""
 
     def __init__(self) -> None:
+        self.copies: dict[object, Name] = {}
         self.listing, self.fates, self.left_out = Strand(), Strand(), Strand()
         self.tools, self.request, self.kept = Strand(), Strand(), Strand()
 
@@ -82,13 +87,14 @@ class Writer:
         if not isinstance(record, Prepared):
             return record
         view = record.view
+        listed, copies = self._listed(view.messages, history)
         return Viewed(
             turn=record.turn,
             strategy=record.strategy,
             model=record.model,
             exact=record.exact,
             tools=strands.tools.pack(as_json(list(record.tools))),
-            listing=strands.listing.pack(as_json(_listed(view.messages, history))),
+            listing=strands.listing.pack(as_json(listed)),
             fates=strands.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
             tokens=view.tokens,
             history_tokens=view.history_tokens,
@@ -101,7 +107,26 @@ class Writer:
             notes=view.notes,
             warm=view.warm,
             left_out=strands.left_out.pack(as_json(_by_rule(view.left_out))),
+            copies=copies,
         )
+
+    def _listed(
+        self, messages: Sequence[Message], history: Sequence[Message]
+    ) -> tuple[list[str | Name], tuple[Message, ...]]:
+        """The names of these messages, and those of them that stand on no line yet."""
+        known, copies = {message.id: message for message in history}, self._strands.copies
+        names: list[str | Name] = []
+        new: list[Message] = []
+        for message in messages:
+            if _is_that(message, known.get(message.id)):
+                names.append(message.id)
+                continue
+            everything = EVERYTHING(message)
+            if everything not in copies:
+                copies[everything] = name_of(message)
+                new.append(message)
+            names.append(copies[everything])
+        return names, tuple(new)
 
 
 def read(data: bytes) -> tuple[list[Line], list[Damage]]:
@@ -127,11 +152,17 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
     return lines, [damage for damage in damaged if damage.number not in resumed]
 
 
-def messages_of(listing: str, known: Mapping[str, Message]) -> tuple[Message, ...] | None:
-    """The messages of a listing; None where it names some that are not known, by their ids."""
+def name_of(copy: Message) -> Name:
+    """How a listing names a copy."""
+    return copy.id, checksum(as_json(_adapter(Message).dump_python(copy)))
+
+
+def messages_of(
+    listing: str, known: Mapping[str, Message], copies: Mapping[Name, Message]
+) -> tuple[Message, ...] | None:
+    """The messages of a listing; None where it names some that are not known, by their ids, and no copies."""
     try:
-        listed = json.loads(listing)
-        return tuple(known[one] if isinstance(one, str) else _adapter(Message).validate_python(one) for one in listed)
+        return tuple(known[one] if isinstance(one, str) else copies[*one] for one in json.loads(listing))
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
 
@@ -190,12 +221,6 @@ def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
     for id_, rule in left_out.items():
         ids.setdefault(rule, []).append(id_)
     return [(those, rule) for rule, those in ids.items()]
-
-
-def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[object]:
-    known = {message.id: message for message in history}
-    dump = _adapter(Message).dump_python
-    return [message.id if _is_that(message, known.get(message.id)) else dump(message) for message in messages]
 
 
 def _is_that(message: Message, known: Message | None) -> bool:
