@@ -11,7 +11,7 @@ from itertools import chain, groupby, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from agent.checked import CUT_OFF, as_json, checked, fields_of
+from agent.checked import CUT_OFF, as_json, check, checked, fields_of
 from agent.errors import UsageError
 from agent.events import Prepared
 from agent.messages import Message
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAMES = {kind: name for name, kind in KINDS.items()}
+STREAMED = b'{"type":"said",'
 MOST = 2.0**53
 MOST_MESSAGES = 10_000_000
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
@@ -129,8 +130,10 @@ class Writer:
         return names, tuple(new)
 
 
-def read(data: bytes) -> tuple[list[Line], list[Damage]]:
+def read(data: bytes, streamed: bool = True) -> tuple[list[Line], list[Damage]]:
     """The lines of a journal, and what of it could not be read. A last line without an end is no damage.
+
+    With `streamed` off the pieces of replies are left out, which is quicker; their damage is told all the same.
 
     Raises:
         UsageError: a newer thimble wrote it.
@@ -140,7 +143,10 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
     *whole, unfinished = data.split(b"\n")
     for number, raw in enumerate(whole, 1):
         try:
-            lines.append(read_line(number, raw))
+            if not streamed and raw.startswith(STREAMED):
+                check(raw)
+            else:
+                lines.append(read_line(number, raw))
         except (ValueError, RecursionError) as error:
             damaged.append(Damage(number, str(error).splitlines()[0][:100]))
     with suppress(ValueError, RecursionError):  # nothing but its end may be missing
