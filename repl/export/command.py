@@ -26,7 +26,7 @@ FORMATS = {
     "html": ("page", "html", "a page to click through, call by call"),
     "svg": ("picture", "svg", "a picture of the terminal"),
     "md": ("markdown", "md", "Markdown"),
-    "json": ("document", "json", "one JSON document with every view"),
+    "json": ("document", "json", "one JSON document, every view in it"),
     "asciicast": ("cast", "cast", "a recording to play back, a marker an exchange"),
 }
 """A format's module, the ending of its files, and what it is."""

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
-from itertools import groupby
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger import Call, totals
 from agent.messages import Message
-from repl.export.story import Exchange, Made, Story, story
-from repl.xray.rows import Row, rows_of
+from repl.export.story import Exchange, Made, Story, difference, left_out, story
 
 if TYPE_CHECKING:
+    from agent.events import Prepared
     from agent.protocols import Counter
     from repl.session import Session
 
 FORMAT, VERSION = "thimble-session", 1
+EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 Fields = dict[str, Any]
 
 
@@ -25,9 +26,11 @@ def export(session: Session, columns: int) -> Iterator[str]:
     """The document, piece by piece: a call a line. Raises UsageError where nothing was asked."""
     told, counter = story(session), session.agent.backend.counter
     yield f'{{"format": "{FORMAT}", "version": {VERSION},\n"session": {dumped(about(told))}'
+    views = _Views(told.past.history)
     yield from _list("messages", (message(one, counter) for one in told.past.history))
     yield from _list("exchanges", map(_exchange, told.exchanges))
-    yield from _list("calls", (_call(made, counter) for made in told.calls))
+    yield from _list("calls", ({**_call(made), **views.new(made.prepared)} for made in told.calls))
+    yield from _list("copies", (message(one, counter) for one in views.copies))
     yield from _list("ledger", map(account, told.past.ledger.calls))
     yield f',\n"totals": {dumped(_totals(told))}}}\n'
 
@@ -56,18 +59,14 @@ def about(told: Story) -> Fields:
 
 
 def message(of: Message, counter: Counter) -> Fields:
-    """A message of the history, and its tokens in a prompt by the counter of the model in use."""
-    fields = asdict(of)
-    return {
-        **{name: value for name, value in fields.items() if value or name == "content"},
-        "tokens": counter.count(of),
-    }
+    """A message, and its tokens in a prompt by the counter of the model in use."""
+    said = {name: value for name, value in asdict(of).items() if value or name == "content"}
+    return {**said, "tokens": counter.count(of)}
 
 
 def account(call: Call) -> Fields:
     """A row of the ledger: amounts are tokens, and whether they are exact; null is what nobody reported."""
-    fields = asdict(call)
-    return {**fields, "prefill": asdict(call.prefill)}
+    return {**asdict(call), "prefill": asdict(call.prefill)}
 
 
 def _exchange(of: Exchange) -> Fields:
@@ -83,10 +82,8 @@ def _exchange(of: Exchange) -> Fields:
     }
 
 
-def _call(made: Made, counter: Counter) -> Fields:
+def _call(made: Made) -> Fields:
     of, view = made.prepared, made.prepared.view
-    known = bool(view.messages)
-    rows = rows_of(view, counter.count) if known else []
     return {
         "number": made.number,
         "exchange": made.exchange,
@@ -103,9 +100,6 @@ def _call(made: Made, counter: Counter) -> Fields:
         "exact": of.exact,
         "edited": view.edited,
         "notes": list(view.notes),
-        "tools": [dict(tool) for tool in of.tools],
-        "view": [_row(row) for row in rows if row.after] if known else None,
-        "absent": [*_absent(rows, view.left_out)] if known else None,
         "reply": made.replied.message.id if made.replied else None,
         "seconds": made.replied.seconds if made.replied else None,
         "first_token_seconds": made.replied.first_token_seconds if made.replied else None,
@@ -118,26 +112,41 @@ def _call(made: Made, counter: Counter) -> Fields:
     }
 
 
-def _row(row: Row) -> Fields:
-    """A message that was sent; its text where it is another than in the history."""
-    fields: Fields = {"id": row.message.id, "role": row.message.role, "fate": row.fate}
-    fields |= {"tokens_before": row.tokens_before, "tokens": row.tokens_after, "cached": row.cached}
-    if row.after and row.after is not row.before:
-        copy = asdict(row.after)
-        fields |= {name: copy[name] for name in COPIED if copy[name] or name == "content"}
-    return fields
+class _Views:
+    """Views, each as what is new of its lists since the one before; and the copies in them, each once."""
 
+    def __init__(self, history: Sequence[Message]) -> None:
+        self.copies: list[Message] = []
+        self._known = {message.id: message for message in history}
+        self._places: dict[object, int] = {}
+        self._lists: dict[str, Sequence[Any]] = {}
 
-def _absent(rows: list[Row], left_out: Mapping[str, str]) -> Iterator[Fields]:
-    """The messages that were not sent, those in a row together that share fate and reason."""
-    missing = (row for row in rows if row.after is None)
-    for (fate, why), same in groupby(missing, key=lambda row: (row.fate, left_out.get(row.message.id, ""))):
-        group = [*same]
-        tokens = sum(row.tokens_before for row in group)
-        yield {"fate": fate, "why": why, "tokens_before": tokens, "ids": [row.message.id for row in group]}
+    def new(self, of: Prepared) -> Fields:
+        """What is new in this call; null where it is lost what was sent, and the next builds on the one before."""
+        view = of.view
+        tools = self._new("tools", [dict(tool) for tool in of.tools])
+        if not view.messages:
+            return {"tools": tools, "history": None, "fates": None, "sent": None, "left_out": None}
+        return {
+            "tools": tools,
+            "history": self._new("history", [message.id for message in view.history]),
+            "fates": self._new("fates", view.fates),
+            "sent": self._new("sent", [self._name(message) for message in view.messages]),
+            "left_out": left_out(view),
+        }
 
+    def _new(self, name: str, listed: Sequence[Any]) -> list[Any]:
+        before, self._lists[name] = self._lists.get(name, ()), listed
+        return difference(before, listed)
 
-COPIED = ("content", "thinking", "calls", "call_id", "name", "why", "covers", "ref")
+    def _name(self, message: Message) -> str | int:
+        """Its id where it is as it is in the history, else its place among the copies."""
+        if message is self._known.get(message.id):
+            return message.id
+        place = self._places.setdefault(EVERYTHING(message), len(self.copies))
+        if place == len(self.copies):
+            self.copies.append(message)
+        return place
 
 
 def _totals(told: Story) -> Fields:

@@ -10,10 +10,9 @@ from __future__ import annotations
 import json
 import time
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from hashlib import sha256
 from html import escape
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from agent.ledger import totals
 from agent.messages import Message
 from agent.view import View
 from repl import figures, trace
-from repl.export.story import Exchange, Made, Story, story
+from repl.export.story import Exchange, Made, Story, difference, left_out, story
 from repl.fates import LETTERS
 from repl.sanitise import clean, line
 
@@ -65,15 +64,6 @@ def asset(name: str) -> str:
 def embedded(value: object) -> str:
     """The value as JSON that can stand in a script element: ASCII, without a sign that HTML knows."""
     return json.dumps(value, ensure_ascii=True, separators=(",", ":")).translate(UNSAFE)
-
-
-def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
-    """What is new: how many stand at the start of both, what stands between, how many at the end of both."""
-    most = min(len(before), len(after))
-    start = next((at for at in range(most) if before[at] != after[at]), most)
-    most -= start
-    end = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
-    return [start, after[start : len(after) - end], end]
 
 
 def _hash(text: str) -> str:
@@ -195,7 +185,7 @@ def _call(of: Made, before: View | None, texts: _Texts) -> Fields:
         "cached": view.cached,
         "mark": "" if event.exact else "~",
         "known": bool(view.messages),
-        "why": _left_out(view),
+        "why": [[line(why), times] for why, times in left_out(view)],
         "did": trace.deeds(view, before) if view.messages else [],
         "notes": [*map(line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
         "reply": texts.at(reply.message) if reply else None,
@@ -225,10 +215,3 @@ def _figures(of: Made) -> list[list[str]]:
             ],
         ]
     return rows
-
-
-def _left_out(view: View) -> list[list[Any]]:
-    """Why each dropped message is not there, in order, as [why, how many in a row]."""
-    dropped = (one for one, fate in zip(view.history, view.fates, strict=False) if fate == "dropped")
-    reasons = (view.left_out.get(one.id, "") for one in dropped)
-    return [[line(why), len([*same])] for why, same in groupby(reasons)]

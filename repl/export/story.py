@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied, SideCalled, ToolReturned, Withdrawn
@@ -15,6 +16,7 @@ from repl.journal.records import Change, Named, Record
 from repl.journal.tree import Tree
 
 if TYPE_CHECKING:
+    from agent.view import View
     from repl.journal.lines import Line
     from repl.session import Session
 
@@ -56,18 +58,17 @@ class Exchange:
 
 @dataclass
 class Story:
-    """The current branch. `past` is the session behind its last line, `damaged` how many lines could not be read."""
+    """The current branch. `past` is the session behind its last line, `damaged` how many lines could not be read.
+
+    `calls` are all model calls in order, but those of strategies and tools.
+    """
 
     past: Past
     exchanges: list[Exchange]
     branch: int
     branches: int
     damaged: int
-
-    @property
-    def calls(self) -> list[Made]:
-        """All model calls in order, but those of strategies and tools."""
-        return [call for exchange in self.exchanges for call in exchange.calls]
+    calls: list[Made] = field(default_factory=list)
 
 
 def story(session: Session) -> Story:
@@ -122,7 +123,8 @@ def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
     call = exchange.calls[-1] if exchange.calls else None
     match record:
         case Prepared():
-            exchange.calls.append(Made(len(told.calls) + 1, exchange.number, at, record, asides=exchange.asides))
+            told.calls.append(Made(len(told.calls) + 1, exchange.number, at, record, asides=exchange.asides))
+            exchange.calls.append(told.calls[-1])
             exchange.asides = []
         case Replied() if call and told.past.ledger.calls:
             call.replied, call.account = record, told.past.ledger.calls[-1]
@@ -138,3 +140,18 @@ def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
             exchange.ending = "cancelled"
         case Withdrawn():
             exchange.ending = "withdrawn"
+
+
+def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    """What is new: how many stand at the start of both, what stands between, how many at the end of both."""
+    most = min(len(before), len(after))
+    start = next((at for at in range(most) if before[at] != after[at]), most)
+    most -= start
+    end = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
+    return [start, after[start : len(after) - end], end]
+
+
+def left_out(view: View) -> list[tuple[str, int]]:
+    """Why each dropped message is not there, in order: the reason, and how many in a row have it."""
+    dropped = (one for one, fate in zip(view.history, view.fates, strict=False) if fate == "dropped")
+    return [(why, len([*same])) for why, same in groupby(view.left_out.get(one.id, "") for one in dropped)]

@@ -74,7 +74,7 @@ class Journal:
         try:
             journal._lock()
             data = journal._data()
-            lines, journal.damaged = read(data)
+            lines, journal.damaged = read(data, streamed=False)
             if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
                 raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
         except UsageError:

@@ -5,26 +5,31 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from itertools import chain, groupby, repeat
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from agent.checked import CUT_OFF, as_json, checked, fields_of
+from agent.checked import CUT_OFF, as_json, check, checked, fields_of
 from agent.errors import UsageError
 from agent.events import Prepared
 from agent.messages import Message
 from agent.protocols import Sent
 from agent.view import Fate
 from repl.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
-from repl.journal.strand import Piece, Strand
+from repl.journal.strand import Piece, Strand, checksum
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAMES = {kind: name for name, kind in KINDS.items()}
+STREAMED = b'{"type":"said",'
 MOST = 2.0**53
 MOST_MESSAGES = 10_000_000
+EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
+Name = tuple[str, int]
+"""How a listing names a copy: its id and a checksum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +54,10 @@ class Damage:
 
 
 class Strands:
-    """The texts of a journal that change little."""
+    """The texts of a journal that change little, and the copies that it has already, by all that they are."""
 
     def __init__(self) -> None:
+        self.copies: dict[object, Name] = {}
         self.listing, self.fates, self.left_out = Strand(), Strand(), Strand()
         self.tools, self.request, self.kept = Strand(), Strand(), Strand()
 
@@ -82,13 +88,14 @@ class Writer:
         if not isinstance(record, Prepared):
             return record
         view = record.view
+        listed, copies = self._listed(view.messages, history)
         return Viewed(
             turn=record.turn,
             strategy=record.strategy,
             model=record.model,
             exact=record.exact,
             tools=strands.tools.pack(as_json(list(record.tools))),
-            listing=strands.listing.pack(as_json(_listed(view.messages, history))),
+            listing=strands.listing.pack(as_json(listed)),
             fates=strands.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
             tokens=view.tokens,
             history_tokens=view.history_tokens,
@@ -101,11 +108,32 @@ class Writer:
             notes=view.notes,
             warm=view.warm,
             left_out=strands.left_out.pack(as_json(_by_rule(view.left_out))),
+            copies=copies,
         )
 
+    def _listed(
+        self, messages: Sequence[Message], history: Sequence[Message]
+    ) -> tuple[list[str | Name], tuple[Message, ...]]:
+        """The names of these messages, and those of them that stand on no line yet."""
+        known, copies = {message.id: message for message in history}, self._strands.copies
+        names: list[str | Name] = []
+        new: list[Message] = []
+        for message in messages:
+            if _is_that(message, known.get(message.id)):
+                names.append(message.id)
+                continue
+            everything = EVERYTHING(message)
+            if everything not in copies:
+                copies[everything] = name_of(message)
+                new.append(message)
+            names.append(copies[everything])
+        return names, tuple(new)
 
-def read(data: bytes) -> tuple[list[Line], list[Damage]]:
+
+def read(data: bytes, streamed: bool = True) -> tuple[list[Line], list[Damage]]:
     """The lines of a journal, and what of it could not be read. A last line without an end is no damage.
+
+    With `streamed` off the pieces of replies are left out, which is quicker; their damage is told all the same.
 
     Raises:
         UsageError: a newer thimble wrote it.
@@ -115,7 +143,10 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
     *whole, unfinished = data.split(b"\n")
     for number, raw in enumerate(whole, 1):
         try:
-            lines.append(read_line(number, raw))
+            if not streamed and raw.startswith(STREAMED):
+                check(raw)
+            else:
+                lines.append(read_line(number, raw))
         except (ValueError, RecursionError) as error:
             damaged.append(Damage(number, str(error).splitlines()[0][:100]))
     with suppress(ValueError, RecursionError):  # nothing but its end may be missing
@@ -127,11 +158,17 @@ def read(data: bytes) -> tuple[list[Line], list[Damage]]:
     return lines, [damage for damage in damaged if damage.number not in resumed]
 
 
-def messages_of(listing: str, known: Mapping[str, Message]) -> tuple[Message, ...] | None:
-    """The messages of a listing; None where it names some that are not known, by their ids."""
+def name_of(copy: Message) -> Name:
+    """How a listing names a copy."""
+    return copy.id, checksum(as_json(_adapter(Message).dump_python(copy)))
+
+
+def messages_of(
+    listing: str, known: Mapping[str, Message], copies: Mapping[Name, Message]
+) -> tuple[Message, ...] | None:
+    """The messages of a listing; None where it names some that are not known, by their ids, and no copies."""
     try:
-        listed = json.loads(listing)
-        return tuple(known[one] if isinstance(one, str) else _adapter(Message).validate_python(one) for one in listed)
+        return tuple(known[one] if isinstance(one, str) else copies[*one] for one in json.loads(listing))
     except (KeyError, TypeError, ValueError, RecursionError):
         return None
 
@@ -190,12 +227,6 @@ def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
     for id_, rule in left_out.items():
         ids.setdefault(rule, []).append(id_)
     return [(those, rule) for rule, those in ids.items()]
-
-
-def _listed(messages: Sequence[Message], history: Sequence[Message]) -> list[object]:
-    known = {message.id: message for message in history}
-    dump = _adapter(Message).dump_python
-    return [message.id if _is_that(message, known.get(message.id)) else dump(message) for message in messages]
 
 
 def _is_that(message: Message, known: Message | None) -> bool:

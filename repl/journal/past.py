@@ -14,7 +14,7 @@ from agent.prompts import SYSTEM
 from agent.protocols import Schema, Sent
 from agent.repair import is_sound, repair
 from agent.view import View
-from repl.journal.lines import Line, fates_of, left_out_of, messages_of
+from repl.journal.lines import Line, Name, fates_of, left_out_of, messages_of, name_of
 from repl.journal.records import (
     VERSION,
     Branched,
@@ -65,6 +65,7 @@ class Past:
     planted: list[Planted] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     _pieces: Pieces = field(default_factory=Pieces)
+    _copies: dict[Name, Message] = field(default_factory=dict)
     _tools: tuple[str, Sequence[Schema]] = ("", ())
 
     @property
@@ -139,6 +140,7 @@ class Past:
 
     def _prepared(self, stored: Viewed, number: int, whole: bool) -> Prepared:
         pieces = self._pieces
+        self._copies |= {name_of(copy): copy for copy in stored.copies}
         for reader, piece in (
             (pieces.listing, stored.listing),
             (pieces.fates, stored.fates),
@@ -173,8 +175,9 @@ class Past:
         pieces = self._pieces
         fates = fates_of(pieces.fates.text or "") or ()
         history = self.history if len(fates) == len(self.history) else repair(self.history).messages
-        known = {message.id: message for message in self.history}
-        messages, there = messages_of(pieces.listing.text or "", known), {message.id for message in history}
+        there = {message.id: message for message in self.history}
+        messages = messages_of(pieces.listing.text or "", there, self._copies)
+        there = there if history is self.history else {message.id: message for message in history}
         if messages is None or len(fates) != len(history):
             return view
         return replace(

@@ -20,6 +20,7 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
+from agent.messages import Message
 from agent.protocols import Waiting
 from agent.view import Fate
 from repl.journal.strand import Piece
@@ -97,8 +98,9 @@ class Switched:
 class Viewed:
     """`Prepared` as it is written: what hardly changes from call to call are pieces of JSON.
 
-    `listing` is a list: the id of a message that is sent as it is in the history, the fields of any other. `fates` is a
-    list of fates, each with how often it comes in a row.
+    `listing` is a list: the id of a message that is sent as it is in the history, the id and a checksum of any other,
+    which is among the `copies` of this line or of one before. `fates` is a list of fates, each with how often it comes
+    in a row.
     """
 
     turn: int
@@ -119,6 +121,7 @@ class Viewed:
     notes: tuple[str, ...]
     warm: bool
     left_out: Piece
+    copies: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

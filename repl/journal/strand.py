@@ -9,7 +9,7 @@ from dataclasses import dataclass
 PIECE_CHARACTERS = 50
 """What a piece takes beside its text."""
 MOST_PIECES = 4
-"""A text is written whole again when so many times the pieces since are longer than it."""
+"""A text is written whole again where so many times the pieces since, with the one to come, are longer than it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +29,14 @@ class Strand:
         self._last = ""
         self._written = 0
 
-    def begin_anew(self) -> None:
-        """The next piece is whole."""
-        self._last, self._written = "", 0
-
     def pack(self, text: str) -> Piece:
         """The text as a piece."""
-        if self._written * MOST_PIECES > len(text):
-            self.begin_anew()
         before, self._last = self._last, text
         start = shared(before, text)
         end = shared(before[start:][::-1], text[start:][::-1])
-        self._written += PIECE_CHARACTERS + len(text) - start - end if before else 0
+        self._written += PIECE_CHARACTERS + len(text) - start - end
+        if self._written * MOST_PIECES > len(text):
+            start = end = self._written = 0
         return Piece(text[start : len(text) - end], start, end, checksum(text))
 
 

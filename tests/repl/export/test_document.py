@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
 from repl.export.document import dumped
-from repl.export.page import difference, embedded
-from repl.export.story import story
+from repl.export.page import embedded
+from repl.export.story import difference, story
 from repl.session import Session
 from tests.repl.export.exported import export, read
 from tests.repl.sessions import ask, scripted, tool_call
@@ -30,10 +32,17 @@ def message(of: dict[str, Any]) -> Message:
     return Message(of["id"], of["role"], of["content"], calls=calls, covers=tuple(of.get("covers", ())), **texts)
 
 
-def whole(document: dict[str, Any], call: dict[str, Any]) -> list[Message]:
-    """What a call was sent, as docs/export.md says that it is put together."""
-    history = {each["id"]: message(each) for each in document["messages"]}
-    return [message(row) if "content" in row else history[row["id"]] for row in call["view"]]
+LISTS = ("tools", "history", "fates", "sent")
+
+
+def lists_of(document: dict[str, Any]) -> Iterator[dict[str, list[Any]]]:
+    """The lists of each call, as docs/export.md says that they are put together."""
+    lists: dict[str, list[Any]] = {name: [] for name in LISTS}
+    for call in document["calls"]:
+        for name, was in lists.items():
+            start, new, end = call[name]
+            lists[name] = [*was[:start], *new, *was[len(was) - end :]]
+        yield dict(lists)
 
 
 def whole_session(session: Session, folder: Path) -> dict[str, Any]:
@@ -48,13 +57,17 @@ def test_every_view_can_be_made_of_it_again(spec: str, tmp_path: Path) -> None:
     assert [message(each) for each in document["messages"]] == session.agent.history
     told = story(session).calls
     assert len(document["calls"]) == len(told) == sum(call.purpose == "answer" for call in session.agent.ledger.calls)
-    for call, made in zip(document["calls"], told, strict=True):
+    history = {each["id"]: message(each) for each in document["messages"]}
+    copies = [message(each) for each in document["copies"]]
+    for call, lists, made in zip(document["calls"], lists_of(document), told, strict=True):
         view = made.prepared.view
-        assert whole(document, call) == list(view.messages)
-        assert sum(row["tokens"] for row in call["view"]) + call["overhead"] == call["tokens"] == view.tokens
-        fates = {row["id"]: row["fate"] for row in call["view"]}
-        fates |= {gone: group["fate"] for group in call["absent"] for gone in group["ids"]}
-        assert [fates[one.id] for one in view.history] == list(view.fates)
+        sent = [history[one] if isinstance(one, str) else copies[one] for one in lists["sent"]]
+        assert [asdict(one) for one in sent] == [asdict(one) for one in view.messages]
+        assert lists["history"] == [one.id for one in view.history]
+        assert lists["fates"] == list(view.fates)
+        assert lists["tools"] == list(made.prepared.tools)
+        assert sum(times for _, times in call["left_out"]) == view.fates.count("dropped")
+    assert len(set(map(json.dumps, document["copies"]))) == len(copies), "each copy stands there once"
 
 
 def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.checked import CHECKED
+from agent.checked import CHECK
 from agent.errors import ThimbleError, UsageError
 from repl.commands import run_command
 from repl.journal.lines import Writer, read
@@ -92,9 +92,7 @@ def sealed(fields: Any) -> bytes:
 
 
 def fields_of(line: bytes) -> Any:
-    found = CHECKED.search(line.rstrip(b"\n"))
-    assert found
-    return json.loads(line[: found.start()] + b"}")
+    return json.loads(line.rstrip(b"\n")[:-CHECK] + b"}")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
