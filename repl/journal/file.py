@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from agent.errors import UsageError
 from agent.events import Said
@@ -89,10 +93,14 @@ class Journal:
 
     def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
         """Append a line, at once. Never raises for a disk that is full or gone: `error` says so."""
-        if self._resumes:
-            self._resumes = False
-            self._waiting += self._cut_off
-            self.write(Resumed())
+        with uninterrupted():
+            if self._resumes:
+                self._resumes = False
+                self._waiting += self._cut_off
+                self._append(Resumed())
+            self._append(record, history, kept)
+
+    def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
         raw = self._writer.line(record, time.time(), history, kept).encode()
         self._waiting += raw
         self.count += 1
@@ -146,6 +154,22 @@ class Journal:
         except OSError as error:
             what = f"the session {self.id} is open in another thimble, which writes it"
             raise UsageError(what, "leave it there first, or begin a new one") from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C is heard at the end of this: no line is written twice, or counted and not written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard and callable(before):
+            before(*heard[0])
 
 
 if sys.platform == "win32":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.checked import CUT_OFF, as_json, check, checked, fields_of
 from agent.errors import UsageError
-from agent.events import Prepared
+from agent.events import Planted, Prepared
 from agent.messages import Message
 from agent.protocols import Sent
 from agent.view import Fate
@@ -210,6 +210,8 @@ def read_line(number: int, raw: bytes) -> Line:
     kept = fields.pop("kept", None)
     at = _adapter(float).validate_python(fields.pop("at", None))
     stored: Stored = _adapter(kind).validate_python(fields)
+    if isinstance(stored, Planted) and [message.role for message in stored.messages][1:3] != ["assistant", "tool"]:
+        raise ValueError("it plants nothing")
     return Line(number, at, stored, None if kept is None else _adapter(Piece).validate_python(kept))
 
 

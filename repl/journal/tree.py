@@ -50,7 +50,7 @@ class Tree:
     def take(self, line: Line) -> None:
         """Grow by one line."""
         match line.stored:
-            case Branched(number, after) if number not in self.branches:
+            case Branched(number, after) if number > TRUNK and number not in self.branches:
                 self.branches[number] = Branch(number, self._before(after), after)
                 self.current = number
             case Switched(number) if number in self.branches:

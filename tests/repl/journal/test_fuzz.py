@@ -15,10 +15,14 @@ from hypothesis import strategies as st
 
 from agent.checked import CHECK
 from agent.errors import ThimbleError, UsageError
+from agent.events import Planted
+from agent.messages import Message
+from repl.branches.accounts import accounts
 from repl.commands import run_command
-from repl.journal.lines import Writer, read
+from repl.journal.lines import Damage, Writer, read
 from repl.journal.records import Branched, Switched
 from repl.journal.strand import checksum
+from repl.journal.tree import Tree
 from tests.repl.journal.scenes import ask, keep
 from tests.repl.journal.test_killed import SETTINGS, SPECS, scene
 from tests.repl.sessions import Paper
@@ -173,6 +177,8 @@ def test_branches_of_any_kind(inserted: list[tuple[int, Branched | Switched]]) -
     for at, record in inserted:
         lines.insert(at, Writer().line(record, 0).encode())
     survives(b"".join(lines))
+    tree = Tree(read(b"".join(lines))[0])
+    assert sorted(one.number for one in accounts(tree)) == sorted(tree.branches)
 
 
 def test_a_thousand_branches_one_from_the_other() -> None:
@@ -209,3 +215,8 @@ def test_a_newer_form_is_told_and_nothing_is_changed() -> None:
     newer = sealed({"type": "opened", "version": 99, "something": "new", "at": 0})
     with pytest.raises(UsageError, match="newer thimble"):
         opened(newer + scene(SPECS[0]).data)
+
+
+def test_what_plants_nothing_is_damage() -> None:
+    alone = Planted("a fact", "planted-1.txt", (Message("m2", "tool", "a fact"),))
+    assert read(Writer().line(alone, 0).encode()) == ([], [Damage(1, "it plants nothing")])

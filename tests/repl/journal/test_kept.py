@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 from agent.errors import ThimbleError, UsageError
+from repl.app import Interrupts
 from repl.commands import obey
 from repl.completion import Completions
 from repl.journal import shelf
@@ -207,6 +210,31 @@ def test_a_full_disk_is_told_at_once_and_what_is_missing_is_written_later(
     lines, damaged = Journal.reopen(path).read()
     assert not damaged
     assert past(lines).ledger.exchanges == 4
+
+
+def test_ctrl_c_at_any_moment_writes_no_line_twice_and_loses_none(tmp_path: Path) -> None:
+    journal, over, stopped = Journal(tmp_path / "one.jsonl"), threading.Event(), 0
+
+    def press() -> None:
+        while not over.wait(0.0002):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    presses = threading.Thread(target=press)
+    with Interrupts() as interrupts:
+        presses.start()
+        for number in range(400):
+            try:
+                with interrupts.allowed():
+                    journal.write(Named(str(number)))
+            except KeyboardInterrupt:
+                stopped += 1
+        over.set()
+        presses.join()
+    lines, damaged = journal.read()
+    names = [line.stored.name for line in lines if isinstance(line.stored, Named)]
+    assert stopped
+    assert not damaged
+    assert len(names) == len(set(names)) == journal.count
 
 
 @pytest.mark.parametrize("replaced", [False, True])
