@@ -34,7 +34,7 @@ from tests.repl.sessions import tool_call
 TOKENS, TOKENS_A_SECOND, TIMES = 20_000, 1_000, 3
 CALLS_AN_EXCHANGE, EXCHANGES = 10, 200
 STRATEGIES = ("none", "observation-masking", "hybrid", "progressive-summary")
-MOST_SHARE, MOST_RATIO, MOST_GROWTH = 0.1, 40.0, 4.0
+MOST_SHARE, MOST_RATIO, MOST_GROWTH = 0.1, 10.0, 3.0
 
 
 class Told(Session):
