@@ -159,8 +159,8 @@ class Journal:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Ctrl-C is heard at the end of this: no line is written twice, or counted and not written."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield  # it is heard elsewhere: by another thread, or by what Python is embedded in
         return
     heard: list[tuple[int, FrameType | None]] = []
     before = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
