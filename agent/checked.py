@@ -11,9 +11,9 @@ CHECK = len(',"crc":"01234567"}')
 CUT_OFF = "the end is missing"
 
 
-def as_json(value: object) -> str:
-    """A value as JSON without blanks, every character of it printable ASCII."""
-    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
+def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
+    """A value as JSON, without blanks unless told otherwise, every character of it printable ASCII."""
+    return json.dumps(value, ensure_ascii=True, separators=separators).replace("\x7f", "\\u007f")
 
 
 def checked(fields: Mapping[str, Any]) -> str:

@@ -87,7 +87,7 @@ def settled(settings: Settings, tape: Tape) -> Settings:
     then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": ""}
     origins = dict(settings.origins)
     for name, value in tape.header.settings.items():
-        if name not in SHAPING or origins.get(name, "").startswith("flag"):
+        if name not in SHAPING or name in settings.flags:
             continue
         if name == "strategy" and is_code(str(value)):
             what = f"the cassette was recorded under {str(value)[:60]}, which is code"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from agent.checked import as_json
 from agent.events import (
     Answered,
     Asked,
@@ -29,9 +29,14 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 
 
-def to_line(fields: Fields) -> str:
+def to_json(value: object) -> str:
+    """A value as JSON, as it is written for others to read."""
+    return as_json(value, (", ", ": "))
+
+
+def to_line(value: object) -> str:
     """One line of JSON, newline included."""
-    return json.dumps(fields, ensure_ascii=True).replace("\x7f", "\\u007f") + "\n"
+    return to_json(value) + "\n"
 
 
 def event(of: Event) -> Fields:

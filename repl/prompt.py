@@ -27,12 +27,12 @@ from prompt_toolkit.styles import Style, merge_styles
 from repl.completion import Completions
 from repl.meter import Meter
 from repl.sanitise import line
+from repl.theme import GLYPH
 
 if TYPE_CHECKING:
     from repl.session import Session
 
 AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
-GLYPH = "› "
 STYLE = Style.from_dict(
     {
         "glyph": "bold ansigreen",

@@ -75,6 +75,11 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     asked: Settings | None = field(default=None, compare=False, repr=False)
 
+    @property
+    def flags(self) -> set[str]:
+        """The settings that the command line gives."""
+        return {name for name, origin in self.origins.items() if origin.startswith("flag")}
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
@@ -226,7 +231,7 @@ def going_on(settings: Settings, own: Mapping[str, object]) -> Settings:
         UsageError: one of its own is not possible any more, such as a folder that is gone.
     """
     asked = settings.asked or settings
-    taken = {name: own[name] for name in SETTINGS if name in own and not asked.origins.get(name, "").startswith("flag")}
+    taken = {name: own[name] for name in SETTINGS if name in own and name not in asked.flags}
     values = {name: _read(name, SETTINGS[name], Given(value, SESSION, Path())) for name, value in taken.items()}
     return replace(asked, **values, origins={**asked.origins, **dict.fromkeys(taken, SESSION)}, asked=asked)
 

@@ -10,6 +10,8 @@ from typing import IO, TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+GLYPH = "› "
+"""What stands before a question."""
 STYLES: Mapping[str, str] = {
     "quiet": "dim",
     "thought": "dim italic",

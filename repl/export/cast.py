@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agent.events import Asked
-from repl.export.document import dumped
 from repl.export.retold import ROWS, Retelling
 from repl.export.story import beginning, path
 from repl.journal.records import Change
+from repl.jsonl import to_line
 from repl.sanitise import line
 from repl.trace import cut
 
@@ -28,7 +28,7 @@ IDLE_SECONDS = 5.0
 def export(session: Session, columns: int) -> Iterator[str]:
     """The recording, a line an event. Raises UsageError where nothing was asked."""
     begun, question, name = beginning(path(session)[0])
-    yield _line({
+    yield to_line({
         "version": 3,
         "term": {"cols": columns, "rows": ROWS, "type": "xterm-256color"},
         "timestamp": int(begun),
@@ -50,8 +50,4 @@ def export(session: Session, columns: int) -> Iterator[str]:
 
 
 def _event(seconds: float, code: str, data: str) -> str:
-    return _line([round(seconds, 3), code, data])
-
-
-def _line(value: object) -> str:
-    return f"{dumped(value)}\n"
+    return to_line([round(seconds, 3), code, data])

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
-from operator import attrgetter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from agent.ledger import Call, totals
 from agent.messages import Message
 from repl.export.story import Exchange, Made, Story, difference, left_out, story
+from repl.journal.lines import EVERYTHING
+from repl.jsonl import to_json
 
 if TYPE_CHECKING:
     from agent.events import Prepared
@@ -18,26 +18,20 @@ if TYPE_CHECKING:
     from repl.session import Session
 
 FORMAT, VERSION = "thimble-session", 1
-EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 Fields = dict[str, Any]
 
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The document, piece by piece: a call a line. Raises UsageError where nothing was asked."""
     told, counter = story(session), session.agent.backend.counter
-    yield f'{{"format": "{FORMAT}", "version": {VERSION},\n"session": {dumped(about(told))}'
+    yield f'{{"format": "{FORMAT}", "version": {VERSION},\n"session": {to_json(about(told))}'
     views = _Views(told.past.history)
     yield from _list("messages", (message(one, counter) for one in told.past.history))
     yield from _list("exchanges", map(_exchange, told.exchanges))
     yield from _list("calls", ({**_call(made), **views.new(made.prepared)} for made in told.calls))
     yield from _list("copies", (message(one, counter) for one in views.copies))
     yield from _list("ledger", map(account, told.past.ledger.calls))
-    yield f',\n"totals": {dumped(_totals(told))}}}\n'
-
-
-def dumped(value: object) -> str:
-    """The value as JSON of printable ASCII."""
-    return json.dumps(value, ensure_ascii=True).replace("\x7f", "\\u007f")
+    yield f',\n"totals": {to_json(_totals(told))}}}\n'
 
 
 def about(told: Story) -> Fields:
@@ -158,5 +152,5 @@ def _totals(told: Story) -> Fields:
 def _list(name: str, values: Iterator[Fields]) -> Iterator[str]:
     yield f',\n"{name}": ['
     for number, value in enumerate(values):
-        yield f"{',' if number else ''}\n{dumped(value)}"
+        yield f"{',' if number else ''}\n{to_json(value)}"
     yield "]"

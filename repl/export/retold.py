@@ -17,6 +17,7 @@ from repl.journal.past import Past
 from repl.journal.records import Change, Limited, Record, Remodelled, Swapped
 from repl.render import Screen
 from repl.sanitise import clean, line
+from repl.theme import GLYPH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,7 +125,7 @@ class Retelling:
         return replace(self.agent, history=past.history, ledger=past.ledger, limit=past.limit, record=None)
 
     def _prompt(self, text: str) -> None:
-        self._console.print(Text.assemble(("› ", "bold"), (clean(text), "bold")))
+        self._console.print(Text.assemble((GLYPH, "bold"), (clean(text), "bold")))
 
     def _values(self) -> Mapping[str, str]:
         past = self.past

@@ -162,9 +162,8 @@ def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, Past]:
     journal = Journal.reopen(path)
     try:
         told = past_of(journal)
-        flags = {name for name, origin in settings.origins.items() if origin.startswith("flag")}
-        own = settings_of(told, flags)
-        check(settings.asked or settings, {name: value for name, value in own.items() if name not in flags})
+        own = settings_of(told, settings.flags)
+        check(settings.asked or settings, {name: own[name] for name in own if name not in settings.flags})
         return going_on(settings, own), journal, told
     except BaseException:
         journal.close()

@@ -11,14 +11,13 @@ from rich.text import Text
 from agent.events import Said
 from repl import figures
 from repl.sanitise import clean, line
-from repl.theme import is_drawn
+from repl.theme import GLYPH, is_drawn
 
 if TYPE_CHECKING:
     from repl.session import Session
     from repl.settings import Settings
 
 MOST_LOST = 6
-GLYPH = "› "
 UNANSWERED = "(no answer: it was broken off)"
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
-from repl.export.document import dumped
 from repl.export.page import embedded
 from repl.export.story import difference, story
+from repl.jsonl import to_json
 from repl.session import Session
 from tests.repl.export.exported import export, read
 from tests.repl.sessions import ask, scripted, tool_call
@@ -82,7 +82,7 @@ def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:
 
 @given(NASTY)
 def test_a_text_comes_back_as_it_was(text: str) -> None:
-    for written in (dumped(text), embedded(text)):
+    for written in (to_json(text), embedded(text)):
         assert json.loads(written) == text
         assert written.isascii()
         assert written.isprintable()
