@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from agent.agent import Agent
 from agent.errors import UsageError
 from agent.events import Planted
-from agent.loop import Agent
 from agent.messages import ToolCall
 
 LONGEST = 500

@@ -10,7 +10,8 @@ from time import perf_counter
 from agent.errors import ModelError
 from agent.events import SideCalled
 from agent.messages import Message
-from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage, Waiting
+from agent.protocols import Backend, Counter, Delta, Schema, Text
+from agent.reply import Reply
 
 
 class SideModel:
@@ -68,19 +69,17 @@ class _Reporting:
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
         """The backend's reply."""
-        started, usage, error, counter = perf_counter(), Usage(), "", self.counter
-        passed = 0.0
+        started, reply, error, counter = perf_counter(), Reply(), "", self.counter
         prompt, exact = counter.overhead(tools) + sum(map(counter.count, messages)), counter.exact
         try:
             with closing(self.backend.stream(messages, tools, max_tokens=max_tokens)) as deltas:
                 for delta in deltas:
-                    usage = delta if isinstance(delta, Usage) else usage
-                    passed += delta.seconds if isinstance(delta, Waiting) else 0
+                    reply.take(delta, perf_counter() - started)
                     yield delta
         except ModelError as failure:
             error = failure.what
             raise
         finally:
             seconds, model = perf_counter() - started, f"{self.name}/{self.model}"
-            waited = min(seconds, passed + (usage.load_seconds or 0))
-            self.calls.append(SideCalled(self.purpose, prompt, exact, usage, seconds, error, model, waited))
+            waited = min(seconds, reply.waited_seconds)
+            self.calls.append(SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited))

@@ -22,11 +22,12 @@ from itertools import product
 from pathlib import Path
 from statistics import mean
 
+from agent.agent import Agent
 from agent.delegate import brief
 from agent.errors import BudgetError, ThimbleError
 from agent.events import Answered
 from agent.ledger import totals
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.side import SideModel
 from corpus.library import Library, load
 from corpus.questions import Question, QuestionSet

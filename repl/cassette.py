@@ -20,7 +20,7 @@ from repl.settings import Settings
 from repl.trust import is_code
 
 if TYPE_CHECKING:
-    from agent.loop import Agent
+    from agent.agent import Agent
     from models.cassette.player import Pace
     from models.cassette.tape import Tape, Voice
     from repl.session import Session

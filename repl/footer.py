@@ -16,7 +16,7 @@ from repl import figures
 from repl.sanitise import line
 
 if TYPE_CHECKING:
-    from agent.loop import Agent
+    from agent.agent import Agent
     from repl.session import Session
 
 LEAST_WAIT_SECONDS = 0.5

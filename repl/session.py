@@ -10,11 +10,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from agent.agent import Agent
 from agent.delegate import brief
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Event, Planted
 from agent.ledger import Ledger
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.messages import Message
 from agent.plant import plant
 from agent.prices import read_prices

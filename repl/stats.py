@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from agent.agent import Agent
 from agent.budget import Budget, Prices
 from agent.ledger import Call, Ledger, Totals, totals
-from agent.loop import Agent
 from agent.messages import Message
 from agent.view import View
 from repl import figures

@@ -21,8 +21,9 @@ from typing import Literal
 
 import torch
 
+from agent.agent import Agent
 from agent.events import Answered, Event, Replied, ToolCalled, ToolReturned
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.protocols import Tool
 from agent.side import SideModel
 from corpus.library import load

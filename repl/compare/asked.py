@@ -7,11 +7,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from agent.agent import Agent
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, SideCalled, ToolCalled
 from agent.ledger import NOTHING, Amount, Call, totals
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.protocols import Waiting
 from repl import figures
 from repl.compare.replayed import broke

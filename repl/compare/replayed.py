@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from agent.agent import Agent
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.events import SideCalled
-from agent.loop import Agent
 from agent.replay import replay
 from agent.side import SideModel
 from agent.view import Fate, View

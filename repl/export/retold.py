@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from agent.loop import Agent
+    from agent.agent import Agent
     from repl.session import Session
 
 STOPPED = "no answer: it was stopped, or it failed"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.events import Preparing, Said
-from agent.loop import close_calls
 from agent.protocols import Waiting
 from models import READER
 from models.address import hidden
@@ -31,7 +30,7 @@ from repl.settings import address_of
 from repl.trust import check_strategy
 
 if TYPE_CHECKING:
-    from agent.loop import Agent
+    from agent.agent import Agent
     from repl.journal.file import Journal
     from repl.session import Session
 
@@ -118,7 +117,7 @@ def resume(session: Session, agent: Agent, past: Past) -> None:
     if model != (past.backend, past.model):
         write(session, agent, Remodelled(*model))
     agent.record = partial(write, session, agent)
-    close_calls(agent)
+    agent.close_calls()
 
 
 def begin_anew(session: Session) -> None:
@@ -164,7 +163,7 @@ def _become(session: Session, then: Past, *changes: Change) -> None:
     restore(session, agent, then)
     for change in changes:
         session.record(change)
-    close_calls(agent)
+    agent.close_calls()
 
 
 def restore(session: Session, agent: Agent, past: Past) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from agent.agent import Agent
 from agent.errors import ToolError
 from agent.events import Answered, Event
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Text, Usage
 from models.scripted import Scripted

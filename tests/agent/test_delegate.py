@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.agent import CANCELLED, Agent
 from agent.delegate import TOKENS, brief, cut
 from agent.errors import ModelError
 from agent.events import Answered, SideCalled, ToolReturned
 from agent.ledger import totals
-from agent.loop import CANCELLED, Agent, run
+from agent.loop import run
 from agent.messages import Message
 from agent.protocols import Text, Usage
 from agent.side import SideModel

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.agent import Agent
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, SideCalled, ToolReturned
 from agent.ledger import NOTHING, Amount, Call, Ledger, totals
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.messages import Message
 from agent.protocols import Text, Usage
 from agent.side import SideModel

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from agent.agent import CANCELLED
 from agent.events import (
     Answered,
     Prepared,
@@ -16,7 +17,7 @@ from agent.events import (
     ToolCalled,
     ToolReturned,
 )
-from agent.loop import CANCELLED, run
+from agent.loop import run
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.agent import Agent
 from agent.errors import UsageError
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.messages import Message, Role
 from agent.plant import LONGEST, plant
 from agent.repair import repair

@@ -13,8 +13,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from agent import chat
+from agent.agent import Agent
 from agent.events import Answered, ToolCalled
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.messages import Message
 from agent.prompts import CLOSING
 from agent.protocols import Text

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.loop import CANCELLED
+from agent.agent import CANCELLED
 from repl.journal.lines import Writer, read
 from repl.journal.records import Resumed
 from tests.histories import is_sound

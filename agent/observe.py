@@ -1,0 +1,53 @@
+"""An observation: what the model is told when it calls a tool, well or badly."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from agent.agent import Agent
+from agent.errors import ToolError
+from agent.messages import Message, ToolCall
+
+REPEATS = 2
+"""How often the same call is made in an exchange."""
+
+
+def observe(agent: Agent, call: ToolCall, first: int) -> str:
+    """What the tool returns. The exchange under way begins at message `first` of the history.
+
+    Raises:
+        ToolError: the tool says so, or cannot be called like that; the text is for the model.
+    """
+    tools = agent.offered()
+    tool = tools.get(call.name)
+    known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"
+    if not call.name:
+        raise ToolError(f"that call cannot be read: write a tool's name, and its arguments as one JSON object; {known}")
+    if tool is None:
+        near = get_close_matches(call.name, tools, 1)
+        raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"the arguments are not valid JSON: {str(error)[:100]}") from error
+    if not isinstance(arguments, dict):
+        raise ToolError(f"the arguments must be a JSON object, not {type(arguments).__name__}")
+    if _repeats(agent.history[first:], call) > REPEATS:
+        raise ToolError("you have made this very call twice for this question. Use what it returned, or answer now")
+    return tool.run(arguments)
+
+
+def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
+    """How often this exchange has asked for the same tool with the same arguments, up to this call."""
+    run_before = sum(message.role == "tool" for message in exchange)
+    made = [other for message in exchange for other in message.calls][: run_before + 1]
+    return sum(other.name == call.name and _same_json(other.arguments, call.arguments) for other in made)
+
+
+def _same_json(left: str, right: str) -> bool:
+    try:
+        return left == right or bool(json.loads(left) == json.loads(right))
+    except (ValueError, RecursionError):
+        return False
