@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
 from agent.budget import Budget, Prices
-from agent.events import Cancelled, Entry, SideCalled
+from agent.events import Cancelled, Entry
 from agent.ledger import Ledger
 from agent.messages import Message, Role
 from agent.prices import estimated
@@ -23,7 +23,8 @@ CANCELLED = "[cancelled before it returned]"
 class Agent:
     """One session: its parts, any of which may be swapped between two exchanges, its history and its ledger.
 
-    `on_demand` are tools that the model is offered only when the strategy names them. `prices` is the price card; None
+    `side` is the model that strategies and tools ask, which may be the agent's own. `on_demand` are tools that the
+    model is offered only when the strategy names them. `prices` is the price card; None
     is the one that the timings of the model in use amount to. `record` is told every event, when it is in the ledger.
     """
 
@@ -31,10 +32,10 @@ class Agent:
     strategy: Strategy
     strategy_name: str
     tools: Mapping[str, Tool]
+    side: SideModel
     limit: int = 8000
     max_turns: int = 12
     max_output: int = 1024
-    side: SideModel | None = None
     prices: Prices | None = None
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
     system: str = SYSTEM
@@ -66,10 +67,6 @@ class Agent:
         closed = [self.add("tool", CANCELLED, call_id=call.id, name=call.name) for call in left]
         if closed:
             self.enter(Cancelled(tuple(closed)))
-
-    def side_calls(self) -> Iterator[SideCalled]:
-        """What strategies and tools have asked a model since this was last asked for."""
-        return self.side.drain() if self.side else iter(())
 
     @property
     def model(self) -> str:

@@ -11,6 +11,7 @@ from agent.loop import run
 from agent.messages import Message
 from agent.prompts import DELEGATE
 from agent.protocols import Counter, Strategy
+from agent.side import SideModel
 
 WORDS = 250
 """Asked of the brief."""
@@ -30,13 +31,13 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
         ToolError: the budget cannot hold the task, or nothing was answered.
         ModelError: the server cannot be used.
     """
-    if agent.side is None:
-        raise ValueError("an agent that delegates has a side model, to report the calls")
+    backend = agent.side.reporting(agent.backend, "delegate")
     reader = Agent(
-        backend=agent.side.reporting(agent.backend, "delegate"),
+        backend=backend,
         strategy=strategy,
         strategy_name="delegate",
         tools={name: tool for name, tool in agent.tools.items() if name not in WRITING},
+        side=SideModel(backend),
         limit=agent.limit,
         max_turns=agent.max_turns,
         max_output=agent.max_output,

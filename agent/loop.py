@@ -68,7 +68,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             agent.enter(Withdrawn(agent.history.pop()))
         raise
     finally:
-        for paid in agent.side_calls():
+        for paid in agent.side.drain():
             agent.enter(paid)  # nobody is told any more, but it was paid for
         agent.close_calls()
 
@@ -78,7 +78,7 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     tools = agent.schemas(turn)
     yield Preparing(turn, agent.strategy_name, agent.limit)
     view = prepare(agent, turn)
-    yield from agent.side_calls()
+    yield from agent.side.drain()
     yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact, tools)
 
     reply, started = Reply(), perf_counter()
@@ -107,8 +107,7 @@ def prepare(agent: Agent, turn: int) -> views.View:
     """The view that the call of this turn is sent. Raises BudgetError."""
     tools = agent.schemas(turn)
     budget = agent.budget(tools)
-    if agent.side:
-        agent.side.offered = tools if agent.side.backend is agent.backend else ()
+    agent.side.offered = tools if agent.side.backend is agent.backend else ()
     before, warm = agent.before
     if turn < agent.max_turns:
         return views.prepare(agent.history, agent.strategy, budget, before, warm)
@@ -126,7 +125,7 @@ def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, Non
     except ToolError as error:
         observation, ok = f"Error: {error.what}", False
     seconds = perf_counter() - started
-    yield from agent.side_calls()
+    yield from agent.side.drain()
     message = agent.add("tool", observation, call_id=call.id, name=call.name)
     counter = agent.backend.counter
     yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok)

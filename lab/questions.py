@@ -94,7 +94,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
     backend = make(setting.backend, setting.model, setting.base_url)
     side = SideModel(backend)
     tools = toolbox(_library(), ROOT / "corpus" / "files", Notes())
-    agent = Agent(backend, parse(setting.strategy, side), setting.strategy, tools, limit=setting.budget, side=side)
+    agent = Agent(backend, parse(setting.strategy, side), setting.strategy, tools, side, setting.budget)
     reads_with = "observation-masking"
     agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(reads_with, side)))
     marks = []

@@ -176,7 +176,7 @@ class Session:
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
-        agent.strategy = strategy_of(spec, side_of(agent))
+        agent.strategy = strategy_of(spec, agent.side)
         agent.strategy_name = self.spec = spec
         self.said.add(spec)
         self.record(Swapped(spec))
@@ -186,7 +186,7 @@ class Session:
         if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
             what = f"a budget of {tokens:,} tokens is not possible"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
-        agent, side = self.agent, side_of(self.agent)
+        agent, side = self.agent, self.agent.side
         agent.limit, self.widest = tokens, max(self.widest, tokens)
         if side.backend is not agent.backend:
             side.backend = roomy(side.backend, self.widest)
@@ -306,7 +306,7 @@ class Session:
             UsageError: the SPEC names no strategy.
         """
         agent = self.agent
-        side = SideModel(side_of(agent).backend)
+        side = SideModel(agent.side.backend)
         strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
@@ -331,7 +331,7 @@ class Session:
 
     def use(self, backend: Backend) -> None:
         """Go on with this backend; so do the strategies, unless they have a model of their own."""
-        agent, side = self.agent, side_of(self.agent)
+        agent, side = self.agent, self.agent.side
         if side.backend is agent.backend:
             side.backend = backend
         agent.backend = backend
@@ -371,7 +371,7 @@ class Session:
 
     def _equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
-        side = side_of(agent)
+        side = agent.side
         agent.tools = toolbox(self.library, self.settings.files, notes)
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
@@ -458,10 +458,3 @@ def strategy_of(spec: str, side: SideModel) -> Strategy:
     from strategies import parse
 
     return parse(spec, side)
-
-
-def side_of(agent: Agent) -> SideModel:
-    """The model that strategies ask."""
-    if agent.side is None:
-        raise ValueError("every session has a side model")
-    return agent.side

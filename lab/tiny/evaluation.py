@@ -93,7 +93,8 @@ def ask(folder: Path, row: Row, seed: int) -> Mark:
 
 
 def _agent(backend: Local, tools: Mapping[str, Tool]) -> Agent:
-    return Agent(backend, parse(STRATEGY, SideModel(backend)), STRATEGY, tools, max_turns=TURNS)
+    side = SideModel(backend)
+    return Agent(backend, parse(STRATEGY, side), STRATEGY, tools, side, max_turns=TURNS)
 
 
 def judge(asked: Question, events: Sequence[Event]) -> Mark:

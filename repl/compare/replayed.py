@@ -72,7 +72,7 @@ def replayed(agent: Agent, spec: str, on_call: Callable[[], None] = lambda: None
     Raises:
         UsageError: the SPEC names no strategy.
     """
-    found, side = Replayed(spec), SideModel(agent.side.backend if agent.side else agent.backend)
+    found, side = Replayed(spec), SideModel(agent.side.backend)
     as_if = replace(agent, strategy=parse(spec, side))
     tools = as_if.schemas()
     budget = as_if.budget(tools)

@@ -25,7 +25,7 @@ from repl.journal.records import (
     Swapped,
     Switched,
 )
-from repl.session import roomy, side_of, strategy_of
+from repl.session import roomy, strategy_of
 from repl.settings import address_of
 from repl.trust import check_strategy
 
@@ -156,7 +156,7 @@ def _become(session: Session, then: Past, *changes: Change) -> None:
     if then.strategy not in session.said:
         check_strategy(then.strategy)
     backend = session.backend_of(then.backend, then.model)
-    agent.strategy, agent.limit = strategy_of(then.strategy, side_of(agent)), then.limit
+    agent.strategy, agent.limit = strategy_of(then.strategy, agent.side), then.limit
     agent.strategy_name = session.spec = then.strategy
     session.guess = None
     session.use(roomy(backend, session.widest))

@@ -93,7 +93,7 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
         exact=fork.backend.counter.exact or reported is not None,
         usage=usage,
         seconds=perf_counter() - started,
-        side_calls=list(fork.side.drain()) if fork.side else (),
+        side_calls=list(fork.side.drain()),
     )
 
 

@@ -12,6 +12,7 @@ from agent.events import Answered, Event
 from agent.loop import run
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Text, Usage
+from agent.side import SideModel
 from models.scripted import Scripted
 from strategies.none import NoManagement
 from tests.histories import TinyCounter, is_sound, pending
@@ -77,11 +78,13 @@ def agent(*steps: Step, **settings: Any) -> Agent:
         Acts("buggy", raising(ZeroDivisionError("a bug"))),
         Acts("endless", raising(KeyboardInterrupt())),
     ]
+    backend = Script(list(steps))
     return Agent(
-        backend=Script(list(steps)),
+        backend=backend,
         strategy=settings.pop("strategy", NoManagement()),
         strategy_name=settings.pop("strategy_name", "none"),
         tools={tool.name: tool for tool in tools},
+        side=settings.pop("side", SideModel(backend)),
         **settings,
     )
 

@@ -18,7 +18,6 @@ from agent.ledger import totals
 from agent.loop import run
 from agent.messages import Message
 from agent.protocols import Text, Usage
-from agent.side import SideModel
 from strategies.none import NoManagement
 from strategies.observation_masking import ObservationMasking
 from tests.agent.stage import Acts, Step, agent, call, goes_on, kinds, observations, says, script
@@ -35,7 +34,6 @@ def delegating(*steps: Step, **settings: Any) -> Agent:
     """An agent over a script that may delegate; the script is the sub-agent's too."""
     one = agent(*steps, strategy=settings.pop("strategy", Delegating()), **settings)
     one.tools = {**one.tools, "save_note": Acts("save_note", lambda arguments: "saved")}
-    one.side = SideModel(one.backend)
 
     def act(arguments: Mapping[str, Any]) -> str:
         return brief(one, str(arguments["task"]), ObservationMasking())

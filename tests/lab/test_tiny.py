@@ -20,6 +20,7 @@ from agent.messages import Message
 from agent.prompts import CLOSING
 from agent.protocols import Text
 from agent.repair import is_sound
+from agent.side import SideModel
 from corpus.library import load
 from lab.tiny import corpora
 from lab.tiny.dialogues import Dialogue, dialogue
@@ -108,7 +109,8 @@ def test_the_results_in_a_dialogue_are_those_of_a_session_in_which_the_model_say
     assume(sum(message.role == "user" for message in messages) == 1)
     replies = [message for message in messages if message.role == "assistant"]
     model = Scripted([[Text(reply.content), *reply.calls] for reply in replies])
-    agent = Agent(model, parse("none", None), "none", toolbox(one.library, Path(), Notes()), limit=100_000)
+    tools = toolbox(one.library, Path(), Notes())
+    agent = Agent(model, parse("none", None), "none", tools, SideModel(model), limit=100_000)
     for _ in run(agent, messages[0].content):
         pass
     model.assert_done()
@@ -120,7 +122,8 @@ def test_a_session_of_the_reader_over_a_written_library_makes_the_calls_of_a_dia
     for seed in range(5):
         folder = tmp_path / str(seed)
         for question in corpora.corpus(folder, seed):
-            agent = Agent(make("reader"), parse("none", None), "none", toolbox(load(folder), folder, Notes()))
+            reader, tools = make("reader"), toolbox(load(folder), folder, Notes())
+            agent = Agent(reader, parse("none", None), "none", tools, SideModel(reader))
             events = list(run(agent, question.text))
             calls = [event.call for event in events if isinstance(event, ToolCalled)]
             assert [call.name for call in calls] == ["list_articles", "read_article"]

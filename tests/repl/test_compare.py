@@ -43,7 +43,6 @@ def told(history: Sequence[Message], limit: int = 2_000, summariser: Summariser 
 def all_of(session: Session) -> str:
     """Everything of a session that a comparison could touch."""
     agent = session.agent
-    assert agent.side
     state = getattr(agent.strategy, "state", {})
     parts = (agent.history, agent.ledger, state, agent.side._calls, agent.side.offered, session.notes.state)
     return repr((*parts, session.spec, agent.strategy_name, agent.limit, sorted(agent.tools), session.notices))

@@ -35,7 +35,6 @@ def scripted(articles: Path, *steps: Reply, **settings: Any) -> Session:
     session = open_session(Settings(backend="reader", corpus=articles, files=articles, **settings))
     model = Scripted(steps)
     session.agent.backend = model
-    assert session.agent.side is not None
     session.agent.side.backend = model
     return session
 

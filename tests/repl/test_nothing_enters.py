@@ -87,7 +87,6 @@ def opened(spec: str) -> tuple[Session, Server, Scripted]:
 def kept(session: Session) -> str:
     """Everything of a session that a look could touch."""
     agent = session.agent
-    assert agent.side
     state = getattr(agent.strategy, "state", None)
     counter: Any = agent.backend.counter
     parts = (agent.history, agent.ledger, state, agent.side._calls, agent.side.offered, session.notes.state)

@@ -115,7 +115,6 @@ def test_a_swap_is_made_whole_or_not_at_all(few: Path, swaps: list[tuple[str, An
                 assert session.agent.strategy is not before[1]
             if kind == "budget":
                 assert session.agent.limit == value
-        assert session.agent.side is not None
         assert session.agent.side.backend is session.agent.backend
         assert session.agent.history == ([] if kind == "reset" else history)
 
@@ -282,7 +281,6 @@ def test_another_model_counts_and_summarises_too() -> None:
         counter = session.agent.backend.counter
         session.use_model("llama3.2:3b")
         assert isinstance(session.agent.backend, Served)
-        assert session.agent.side is not None
         assert session.agent.side.backend is session.agent.backend
         assert session.agent.budget([]).counter is session.agent.backend.counter is not counter
         assert session.agent.history == history
@@ -297,7 +295,6 @@ def test_another_model_counts_and_summarises_too() -> None:
 
 
 def side_backend(session: Session) -> Backend:
-    assert session.agent.side is not None
     return session.agent.side.backend
 
 
