@@ -141,9 +141,9 @@ def _model(session: Session, name: str, console: Console) -> None:
         _next_prompt(session, console)
         return
     used = figures.model(session.agent.backend)
-    rows = [(_marked(model, model == used, console),) for model in session.models()]
+    rows = [(_marked(model, model == used, console),) for model in session.backends.names()]
     Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
-    if len(rows) < 2 and not session.is_played:
+    if len(rows) < 2 and not session.backends.are_played:
         _say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
 
 
@@ -162,7 +162,7 @@ def _doctor(session: Session, rest: str, console: Console) -> None:
     from repl.doctor import show
 
     _no_argument("/doctor", rest)
-    if session.is_played:
+    if session.backends.are_played:
         raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
     show.show(show.look(session.settings, console), console)
 

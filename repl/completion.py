@@ -137,7 +137,7 @@ class Completions(Completer):
         return [(name, "") for name in self._known_models]
 
     def _ask_models(self) -> None:
-        self._known_models = self._session.models()
+        self._known_models = self._session.backends.names()
 
     def _topics(self, _: str) -> list[Offer]:
         library = self._session.library

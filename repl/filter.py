@@ -178,17 +178,18 @@ def _written(
 def _asked(settings: Settings) -> Backend:
     """The model that a strategy may ask: the one in the settings, or the built-in reader where no server has it."""
     from models import built_in
-    from repl.session import Session
+    from repl.backends import Backends
 
-    session = Session(settings)
+    notices: list[str] = []
+    backends = Backends(settings, notices)
     try:
-        backend = session.summariser() or session.first_backend()
+        backend = backends.summariser() or backends.first()
     except ModelError as error:
         if settings.backend != "auto":
             raise
         backend = built_in()
-        session.notices.append(f"{error.what}: the built-in reader writes the summaries")
-    for notice in session.notices:
+        notices.append(f"{error.what}: the built-in reader writes the summaries")
+    for notice in notices:
         tell(notice)
     tell(f"The strategy asks {figures.model(backend)} ({'built in' if backend.name == 'reader' else backend.name}).")
     return backend

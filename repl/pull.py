@@ -45,7 +45,7 @@ def pull(session: Session, name: str, console: Console) -> None:
 def _ollama(session: Session) -> OllamaServer:
     from models.ollama.server import OllamaServer
 
-    server = session.server
+    server = session.backends.server
     if not isinstance(server, OllamaServer):
         what = f"/pull is for Ollama, and the server at {server.url} is not one"
         raise UsageError(what, "it has the models that it was started with: /model lists them")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from agent.agent import Agent
 from agent.delegate import brief
-from agent.errors import ModelError, ThimbleError, UsageError
+from agent.errors import ThimbleError, UsageError
 from agent.events import Event, Planted
 from agent.ledger import Ledger
 from agent.loop import run
@@ -21,14 +21,12 @@ from agent.plant import plant
 from agent.prices import read_prices
 from agent.protocols import Backend, Strategy
 from agent.side import SideModel
-from models import READER, SERVERS, built_in, find, room, server_at
-from models.address import is_loopback
-from models.ollama.errors import DEFAULT_MODEL
-from models.server import Manner, Served, Server
+from models.server import Served
+from repl.backends import Backends
 from repl.journal.file import Journal
 from repl.journal.records import Change, Limited, Record, Remodelled, Swapped
 from repl.later import Later
-from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings, address_of
+from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings
 from tools import on_demand, toolbox
 from tools.notes import Notes
 
@@ -60,8 +58,14 @@ def open_session(
     if cassette and past:
         raise UsageError("a session that goes on cannot be recorded or played", "begin a new one for the cassette")
     session = Session(settings, journal, past, cassette)
-    threading.Thread(target=session.look_ahead, daemon=True).start()
+    threading.Thread(target=_look_ahead, args=(session,), daemon=True).start()
     return session
+
+
+def _look_ahead(session: Session) -> None:
+    """Look for a server. An address that is none is told when it is used."""
+    with suppress(ThimbleError):
+        session.backends.look_for_server()
 
 
 class Session:
@@ -71,8 +75,8 @@ class Session:
         settings: What the session was opened with; swaps do not change it.
         spec: The SPEC of the strategy in use, as it was typed.
         said: The SPECs that the user has said, which may be code.
-        widest: The largest budget that it has had, on any branch, in tokens: what a server makes room for.
         notices: One-line words for the user. Those about the articles come when these are first read.
+        backends: The models to choose from, and the server that has them.
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
@@ -98,19 +102,17 @@ class Session:
         self.past = past
         self.spec = settings.strategy.strip()
         self.said = {self.spec}
-        self.widest = max(settings.budget, past.widest if past else 0)
         self.notices: list[str] = [*self.cassette.notices] if self.cassette else []
+        widest, resumed = (past.widest, self.journal.id) if past else (0, "")
+        self.backends = Backends(settings, self.notices, self.cassette, widest, resumed)
         self.notes = Notes()
         self.planted: list[Planted] = []
         self.guess: Guess | None = None
         self.next_question = ""
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
-        self.manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
-        self.look_for_server = Later(self._find_server)
         self._agent = Later(self._make_agent)
         self._library = Later(self._read_library)
-        self._reader = Later(lambda: built_in(settings.pace))  # one, so that no swap to it counts all messages anew
 
     @property
     def agent(self) -> Agent:
@@ -123,19 +125,9 @@ class Session:
         return self._agent()
 
     @property
-    def is_played(self) -> bool:
-        """Whether a cassette answers, and no model."""
-        return self.cassette is not None and self.cassette.models() is not None
-
-    @property
     def library(self) -> Library:
         """The articles. Raises UsageError when there are none."""
         return self._library()
-
-    def look_ahead(self) -> None:
-        """Look for a server. An address that is none is told when it is used."""
-        with suppress(ThimbleError):
-            self.look_for_server()
 
     def warm(self) -> None:
         """Make now what the first question would wait for. Errors are left for that question to tell."""
@@ -187,10 +179,10 @@ class Session:
             what = f"a budget of {tokens:,} tokens is not possible"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
         agent, side = self.agent, self.agent.side
-        agent.limit, self.widest = tokens, max(self.widest, tokens)
+        agent.limit, self.backends.widest = tokens, max(self.backends.widest, tokens)
         if side.backend is not agent.backend:
-            side.backend = roomy(side.backend, self.widest)
-        self.use(roomy(agent.backend, self.widest))
+            side.backend = self.backends.widened(side.backend)
+        self.use(self.backends.widened(agent.backend))
         self.record(Limited(tokens))
 
     def use_model(self, name: str) -> None:
@@ -200,43 +192,8 @@ class Session:
             UsageError: the server's address is none.
             ModelError: the server cannot be used, or does not have the model.
         """
-        self.use(self._had(name.strip(), lambda: self._model(name.strip())))
+        self.use(self.backends.of(name.strip()))
         self.record(Remodelled(self.agent.backend.name, self.agent.backend.model))
-
-    def backend_of(self, name: str, model: str) -> Backend:
-        """The model of a backend, such as "ollama", "qwen3:8b". Raises UsageError and ModelError."""
-        now = self.agent.backend
-        if (now.name, now.model) == (name, model):
-            return now
-        return self._had(READER if name == READER else model, lambda: self._model(model, name))
-
-    @property
-    def server(self) -> Server:
-        """The server that has the models: the one in use, else one that answers by now, else the usual one."""
-        wanted = self.settings
-        kind = "ollama" if wanted.backend in (AUTO, READER) else wanted.backend
-        return self.look_for_server() or self._answering() or self.server_of(kind)
-
-    def server_of(self, backend: str) -> Server:
-        """The server of this kind, whether it is there or not.
-
-        Raises:
-            UsageError: its address is none.
-            ModelError: the session is played from a cassette, which needs no server and has none.
-        """
-        if self.is_played:
-            raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
-        return server_at(backend, address_of(backend, self.settings), self.manner)
-
-    def models(self) -> list[str]:
-        """The models to choose from: the reader, and those of the server if it answers; on a cassette, its own."""
-        if self.cassette and (names := self.cassette.models()) is not None:
-            return names
-        try:
-            server = self.server
-            return [READER, *(server.models() if server.answers(PROBE_SECONDS) else ())]
-        except ThimbleError:
-            return [READER]
 
     def plant(self, fact: str) -> Planted:
         """Put a fact into the history, as the one line of a file. Raises UsageError for one that cannot be planted."""
@@ -337,9 +294,8 @@ class Session:
         agent.backend = backend
 
     def _make_agent(self) -> Agent:
-        backend = self._had(AGENT, self.first_backend)
-        summariser = self.cassette.summariser(self.summariser) if self.cassette else self.summariser()
-        side = SideModel(summariser or backend)
+        backend = self.backends.first()
+        side = SideModel(self.backends.summariser() or backend)
         agent = Agent(
             backend=backend,
             strategy=strategy_of(self.spec, side),
@@ -351,23 +307,12 @@ class Session:
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
         self._equip(agent, self.notes)
+        agent.record = partial(self._write, agent)
         if self.past:
             from repl.journal.keeping import resume
 
             resume(self, agent, self.past)
-        agent.record = partial(self._write, agent)
         return agent
-
-    def _had(self, part: str, make: Callable[[], Backend]) -> Backend:
-        """The model for this part of the session: a live one, or what a cassette makes of it."""
-        return self.cassette.backend(part, make) if self.cassette else make()
-
-    def _model(self, model: str, kind: str = "") -> Backend:
-        """The reader, or a model of a server: of the one in use, or of one of a kind."""
-        if (kind or model) == READER:
-            return self._reader()
-        server = self.server_of(kind) if kind else self.server
-        return server.backend(server.choose(model), room(self.widest))
 
     def _equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
@@ -387,70 +332,6 @@ class Session:
         rest = [f"Left out {len(told) - SKIPPED_TOLD:,} more files."] if len(told) > SKIPPED_TOLD else []
         self.notices += told[:SKIPPED_TOLD] + rest
         return library
-
-    def _find_server(self) -> Server | None:
-        """The server to go on with: the one that the user insists on, else one that answers. Raises UsageError."""
-        wanted = self.settings
-        if wanted.backend == READER or wanted.model == READER:
-            return None
-        if wanted.backend != AUTO:
-            return self.server_of(wanted.backend)
-        return self._answering() or (self.server_of("ollama") if wanted.model else None)
-
-    def _answering(self) -> Server | None:
-        """The first server that answers, each looked for where it is said to be.
-
-        A variable meant for other programs may name a server that costs money: then it must be on this machine.
-        """
-        servers = map(self.server_of, SERVERS)
-        allowed = (each for each in servers if is_loopback(each.url) or self._is_named(each.name))
-        return next((each for each in allowed if each.answers(PROBE_SECONDS)), None)
-
-    def _is_named(self, backend: str) -> bool:
-        return backend == "ollama" or address_of(backend, self.settings) == self.settings.base_url != ""
-
-    def first_backend(self) -> Backend:
-        """The backend to start with. Raises UsageError, and ModelError when the one asked for cannot be used."""
-        wanted, found = self.settings, self.look_for_server()
-        if found is None:
-            return self._no_server() if READER not in (wanted.backend, wanted.model) else self._reader()
-        try:
-            return found.backend(found.choose(wanted.model), room(self.widest))
-        except ModelError as error:
-            if wanted.backend == AUTO and not wanted.model:
-                return self._reader_because(error.what, error.fix)
-            if self.past:
-                without = f"or go on without it: thimble --resume {self.journal.id} --backend {READER}"
-                raise ModelError(error.what, f"{error.fix}; {without}") from error
-            raise
-
-    def summariser(self) -> Backend | None:
-        """The model that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
-        name, at, url = self.settings.summariser.rpartition("@")
-        name, url = (name, url) if at else (url, "")
-        if name in ("", READER):
-            return built_in() if name else None
-        server = find(url, self.manner) if url else self.server
-        if server is None:
-            raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
-        try:
-            return server.backend(server.choose(name), room(self.widest))
-        except ModelError as error:
-            what = f"the summariser cannot be used: {error.what}"
-            raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
-
-    def _no_server(self) -> Backend:
-        url = self.server_of("ollama").url
-        return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
-
-    def _reader_because(self, why: str, way_out: str) -> Backend:
-        self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
-        return self._reader()
-
-
-def roomy(backend: Backend, budget_tokens: int) -> Backend:
-    """The same model with room for prompts of this budget, where a server stands behind it."""
-    return backend.with_room(room(budget_tokens)) if isinstance(backend, Served) else backend
 
 
 def strategy_of(spec: str, side: SideModel) -> Strategy:

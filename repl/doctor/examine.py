@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent.errors import ThimbleError, UsageError
 from models import READER, SERVERS, built_in
 from models.server import Check
-from repl.session import Session
+from repl.backends import Backends
 from repl.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,20 +77,20 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
         others: What else to look at.
         seconds: The longest that servers are waited for.
     """
-    session = Session(settings)
+    backends = Backends(settings, [])
     started: list[Backend] = []
-    servers = _servers(session)
-    chosen = _chosen(session, servers)
-    looks = [Look("session", "backend", partial(_backend, session, started), _late("the model server", seconds))]
+    servers = _servers(backends)
+    chosen = _chosen(backends, servers)
+    looks = [Look("session", "backend", partial(_backend, backends, started), _late("the model server", seconds))]
     if settings.summariser:
-        looks.append(Look("session", "summariser", partial(_summariser, session), _late("its server", seconds)))
-    looks.append(Look("session", "strategy", partial(_strategy, session)))
+        looks.append(Look("session", "summariser", partial(_summariser, backends), _late("its server", seconds)))
+    looks.append(Look("session", "strategy", partial(_strategy, settings)))
     for names, server in servers.items():
         looks.append(_server(names, server, settings.model if names == chosen else "", seconds))
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    return Report(findings, _verdict(session, findings, started, chosen, elsewhere))
+    return Report(findings, _verdict(backends, findings, started, chosen, elsewhere))
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
@@ -141,13 +141,13 @@ def _tolerable(finding: Finding) -> Finding:
     return replace(finding, check=replace(check, state="warn")) if check.state == "fail" else finding
 
 
-def _servers(session: Session) -> dict[str, Server | UsageError]:
+def _servers(backends: Backends) -> dict[str, Server | UsageError]:
     """Every server, or why its address is none, by the backends that it is: two kinds at one address may be one."""
     names: dict[tuple[type, str], list[str]] = {}
     found: dict[tuple[type, str], Server | UsageError] = {}
     for name in SERVERS:
         try:
-            server: Server | UsageError = session.server_of(name)
+            server: Server | UsageError = backends.server_of(name)
         except UsageError as error:
             server = error
         key = type(server), _where(server)
@@ -160,11 +160,11 @@ def _where(server: Server | UsageError) -> str:
     return server.what if isinstance(server, UsageError) else server.url
 
 
-def _chosen(session: Session, servers: Mapping[str, Server | UsageError]) -> str:
+def _chosen(backends: Backends, servers: Mapping[str, Server | UsageError]) -> str:
     """Which of the servers the session would use, "" for none."""
-    wanted = session.settings.backend
+    wanted = backends.settings.backend
     try:
-        used = session.look_for_server()
+        used = backends.look_for_server()
     except UsageError:  # its address is none
         return next((names for names in servers if wanted in names.split(AND)), "")
     same = (names for names, s in servers.items() if used and type(s) is type(used) and _where(s) == used.url)
@@ -181,30 +181,30 @@ def _server(names: str, server: Server | UsageError, model: str, seconds: float)
     return Look(names, "server", find, _late(_where(server), seconds))
 
 
-def _backend(session: Session, started: list[Backend]) -> Iterator[Check]:
-    backend = session.first_backend()
+def _backend(backends: Backends, started: list[Backend]) -> Iterator[Check]:
+    backend = backends.first()
     started.append(backend)
     yield Check("backend", "ok", f"{backend.name}/{backend.model}")
     exact = "exact" if backend.counter.exact else "estimates, shown with ~, until the server has told"
     yield Check("token counts", "ok", exact)
 
 
-def _summariser(session: Session) -> Iterator[Check]:
-    backend = session.summariser()
+def _summariser(backends: Backends) -> Iterator[Check]:
+    backend = backends.summariser()
     if backend:
         yield Check("summariser", "ok", f"{backend.name}/{backend.model}")
 
 
-def _strategy(session: Session) -> Iterator[Check]:
+def _strategy(settings: Settings) -> Iterator[Check]:
     from agent.side import SideModel
     from strategies import parse
 
-    parse(session.spec, SideModel(built_in()))
-    yield Check("strategy", "ok", f"{session.spec} in {session.settings.budget:,} tokens")
+    parse(settings.strategy, SideModel(built_in()))
+    yield Check("strategy", "ok", f"{settings.strategy.strip()} in {settings.budget:,} tokens")
 
 
 def _verdict(
-    session: Session, findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
+    backends: Backends, findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
 ) -> Verdict:
     errors = sorted((f.error for f in findings if f.error), key=lambda error: not isinstance(error, UsageError))
     if errors:
@@ -218,8 +218,8 @@ def _verdict(
         what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
         return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
     text, fix = f"A session uses {backend.name}/{backend.model}.", ""
-    if session.notices:  # the reader, because there is nothing else
-        text = session.notices[-1]
+    if backends.notices:  # the reader, because there is nothing else
+        text = backends.notices[-1]
         slow = (f"a server works, which was too slow to be found: --backend {n}" for n in _working(findings, others))
         fix = next(slow, "")
     return Verdict(text, fix, DONE, backend.name, backend.model)

@@ -52,7 +52,7 @@ def sessions(session: Session, words: str, console: Console) -> None:
 
 def save(session: Session, text: str, console: Console) -> None:
     """Name the session. Raises UsageError for a name that is none or another session's, and where nothing is kept."""
-    if session.is_played:
+    if session.backends.are_played:
         raise UsageError("a cassette is played: this session is not kept", "/export writes it to a file")
     name = " ".join(text.split())
     if not name:
@@ -61,7 +61,7 @@ def save(session: Session, text: str, console: Console) -> None:
         raise UsageError("that name cannot be typed again", f"take letters and figures, at most {NAME_WIDTH} of them")
     if shelf.ID.match(name) or name.startswith("-"):
         raise UsageError(f"{name} would be taken for {'a flag' if name[0] == '-' else 'an id'}", "take a name of words")
-    if session.is_played:
+    if session.backends.are_played:
         raise UsageError("a cassette is played: this session is not kept", "the cassette is there to play again")
     for path in shelf.paths(session.settings.session_dir):
         if path != session.journal.path and shelf.name_of(path) == name:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
@@ -25,7 +24,7 @@ from repl.journal.records import (
     Swapped,
     Switched,
 )
-from repl.session import roomy, strategy_of
+from repl.session import strategy_of
 from repl.settings import address_of
 from repl.trust import check_strategy
 
@@ -48,7 +47,7 @@ def opened(session: Session, agent: Agent) -> Opened:
     settings = session.settings
     told = {name: getattr(settings, name) for name in SHAPING}
     told |= {name: str(told[name]) for name in ("corpus", "files")}
-    told["budget"] = session.widest
+    told["budget"] = session.backends.widest
     told["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
     told |= {name: "" for name in ("base_url", "summariser") if hidden(told[name]) != told[name]}
     return Opened(
@@ -116,7 +115,6 @@ def resume(session: Session, agent: Agent, past: Past) -> None:
         write(session, agent, Limited(agent.limit))
     if model != (past.backend, past.model):
         write(session, agent, Remodelled(*model))
-    agent.record = partial(write, session, agent)
     agent.close_calls()
 
 
@@ -155,11 +153,13 @@ def _become(session: Session, then: Past, *changes: Change) -> None:
     agent = session.agent
     if then.strategy not in session.said:
         check_strategy(then.strategy)
-    backend = session.backend_of(then.backend, then.model)
+    backend = agent.backend
+    if (backend.name, backend.model) != (then.backend, then.model):
+        backend = session.backends.of(then.model, then.backend)
     agent.strategy, agent.limit = strategy_of(then.strategy, agent.side), then.limit
     agent.strategy_name = session.spec = then.strategy
     session.guess = None
-    session.use(roomy(backend, session.widest))
+    session.use(session.backends.widened(backend))
     restore(session, agent, then)
     for change in changes:
         session.record(change)

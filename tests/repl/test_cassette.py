@@ -198,14 +198,15 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterable[socket.socket]:
 
 def test_no_road_leads_to_a_server(server: socket.socket) -> None:
     session = played("reader/compaction", backend="ollama", model="qwen3:8b", summariser="qwen3:8b")
-    session.look_ahead()
+    with suppress(ModelError):
+        session.backends.look_for_server()
     session.warm()
     list(session.ask(LINES[0]))
     for command in ("/model", "/model qwen3:8b", "/model reader", "/pull qwen3:8b", "/doctor", "/stats", "/probe x"):
         with suppress(ThimbleError):
             obey(session, command, Paper().console)
     with pytest.raises(ModelError):
-        session.server_of("ollama")
+        session.backends.server_of("ollama")
     with pytest.raises(NotOnTape):
         list(session.ask("Is anybody there?"))
     with pytest.raises(BlockingIOError):

@@ -136,7 +136,7 @@ def test_a_pull_is_for_ollama() -> None:
         name, url = "other", "http://127.0.0.1:8000"
 
     session = open_session(Settings(backend="reader"))
-    session.look_for_server = lambda: Other()  # type: ignore[assignment,return-value]
+    session.backends.look_for_server = lambda: Other()  # type: ignore[assignment,return-value]
     with pytest.raises(UsageError, match="is for Ollama, and the server at") as caught:
         obey(session, "/pull big", Paper().console)
     assert caught.value.fix

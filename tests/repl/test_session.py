@@ -192,14 +192,14 @@ def test_without_a_server_the_reader_answers_and_says_how_to_get_a_model() -> No
     (notice,) = session.notices
     assert notice.startswith(f"No model server at {NOWHERE}: the built-in reader answers")
     assert "ollama pull qwen2.5:7b" in notice
-    assert session.models() == ["reader"]
+    assert session.backends.names() == ["reader"]
 
 
 def test_a_server_without_models_leaves_the_reader_too() -> None:
     with ollama(tags=b'{"models":[]}') as url:
         session = open_session(Settings(base_url=url))
         assert session.agent.backend.name == "reader"
-        assert session.models() == ["reader"]
+        assert session.backends.names() == ["reader"]
     (notice,) = session.notices
     assert "no model is installed" in notice
     assert "ollama pull qwen2.5:7b" in notice
@@ -210,11 +210,11 @@ def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypa
     monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
     monkeypatch.setattr(socket, "create_connection", lambda address, *_: asked.append(address) or refused())
     asked: list[Any] = []
-    assert open_session(resolve({}, interactive=False)).look_for_server() is None
+    assert open_session(resolve({}, interactive=False)).backends.look_for_server() is None
     assert {host for host, _ in asked} == {"127.0.0.1"}
     asked.clear()
     given = resolve({"base_url": "http://models.example"}, interactive=False)
-    assert Session(given).look_for_server() is None
+    assert Session(given).backends.look_for_server() is None
     assert {host for host, _ in asked} == {"models.example"}
 
 
@@ -235,7 +235,7 @@ def test_a_server_that_is_there_is_used() -> None:
         answered = list(session.ask(QUESTION))[-1]
         assert (session.agent.backend.name, session.agent.backend.model) == ("ollama", "qwen2.5:7b")
         assert session.notices == []
-        assert session.models() == ["reader", "llama3.2:3b", "qwen2.5:7b"]
+        assert session.backends.names() == ["reader", "llama3.2:3b", "qwen2.5:7b"]
     assert isinstance(answered, Answered)
     assert answered.text.startswith("A thimble")
 
@@ -262,7 +262,7 @@ def test_a_server_that_was_asked_for_must_be_there() -> None:
 def test_an_address_that_is_none_is_named() -> None:
     with pytest.raises(UsageError, match="no address"):
         _ = open_session(Settings(base_url="::::")).agent
-    assert reader(base_url="::::").models() == ["reader"]
+    assert reader(base_url="::::").backends.names() == ["reader"]
 
 
 def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
@@ -447,7 +447,7 @@ def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
         "from repl.session import open_session\n"
         "from repl.settings import resolve\n"
         f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}, True))\n"
-        "assert not session.look_for_server()\n"
+        "assert not session.backends.look_for_server()\n"
         "print(*{'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio'} & set(sys.modules))\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=PROJECT, timeout=30)
