@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import partial
 
-from agent.errors import ThimbleError, UsageError
+from agent.errors import UsageError
+from lab.ended import ended
 
 LISTING = """\
 experiments:
@@ -24,24 +24,7 @@ thimble lab replay --help lists its flags.
 
 def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
     """Run an experiment and return its exit code: 0 done, 1 stopped, 2 wrong usage."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")
-    try:
-        code = _run(arguments, prog)
-        sys.stdout.flush()
-    except ThimbleError as error:
-        print(f"{prog}: {error.what}", f"fix: {error.fix}", sep="\n", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt as stopped:
-        print(f"{prog}: {stopped or 'stopped'}", file=sys.stderr)
-        return 1
-    except OSError as error:  # what is left in the buffer must not complain at the end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # whoever read has gone
-            return 1
-        print(f"{prog}: cannot write: {error.strerror or error}", "fix: check where it goes", sep="\n", file=sys.stderr)
-        return 2
-    return code
+    return ended(prog, partial(_run, arguments, prog))
 
 
 def _run(arguments: Sequence[str], prog: str) -> int:

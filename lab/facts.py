@@ -15,13 +15,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 from statistics import mean
 
 from agent.budget import Budget
-from agent.errors import ThimbleError, ToolError, UsageError
+from agent.errors import ToolError, UsageError
 from agent.messages import Message, ToolCall
 from agent.prompts import SYSTEM
 from agent.protocols import Counter
@@ -30,6 +30,7 @@ from agent.view import prepare
 from corpus.library import Library, load
 from corpus.questions import Fact
 from corpus.questions import load as load_questions
+from lab.ended import ended
 from models.scripted import Scripted
 from models.tokens import counter_for
 from strategies import parse
@@ -120,19 +121,15 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m lab.facts", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--strategy", action="append", metavar="SPEC", help="a strategy that calls no model")
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="N", help="tokens of prompt")
-    chosen, counter = parser.parse_args(arguments), counter_for(MODEL)
-    try:
-        for spec in chosen.strategy or STRATEGIES:
-            check(spec, counter)
-        show(chosen.strategy or STRATEGIES, chosen.budget, counter)
-    except ThimbleError as error:
-        print(f"lab.facts: {error.what}\nfix: {error.fix}", file=sys.stderr)
-        return 2
-    return 0
+    chosen = parser.parse_args(arguments)
+    return ended("lab.facts", partial(show, chosen.strategy or list(STRATEGIES), chosen.budget))
 
 
-def show(specs: Sequence[str], limit: int, counter: Counter) -> None:
-    """Both tables."""
+def show(specs: Sequence[str], limit: int) -> None:
+    """Both tables. Raises UsageError for a strategy that cannot be asked."""
+    counter = counter_for(MODEL)
+    for spec in specs:
+        check(spec, counter)
     print(f"Of {sum(1 for _ in facts())} facts so many are left in the view, and its tokens, after\n")
     print(f"| strategy | {' | '.join(f'{others} more articles' for others in OTHERS)} |")
     print(f"|---|{'--:|' * len(OTHERS)}")

@@ -13,6 +13,8 @@ import subprocess
 import sys
 from tempfile import TemporaryDirectory
 
+from lab.ended import ended
+
 PROMPTS = [
     "What articles do you have about AI agents?",
     "Read the article about context windows",
@@ -55,4 +57,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ended("lab.first_session", main))

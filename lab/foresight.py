@@ -13,6 +13,7 @@ import argparse
 import random
 import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import accumulate
 from math import inf
 from pathlib import Path
@@ -24,6 +25,7 @@ from agent.messages import Message, ToolCall, turns
 from agent.repair import repair
 from agent.side import SideModel
 from agent.view import View, prepare
+from lab.ended import ended
 from lab.replay.trajectories import read
 from models.scripted import Scripted
 from models.tokens import EstimateCounter
@@ -109,14 +111,12 @@ def main(arguments: Sequence[str]) -> int:
     """Print the table and return the exit code: 0 done, 2 wrong usage."""
     parser = argparse.ArgumentParser(prog="python -m lab.foresight", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded runs; default: made-up ones")
-    files = parser.parse_args(arguments).files
-    try:
-        runs = [repair(run.messages).messages for run in read(files)] or [made_up(seed) for seed in range(MADE_UP)]
-        show([run for run in runs if len(turns(run)) > WINDOW])
-    except UsageError as error:
-        print(f"lab.foresight: {error.what}\nfix: {error.fix}", file=sys.stderr)
-        return 2
-    return 0
+    return ended("lab.foresight", partial(_compare, parser.parse_args(arguments).files))
+
+
+def _compare(files: Sequence[Path]) -> None:
+    runs = [repair(run.messages).messages for run in read(files)] or [made_up(seed) for seed in range(MADE_UP)]
+    show([run for run in runs if len(turns(run)) > WINDOW])
 
 
 def show(runs: Sequence[Sequence[Message]]) -> None:

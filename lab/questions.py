@@ -24,7 +24,7 @@ from statistics import mean
 
 from agent.agent import Agent
 from agent.delegate import brief
-from agent.errors import BudgetError, ThimbleError
+from agent.errors import BudgetError
 from agent.events import Answered
 from agent.ledger import totals
 from agent.loop import run
@@ -33,6 +33,7 @@ from corpus.library import Library, load
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from corpus.score import score
+from lab.ended import ended
 from models import READER, SERVERS, make
 from strategies import STRATEGIES, parse
 from tools import on_demand, toolbox
@@ -284,24 +285,19 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def main() -> int:
+def main() -> None:
     """Print the page, the wrong answers or the marks."""
     options = _options()
-    try:
-        asked = load_questions()
-        questions = [one for one in asked.questions if options.kind in (None, one.kind)]
-        marks = ask_all(_jobs(questions, options))
-    except ThimbleError as error:
-        print(f"lab.questions: {error.what}\nfix: {error.fix}", file=sys.stderr)
-        return 2
+    asked = load_questions()
+    questions = [one for one in asked.questions if options.kind in (None, one.kind)]
+    marks = ask_all(_jobs(questions, options))
     lines: Iterator[str]
     if options.json:
         lines = (json.dumps(asdict(setting) | asdict(mark)) for setting, found in marks.items() for mark in found)
     else:
         lines = wrong(marks) if options.wrong else page(asked, marks)
     print("\n".join(lines))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended("lab.questions", main))

@@ -11,7 +11,7 @@ from repl import __version__
 TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 COMMANDS = ("config", "doctor", "prepare")
 
@@ -36,6 +36,68 @@ server, 4 the budget is too small.
 
 
 USAGE = "thimble [config | doctor | prepare] [-p TEXT]... [--json] [options]"
+
+FLAGS: dict[str, dict[str, Any]] = {
+    "-p": {
+        "dest": "prompts",
+        "metavar": "TEXT",
+        "action": "append",
+        "default": [],
+        "help": "ask this and exit; repeatable; - reads standard input",
+    },
+    "--json": {"action": "store_true", "help": "standard output is JSON Lines, one event a line"},
+    "--backend": {
+        "metavar": "NAME",
+        "help": "auto, ollama, vllm, openai (any compatible server) or reader (built in); default: auto",
+    },
+    "--model": {"metavar": "NAME", "help": "a model of that server; default: the one that suits best"},
+    "--base-url": {"metavar": "URL", "help": "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL"},
+    "--strategy": {
+        "metavar": "SPEC",
+        "help": "how the context is managed: name, name:key=value,... or several with +",
+    },
+    "--budget": {"metavar": "N", "help": "prompt tokens that one model call may use; default: 8000"},
+    "--summariser": {
+        "metavar": "NAME",
+        "help": "the model that strategies ask: NAME of that server, NAME@URL of another, or reader",
+    },
+    "--price": {
+        "metavar": "CARD",
+        "help": "what a token costs, as in cached=0.1,output=4; default: auto, from timings",
+    },
+    "--corpus": {"metavar": "DIR", "help": "the folder of articles; default: the built-in ones"},
+    "--files": {"metavar": "DIR", "help": "the folder that the file tools may read; default: the built-in one"},
+    "--session-dir": {
+        "metavar": "DIR",
+        "help": "the folder that sessions are kept in; default: the user's state folder",
+    },
+    "--resume": {
+        "metavar": "ID",
+        "nargs": "?",
+        "const": "",
+        "help": "go on with a session: its id, the beginning of it, or its name; default: the newest",
+    },
+    "--record": {"metavar": "FILE", "help": "put the session on a cassette, a new file"},
+    "--replay": {
+        "metavar": "FILE",
+        "help": "play a cassette, without any model; by its name one that ships, such as reader/hybrid",
+    },
+    "--pace": {
+        "metavar": "HOW",
+        "help": "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second",
+    },
+    "--plain": {"action": "store_const", "const": True, "help": "append-only plain lines, for screen readers"},
+    "--stage": {
+        "action": "store_const",
+        "const": True,
+        "help": "for a projector: high contrast, Enter steps, nothing private on screen",
+    },
+    "--think": {"metavar": "HOW", "help": "on, off, low, medium or high, for models that can think; default: on"},
+    "--no-stream": {"dest": "stream", "action": "store_const", "const": "false", "help": "take each reply whole"},
+    "--timeout": {"metavar": "SECONDS", "help": "longest wait for the next piece of a reply; default: 300"},
+    "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
+}
+"""What argparse is told of each flag."""
 
 PREPARE = """\
 Reads a conversation as JSON on standard input, a list of chat-completions
@@ -96,63 +158,8 @@ def _parser() -> _Parser:
         formatter_class=_Formatter,
         allow_abbrev=False,
     )
-    add = parser.add_argument
-    add(
-        "-p",
-        dest="prompts",
-        metavar="TEXT",
-        action="append",
-        default=[],
-        help="ask this and exit; repeatable; - reads standard input",
-    )
-    add("--json", action="store_true", help="standard output is JSON Lines, one event a line")
-    add(
-        "--backend",
-        metavar="NAME",
-        help="auto, ollama, vllm, openai (any compatible server) or reader (built in); default: auto",
-    )
-    add("--model", metavar="NAME", help="a model of that server; default: the one that suits best")
-    add("--base-url", metavar="URL", help="where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL")
-    add("--strategy", metavar="SPEC", help="how the context is managed: name, name:key=value,... or several with +")
-    add("--budget", metavar="N", help="prompt tokens that one model call may use; default: 8000")
-    add(
-        "--summariser",
-        metavar="NAME",
-        help="the model that strategies ask: NAME of that server, NAME@URL of another, or reader",
-    )
-    add("--price", metavar="CARD", help="what a token costs, as in cached=0.1,output=4; default: auto, from timings")
-    add("--corpus", metavar="DIR", help="the folder of articles; default: the built-in ones")
-    add("--files", metavar="DIR", help="the folder that the file tools may read; default: the built-in one")
-    add("--session-dir", metavar="DIR", help="the folder that sessions are kept in; default: the user's state folder")
-    add(
-        "--resume",
-        metavar="ID",
-        nargs="?",
-        const="",
-        help="go on with a session: its id, the beginning of it, or its name; default: the newest",
-    )
-    add("--record", metavar="FILE", help="put the session on a cassette, a new file")
-    add(
-        "--replay",
-        metavar="FILE",
-        help="play a cassette, without any model; by its name one that ships, such as reader/hybrid",
-    )
-    add(
-        "--pace",
-        metavar="HOW",
-        help="how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second",
-    )
-    add("--plain", action="store_const", const=True, help="append-only plain lines, for screen readers")
-    add(
-        "--stage",
-        action="store_const",
-        const=True,
-        help="for a projector: high contrast, Enter steps, nothing private on screen",
-    )
-    add("--think", metavar="HOW", help="on, off, low, medium or high, for models that can think; default: on")
-    add("--no-stream", dest="stream", action="store_const", const="false", help="take each reply whole")
-    add("--timeout", metavar="SECONDS", help="longest wait for the next piece of a reply; default: 300")
-    add("--version", action="version", version=f"thimble {__version__}", help="print the version and exit")
+    for flag, how in FLAGS.items():
+        parser.add_argument(flag, **how)
     return parser
 
 
@@ -200,12 +207,8 @@ def _unknown(word: str) -> UsageError:
 
     is_flag = word.startswith("-")
     name = word.partition("=")[0]
-    near = get_close_matches(name, _flags() if is_flag else COMMANDS, 1)
+    near = get_close_matches(name, [*FLAGS, "--help"] if is_flag else COMMANDS, 1)
     fix = f"did you mean {near[0]}? thimble --help lists the rest" if near else "thimble --help lists what there is"
     if is_flag:
         return UsageError(f"there is no flag {name}", fix)
     return UsageError(f"there is no command {name!r}", fix if near else f'to ask a question: thimble -p "{word} ..."')
-
-
-def _flags() -> list[str]:
-    return [flag for action in _parser()._actions for flag in action.option_strings]

@@ -9,13 +9,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from agent.messages import Message
 from repl import figures, trace
 from repl.footer import fated
 from repl.guess import ranges, reveal, take
-from repl.sanitise import line
 from repl.tables import Table
 from repl.theme import is_drawn
+from repl.xray.listing import first_words
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -73,7 +72,7 @@ def messages(session: Session, width: int) -> Table:
     for at, message in enumerate(history):
         if at not in hidden:
             tokens = figures.tokens(budget.count(message), session.agent.backend.counter.exact)
-            words = trace.cut(_words(message), max(16, width - REST))
+            words = first_words(message, max(16, width - REST))
             rows.append((str(at + 1), trace.cut(trace.who(message), 16), tokens, met[at], words))
         elif at == hidden[0]:
             rows.append((f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(_counted(met, hidden))))
@@ -84,11 +83,6 @@ def messages(session: Session, width: int) -> Table:
 def _counted(met: Sequence[str], places: Sequence[int]) -> Iterator[str]:
     found = [met[place] for place in places]
     yield from (f"{found.count(fate):,} {fate}" for fate in dict.fromkeys(found))
-
-
-def _words(message: Message) -> str:
-    said = line(message.content[: trace.LONGEST])
-    return said or ", ".join(trace.call_line(call, 60) for call in message.calls[:3])
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich import filesize
 
 from agent.errors import UsageError
+from models.ollama.errors import DEFAULT_MODEL
 from repl.sanitise import line
 from repl.theme import is_drawn
 
@@ -27,10 +28,13 @@ def pull(session: Session, name: str, console: Console) -> None:
     """Have the server download a model, and show it. Ctrl-C stops it; the server goes on with it the next time.
 
     Raises:
-        UsageError: the server is no Ollama.
+        UsageError: it is not the name of one model, or the server is no Ollama.
         ModelError: it cannot be reached, or the download failed.
         KeyboardInterrupt: the user stopped it; its text says what is kept.
     """
+    if len(name.split()) != 1:
+        fix = f"such as /pull {DEFAULT_MODEL}; ollama.com/library has more"
+        raise UsageError("/pull takes the name of one model", fix)
     server, done, total = _ollama(session), 0, 0
     with _shown(console) as show, closing(server.pull(name)) as steps:
         try:

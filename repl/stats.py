@@ -32,7 +32,7 @@ CHART_ROWS = 5
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def show_stats(session: Session, console: Console) -> None:
+def show_stats(session: Session, _: str, console: Console) -> None:
     """Print the account of the session; before the first question, what the empty session costs already."""
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"

@@ -10,7 +10,7 @@ import pytest
 from models import room
 from models.openai import key
 from models.openai.server import PORTS
-from repl.options import _flags
+from repl.options import FLAGS
 from repl.settings import ADDRESSES, SETTINGS, Settings
 from tests.repl.test_failures import FAILURES
 
@@ -81,7 +81,7 @@ def test_each_failure_of_the_page_is_tested_and_each_tested_one_is_there() -> No
 
 
 def test_flags_and_variables_are_ours() -> None:
-    ours, known = rows(r"flag \| variable"), _flags()
+    ours, known = rows(r"flag \| variable"), FLAGS
     for flag, variable, _ in ours:
         assert not flag or flag.strip("`").partition(" ")[0].partition("[")[0] in known
         for name in re.findall(r"THIMBLE_(\w+)", variable):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from agent.errors import UsageError
 from repl import jsonl
 from repl.doctor.examine import SECONDS, Report, examine
 from repl.doctor.machine import looks
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from models.server import Check
+    from repl.session import Session
     from repl.settings import Settings
 
 MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
@@ -42,6 +44,13 @@ def run(settings: Settings, as_json: bool) -> int:
         show(report, console_for(plain=True, file=shown))
         write(shown.getvalue())  # to whoever may have stopped reading
     return report.verdict.code
+
+
+def command(session: Session, _: str, console: Console) -> None:
+    """/doctor: examine what the session was opened with. Raises UsageError where a cassette is played."""
+    if session.backends.are_played:
+        raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
+    show(look(session.settings, console), console)
 
 
 def look(settings: Settings, console: Console) -> Report:

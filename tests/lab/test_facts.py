@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -64,3 +67,15 @@ def test_what_is_hidden_is_brought_back() -> None:
         for spec in ("observation-masking", "retrieval")
     )
     assert retrieved > 5 * masked
+
+
+def test_whoever_reads_the_tables_may_leave() -> None:
+    run = subprocess.run(
+        f"set -o pipefail; {shlex.quote(sys.executable)} -m lab.foresight | head -n 0",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", "")

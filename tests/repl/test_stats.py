@@ -34,7 +34,7 @@ def after_questions(questions: int = 2) -> Session:
 
 def shown(session: Session, width: int = 80, drawn: bool = True) -> Sequence[str]:
     paper = Paper(width, drawn)
-    show_stats(session, paper.console)
+    show_stats(session, "", paper.console)
     return paper.lines
 
 
