@@ -31,7 +31,7 @@ from agent.events import (
     Withdrawn,
 )
 from agent.ledger import Ledger
-from agent.messages import Message, Role, ToolCall
+from agent.messages import Message, Role, ToolCall, last_turn
 from agent.prices import estimated
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Backend, Delta, Schema, Sent, Strategy, Text, Tool, Usage, Waiting
@@ -286,9 +286,9 @@ def _same_json(left: str, right: str) -> bool:
 
 def close_calls(agent: Agent) -> None:
     """Give every call that was left without a result one, so that the history stays sound."""
-    asked = max((index for index, message in enumerate(agent.history) if message.role != "tool"), default=0)
-    answered = len(agent.history) - asked - 1
-    left = agent.history[asked].calls[answered:] if agent.history else ()
+    turn = agent.history[last_turn(agent.history) :]
+    answered = {message.call_id for message in turn}
+    left = [call for message in turn for call in message.calls if call.id not in answered]
     closed = [agent.add("tool", CANCELLED, call_id=call.id, name=call.name) for call in left]
     if closed:
         agent.enter(Cancelled(tuple(closed)))
