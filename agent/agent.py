@@ -9,7 +9,7 @@ from itertools import count
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry
 from agent.ledger import Ledger
-from agent.messages import Message, Role
+from agent.messages import Message, Role, last_turn
 from agent.prices import estimated
 from agent.prompts import SYSTEM
 from agent.protocols import Backend, Schema, Strategy, Tool
@@ -61,9 +61,9 @@ class Agent:
 
     def close_calls(self) -> None:
         """Give every call that was left without a result one, so that the history stays sound."""
-        asked = max((index for index, message in enumerate(self.history) if message.role != "tool"), default=0)
-        answered = len(self.history) - asked - 1
-        left = self.history[asked].calls[answered:] if self.history else ()
+        turn = self.history[last_turn(self.history) :]
+        answered = {message.call_id for message in turn}
+        left = [call for message in turn for call in message.calls if call.id not in answered]
         closed = [self.add("tool", CANCELLED, call_id=call.id, name=call.name) for call in left]
         if closed:
             self.enter(Cancelled(tuple(closed)))

@@ -16,7 +16,7 @@ from agent.messages import ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from strategies.sliding_window import SlidingWindow
 from tests.agent.stage import Script, agent, call, goes_on, kinds, observations, says
-from tests.histories import is_sound
+from tests.histories import is_sound, pending
 
 # --- failures ---------------------------------------------------------------------------------------------------------
 
@@ -32,6 +32,19 @@ def test_a_reply_that_fails_is_dropped(error: BaseException, before: list[Delta]
         list(run(session, "?"))
     assert len(session.history) == 2 + 3 * turns
     goes_on(session)
+
+
+@given(st.lists(st.integers(1, 5), unique=True))
+def test_every_open_call_is_closed_whichever_of_its_turn_it_is(returned: list[int]) -> None:
+    """Of a damaged journal any results may be left, in any order."""
+    session = agent()
+    session.add("user", "?")
+    session.add("assistant", "", calls=tuple(map(call, range(1, 6))))
+    for number in returned:
+        session.add("tool", "found", call_id=call(number).id)
+    session.close_calls()
+    assert is_sound(session.history) == [] == pending(session.history)
+    assert observations(session) == ["found"] * len(returned) + [CANCELLED] * (5 - len(returned))
 
 
 def test_an_interrupt_in_a_tool_leaves_no_call_open() -> None:
