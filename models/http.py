@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from agent.errors import ModelError
 from models.address import is_loopback
@@ -14,13 +16,14 @@ from models.retry import Busy
 if TYPE_CHECKING:
     import httpx
 
-CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 5.0
 WHERE = "check the address: --base-url"
 LOWER = "lower the budget (/budget N, --budget N)"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
 LONGEST_LINE_BYTES = 16_000_000
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 
 def client(
@@ -153,7 +156,19 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
     if "ssl" in why.lower():  # a handshake that takes too long names only _ssl.c
         what = f"no secure connection to {base_url}: {_one_line(why)}"
         return ModelError(what, f"{WHERE}: does it begin with http:// rather than https://?")
-    return ModelError(f"nothing answers at {base_url} ({_one_line(why)})", start)
+    why = _one_line(_ERRNO.sub("", why))
+    if _has_proxy(base_url):
+        return ModelError(f"nothing answers at {base_url}, or the proxy before it does not ({why})", NO_PROXY)
+    return ModelError(f"nothing answers at {base_url} ({why})", start)
+
+
+def _has_proxy(base_url: str) -> bool:
+    """Whether the environment puts a proxy before this server."""
+    from urllib.request import getproxies, proxy_bypass
+
+    url = urlsplit(base_url)
+    meant = {url.scheme, "all"} & getproxies().keys()
+    return bool(meant) and not is_loopback(base_url) and not proxy_bypass(url.hostname or "")
 
 
 def _one_line(text: str) -> str:

@@ -146,7 +146,9 @@ class Backends:
             return None
         if wanted.backend != AUTO:
             return self.server_of(wanted.backend)
-        return self._answering() or (self.server_of("ollama") if wanted.model else None)
+        usual = self.server_of("ollama")
+        is_named = wanted.model or not is_loopback(usual.url)  # then the server itself says what is wrong with it
+        return self._answering() or (usual if is_named else None)
 
     def _answering(self) -> Server | None:
         """The first server that answers, each looked for where it is said to be.

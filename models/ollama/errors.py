@@ -11,6 +11,8 @@ from models.server import ToolsRefused
 
 DEFAULT_MODEL = "qwen2.5:7b"
 START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"
+OTHER = f"{WHERE}, OLLAMA_HOST; or say what kind of server it is: --backend openai"
+KEYLESS = "go round it with a tunnel to this machine (ssh -L)"
 
 _OVERFLOW = (
     r"exceed\w*\b.*\bcontext|context\b.*\bexceed|(prompt|input)\b.*\b(too (long|large)|exceed)"
@@ -60,6 +62,10 @@ def refusal(status: int, body: str, model: str, after_seconds: float | None = No
     error = reason(body)
     if status == 404 and re.search(r"\bmodel\b", error, re.IGNORECASE):
         return ModelError(f"the model {model!r} is not installed", f"ollama pull {model}")
+    if status == 404:
+        return ModelError(f"there is no Ollama at this address ({status}: {error})", OTHER)
+    if status in (401, 403) and not model:  # of a model, Ollama itself says so
+        return ModelError(f"what stands before the server wants a key, and Ollama is sent none ({status})", KEYLESS)
     if status in (429, 503):
         return Busy(f"the server is busy: {error}", "ask again in a moment", after_seconds=after_seconds)
     if re.search(r"not support tools", error, re.IGNORECASE):

@@ -30,7 +30,9 @@ Body = Mapping[str, Any]
 
 
 class OllamaServer:
-    """The server at an address, in any form that OLLAMA_HOST may have. Raises UsageError for what is none.
+    """The server at an address, in any form that OLLAMA_HOST may have, with or without /api or /v1 at its end.
+
+    Raises UsageError for what is no address.
 
     Args:
         base_url: The address; "" for the usual one.
@@ -48,7 +50,7 @@ class OllamaServer:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
-        self.url = host_url(base_url)
+        self.url = host_url(base_url).removesuffix("/v1").removesuffix("/api")
         self.manner = manner or Manner()
         self.sleep = sleep
         self._transport = transport

@@ -61,6 +61,21 @@ def test_a_proxy_never_stands_before_this_machine(name: str, monkeypatch: pytest
             assert (transport is not made._transport) is proxied
 
 
+@pytest.mark.parametrize(
+    ("url", "told"), [("http://box.example:1", True), ("http://127.0.0.1:1", False), ("http://near.example:1", False)]
+)
+def test_where_a_proxy_may_be_what_does_not_answer_it_is_told(
+    url: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "near.example")
+    with pytest.raises(ModelError, match=r"nothing answers at .* \(Connection refused\)") as caught:
+        with said_plainly(url, 7, "start it"):
+            raise httpx.ConnectError("[Errno 111] Connection refused")
+    assert ("or the proxy before it does not" in caught.value.what) is told
+    assert ("NO_PROXY" in caught.value.fix) is told
+
+
 @pytest.mark.parametrize("proxy", ["socks9://x", "ftp://x"])
 def test_a_proxy_that_is_none_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)

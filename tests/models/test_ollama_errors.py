@@ -19,7 +19,7 @@ from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
 from models.server import Manner
 from tests.certificate import self_signed
-from tests.models.wire import ANSWER, PAGE, PS, SHOW, Chunks, Wire, loopback, model, send
+from tests.models.wire import ANSWER, PAGE, PS, SHOW, Chunks, Wire, loopback, model, send, server
 from tests.ollama_http import served
 
 USER = Message("u", "user", "What holds 2 ml?")
@@ -73,7 +73,7 @@ def test_a_prompt_that_is_too_long_is_told_as_that(words: str, status: int) -> N
         (400, b'{"error":"\\"qwen2.5:7b\\" does not support thinking"}', "cannot think", "--think off"),
         (404, b'{"error":"model \\"qwen2.5:7b\\" not found, try pulling it first"}', "not installed",
          "ollama pull qwen2.5:7b (installed: llama3.2:3b, qwen2.5:7b)"),
-        (404, b"404 page not found", "status 404: 404 page not found", "address"),
+        (404, b"404 page not found", "no Ollama at this address (404: 404 page", "--backend openai"),
         (429, b'{"error":"too many requests"}', "is busy: too many requests", "again"),
         (401, b'{"error":"unauthorized","signin_url":"x"}', "may not use this model: unauthorized", "ollama signin"),
         (400, b'{"error":"\\"nomic-embed-text\\" does not support chat"}', "cannot chat", "--model"),
@@ -220,6 +220,13 @@ def test_nothing_listening() -> None:
             ask()
         assert "ollama serve" in caught.value.fix
     assert Ollama("x", server).check() == ""
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_key_that_something_before_the_server_wants_is_no_matter_of_the_model(status: int) -> None:
+    with pytest.raises(ModelError, match=f"wants a key, and Ollama is sent none \\({status}\\)") as caught:
+        server(Wire(tags=(status, b'{"error":"unauthorized"}'))).models()
+    assert "ssh -L" in caught.value.fix
 
 
 def test_a_redirect_is_not_followed() -> None:

@@ -257,6 +257,8 @@ def test_ollama_host_in_all_its_forms(ollama: tuple[Ollama, str]) -> None:
         f"0.0.0.0:{port}",
         f"http://0.0.0.0:{port}/",
         f'"localhost:{port}"',
+        f"{url}/v1/",
+        f"127.0.0.1:{port}/api",
     ):
         assert OllamaServer(form).models() == ["qwen2.5:7b"]
     assert host_url("http://box") == "http://box:80"

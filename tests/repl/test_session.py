@@ -214,8 +214,10 @@ def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypa
     assert {host for host, _ in asked} == {"127.0.0.1"}
     asked.clear()
     given = resolve({"base_url": "http://models.example"}, interactive=False)
-    assert Session(given).backends.look_for_server() is None
+    found = Session(given).backends.look_for_server()
     assert {host for host, _ in asked} == {"models.example"}
+    assert found
+    assert found.url == "http://models.example:80", "it was named: it is waited for, and says what is wrong with it"
 
 
 def refused() -> None:
