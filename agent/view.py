@@ -66,7 +66,7 @@ def prepare(
         TypeError: the strategy did not return messages.
     """
     sound = repair(history, before.history if before else ())
-    proposed = _proposed(strategy.prepare(list(sound.messages), budget))
+    proposed = messages_of(strategy.prepare(list(sound.messages), budget))
     settled = settle(proposed, sound.messages, before.messages if before else ())
     messages = settled.messages
     if getattr(strategy, "fitted", True):
@@ -77,8 +77,8 @@ def prepare(
     )
 
 
-def _proposed(answer: Sequence[Message]) -> list[Message]:
-    """The strategy's answer; says in words what is wrong with one that holds no messages."""
+def messages_of(answer: Sequence[Message]) -> list[Message]:
+    """The answer of a strategy. Raises TypeError, in words, for one that is no messages."""
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
     proposed = list(answer)
