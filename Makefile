@@ -11,7 +11,7 @@ LLAMA := .servers/llama-cpp
 
 TINY := .tiny/bin/python
 
-.PHONY: run test check test-servers nightly format lock bench cassettes pictures tiny-model clean
+.PHONY: run test check test-servers nightly laws format lock bench cassettes pictures tiny-model clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -31,6 +31,9 @@ test-servers: .venv/dev.stamp .servers/stamp $(SERVERS)/llama-server  # against 
 
 nightly: .venv/dev.stamp  # every law on at least 20,000 generated histories; make nightly ARGS="-k hybrid"
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent $(ARGS)
+
+laws: .venv/dev.stamp  # the laws on a strategy of your own: make laws STRATEGY=./mine.py ARGS=--tb=short
+	STRATEGY=$(STRATEGY) $(PYTEST) tests/strategies/test_laws.py tests/strategies/test_laws_nasty.py -k "$(STRATEGY)" --tb=no $(ARGS)
 
 format: .venv/dev.stamp
 	$(BIN)/ruff check --fix .

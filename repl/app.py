@@ -146,9 +146,9 @@ class Conversation:
                 for event in self._interrupts.stopping(events):
                     renderer.show(event)
                     answered = isinstance(event, Answered)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             if not answered:
-                self._say(STOPPED, "warn")
+                self._say(str(stop) or STOPPED, "warn")
         except ThimbleError as error:
             show_error(self.console, error)
             self._reveal()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from math import isnan
 from types import NoneType
@@ -81,6 +81,8 @@ def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_
 
 def parameters(strategy: type) -> list[Parameter]:
     """The parameters that a strategy class declares, in order."""
+    if not is_dataclass(strategy):
+        return []
     hints = get_type_hints(strategy)
     return [
         Parameter(one.name, one.default, choices=_words(taken), kind=_number(taken), **one.metadata)

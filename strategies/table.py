@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
-from pathlib import Path
-from traceback import extract_tb
-from types import ModuleType
 from typing import Any
 
 from agent.budget import Budget
@@ -29,6 +22,7 @@ from strategies.none import NoManagement
 from strategies.notes import Notes
 from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
+from strategies.own import own
 from strategies.parameter import parameters
 from strategies.progressive_summary import ProgressiveSummary
 from strategies.recital import without_recital
@@ -137,12 +131,14 @@ def parse(spec: str, side: SideModel) -> Strategy:
 def _one(spec: str, side: SideModel) -> Strategy:
     name, _, settings = spec.partition(":")
     if name in STRATEGIES:
-        return _build(name, settings, side)
-    path, ending, member = spec.partition(".py")
-    if ending and (not member or member[0] == ":"):
-        return _strategy_of(spec, side, lambda: _run_file(Path(f"{path}.py").expanduser()), member[1:])
-    if settings.isidentifier() and all(word.isidentifier() for word in name.split(".")):
-        return _strategy_of(spec, side, lambda: importlib.import_module(name), settings)
+        return _build(name, STRATEGIES[name], settings, side)
+    path, ending, behind = spec.partition(".py")
+    if ending and behind[:1] in ("", ":"):
+        name, settings = f"{path}.py", behind[1:]
+    member, _, settings = settings.partition(":")
+    if name.endswith(".py") or (member.isidentifier() and all(word.isidentifier() for word in name.split("."))):
+        short = f"{name}:{member}" if member else name
+        return own(short, name, member, lambda kind: _build(short, kind, settings, side))
     first, *more = name.split() or [""]
     if first in STRATEGIES and more:
         raise UsageError(f"there is no strategy {name!r}", f"parameters are written {first}:key=value,key=value")
@@ -159,8 +155,8 @@ def unknown(name: str) -> UsageError:
     return UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
 
 
-def _build(name: str, settings: str, side: SideModel) -> Strategy:
-    kind: Any = STRATEGIES[name]
+def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
+    """An instance with what the settings say; one that declares a field `model` is given the model that it may ask."""
     known = {parameter.name: parameter for parameter in parameters(kind)}
     values: dict[str, Any] = {}
     for setting in filter(None, (part.strip() for part in settings.split(","))):
@@ -175,7 +171,8 @@ def _build(name: str, settings: str, side: SideModel) -> Strategy:
         if key in values:
             raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
         values[key] = known[key].read(text)
-    return _made(kind, side, values)
+    strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))
+    return strategy
 
 
 def asks_a_model(kind: Any) -> bool:
@@ -186,48 +183,3 @@ def asks_a_model(kind: Any) -> bool:
 def without_a_model() -> list[str]:
     """The strategies that ask no model, by name."""
     return [name for name, kind in STRATEGIES.items() if not asks_a_model(kind)]
-
-
-def _made(kind: Any, side: SideModel, values: Mapping[str, Any]) -> Strategy:
-    """An instance; one that declares a field `model` is given the model that it may ask."""
-    strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))
-    return strategy
-
-
-def _strategy_of(spec: str, side: SideModel, load: Callable[[], ModuleType], member: str) -> Strategy:
-    """The strategy that a module of the user's own is, or holds under a name."""
-    with _loading(spec):
-        module = load()
-        found = getattr(module, member) if member else module
-        strategy: Strategy = _made(found, side, {}) if isinstance(found, type) else found
-    if not callable(getattr(strategy, "prepare", None)):
-        held = {} if member else vars(found)
-        classes = [name for name, one in held.items() if isinstance(one, type) and hasattr(one, "prepare")]
-        write = "write: def prepare(messages, budget): return messages"
-        raise UsageError(f"{spec} defines no prepare()", f"write {spec}:{classes[-1]}" if classes else write)
-    return strategy
-
-
-def _run_file(path: Path) -> ModuleType:
-    """The module of a file, read anew each time; dataclasses look it up by its name while it is read."""
-    loader = importlib.util.spec_from_file_location(f"strategy of {path.stem}", path) if path.is_file() else None
-    if loader is None or loader.loader is None:
-        raise UsageError(f"there is no file {path}", "give the path of a Python file that defines prepare()")
-    module = sys.modules[loader.name] = importlib.util.module_from_spec(loader)
-    loader.loader.exec_module(module)
-    return module
-
-
-@contextmanager
-def _loading(where: str) -> Iterator[None]:
-    """What goes wrong in a file of the user's own is the user's to mend, whatever it is."""
-    try:
-        yield
-    except UsageError:
-        raise
-    except (Exception, SystemExit) as error:
-        ours = (__file__, importlib.__file__)
-        frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours and at.filename[0] != "<"]
-        line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
-        what = f"{where} cannot be loaded: {type(error).__name__}: {error}{line}"
-        raise UsageError(what, "mend it, and name it again") from error

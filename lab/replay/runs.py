@@ -90,7 +90,8 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
             view = None
         except (Exception, SystemExit) as error:
             said = " ".join(str(error).split())
-            what = f"{setting.strategy} failed on {run.name}, turn {turn}: {type(error).__name__}: {said}"
+            said = said if isinstance(error, UsageError) else f"{type(error).__name__}: {said}"
+            what = f"{setting.strategy} failed on {run.name}, turn {turn}: {said}"
             raise UsageError(what, "mend the strategy, or leave it out") from error
         if view is None:
             yield Call(turn, None, asked=server.drain())

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from agent.agent import Agent
 from agent.budget import Budget
-from agent.errors import BudgetError
+from agent.errors import BudgetError, UsageError
 from agent.events import SideCalled
 from agent.replay import replay
 from agent.side import SideModel
@@ -90,11 +88,8 @@ def replayed(agent: Agent, spec: str, on_call: Callable[[], None] = lambda: None
 
 
 def broke(error: BaseException, spec: str) -> str:
-    """`IndexError: list index out of range (mine.py, line 3)`: how a strategy broke, and where in its own file."""
-    frames = traceback.extract_tb(error.__traceback__)
-    mine = [frame for frame in frames if Path(frame.filename).name in spec]
-    where = f" ({Path(mine[-1].filename).name}, line {mine[-1].lineno})" if mine else ""
-    return f"{type(error).__name__}: {error}{where}"
+    """`line 3: IndexError: list index out of range`: how a strategy broke, and where in a file of the user's own."""
+    return str(error).removeprefix(f"{spec}, ") if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
 
 
 def lost(view: View, budget: Budget) -> int:

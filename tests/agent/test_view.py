@@ -16,7 +16,8 @@ from agent.errors import BudgetError
 from agent.fit import shortened
 from agent.messages import Message, ToolCall, blocks, question, task
 from agent.repair import repair
-from agent.view import View, measure, prepare, settle
+from agent.settle import settle
+from agent.view import View, measure, prepare
 from tests.histories import (
     LIMITS,
     Story,

@@ -324,7 +324,7 @@ def test_a_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ("flags", "what"),
     [
         (["--strategy", "slidingwindow"], "there is no strategy 'slidingwindow'"),
-        (["--strategy", "./fails.py"], "./fails.py failed on r3, turn 1: ZeroDivisionError"),
+        (["--strategy", "./fails.py"], "./fails.py failed on r3, turn 1: ./fails.py, line "),
         (["--budget", "0"], "--budget 0 is not possible"),
         (["--budget", "many"], "--budget many is not possible"),
         (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),

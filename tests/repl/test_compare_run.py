@@ -133,7 +133,7 @@ def test_an_error_is_a_row_and_not_the_end(tmp_path: Path) -> None:
         "none": "model error: the server has gone",
         "truncate": "no answer: empty",
         "sliding-window": "no answer: only thinking",
-        mine: "failed: ZeroDivisionError: of mine (mine.py, line 2)",
+        mine: "failed: line 2: ZeroDivisionError: of mine, in: raise ZeroDivisionError('of mine')",
         "offload": "answered",
     }.items():
         assert f"strategy: {name}; came to: {came}; known answer: –" in text

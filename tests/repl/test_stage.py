@@ -214,7 +214,7 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
         ("/context 2", "before and after"),
         ("/plant Eels swim.", "Planted in message"),
         ("/predict", "which of them"),
-        ("/compare none ~/x.py:Mine", "failed: ZeroDivisionError"),
+        ("/compare none ~/x.py:Mine", "failed: line "),
         ("/compare none ~/x.py:Mine run What are the words of Good?", "What it cost"),
         ("/probe", "Calls count from"),
         ("/context nonsense ~/x.py", "✗"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -159,6 +160,8 @@ def values(parameter: Parameter) -> Iterator[str]:
 @st.composite
 def specs(draw: st.DrawFn, name: str) -> str:
     """A SPEC of one strategy with any of its parameters set; of `pipeline`, two or three of them in a row."""
+    if name == OWN:
+        return name
     if name == "pipeline":
         return "+".join(draw(specs(draw(st.sampled_from(sorted(STRATEGIES))))) for _ in range(draw(st.integers(2, 3))))
     settings = [
@@ -169,7 +172,9 @@ def specs(draw: st.DrawFn, name: str) -> str:
     return f"{name}:{','.join(settings)}" if settings else name
 
 
-EVERY = [*STRATEGIES, "pipeline"]
+OWN = os.environ.get("STRATEGY", "")
+EVERY = [OWN] if OWN else [*STRATEGIES, "pipeline"]
+"""What the laws are tried on: all of ours, or the SPEC of somebody's own (`make laws STRATEGY=./mine.py`)."""
 SUMMARISING = ["progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "hybrid", "compaction"]
 ASKING = [*SUMMARISING, "thrifty", "delegate"]
 SOME = [

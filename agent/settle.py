@@ -1,0 +1,103 @@
+"""A strategy's answer, held to the laws: what is no message is refused, and what breaks a law is mended with a note."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import lt
+from typing import get_args
+
+from agent.messages import Message, Role, ToolCall, pinned, question, task
+from agent.repair import repair
+
+PINNED = {"system": "system message", "user": "question or task"}
+TEXTS = ("id", "content", "thinking", "call_id", "name", "why", "ref")
+TUPLES = {"calls": ToolCall, "covers": str}
+
+
+def messages_of(answer: Sequence[Message], history: Sequence[Message] = ()) -> list[Message]:
+    """The answer of a strategy. Raises TypeError, in words, for one that is no messages, or impossible ones."""
+    if not isinstance(answer, Iterable):
+        raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
+    proposed, own = list(answer), set(map(id, history))
+    for one in proposed:
+        if not isinstance(one, Message):
+            raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
+        if id(one) not in own:
+            _check(one)
+    return proposed
+
+
+def _check(message: Message) -> None:
+    """Look whether the fields of a message hold what they may. Raises TypeError."""
+    for name in TEXTS:
+        text = getattr(message, name)
+        if not isinstance(text, str) and (name, text) != ("content", None):
+            raise TypeError(f"prepare returned a message with {name}={text!r:.40}, which is no text")
+    for name, kind in TUPLES.items():
+        held = getattr(message, name)
+        if not (isinstance(held, tuple) and all(isinstance(one, kind) for one in held)):
+            raise TypeError(
+                f"prepare returned a message with {name}={held!r:.40}, which is no tuple of {kind.__name__}"
+            )
+    if message.role not in get_args(Role):
+        raise TypeError(f"prepare returned a message with role={message.role!r:.40}; it is one of {get_args(Role)}")
+
+
+def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[Message] = ()) -> Settled:
+    """Hold a strategy's answer to the laws: the history's order, what is pinned, whole turns.
+
+    A strategy that keeps the laws gets its own list back. One that breaks them (a participant's first try, say) is
+    mended, and each mend is a note. A summary may stand for the task. `known` is a view that keeps the laws.
+    """
+    if list(view) == list(history):
+        return Settled(list(view), [])
+    notes: list[str] = []
+    position = {message.id: index for index, message in enumerate(history)}
+    messages = _ordered(view, position, notes)
+    first, asked = task(history), question(history)
+    covered = {covered for message in messages for covered in message.covers}
+    for message in pinned(history):
+        if message is asked or message is not first or message.id not in covered:
+            messages = _with(messages, message, position, notes)
+    if history and history[0].role == "system" and messages[0].id != history[0].id:
+        notes.append("put the system message first")
+        messages.sort(key=lambda message: message.id != history[0].id)
+    sound = repair(messages, known)
+    return Settled(sound.messages, [*notes, *sound.notes])
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A view that keeps the laws, and a note for each that the strategy broke."""
+
+    messages: list[Message]
+    notes: list[str]
+
+
+def _ordered(view: Sequence[Message], position: Mapping[str, int], notes: list[str]) -> list[Message]:
+    placed = [position.get(message.id, -1) for message in view]
+    known = [index for index in placed if index >= 0]
+    if all(map(lt, known, known[1:])):
+        return list(view)
+    notes.append("put messages back into the order of the history, each once")
+    latest, keyed = -1, []
+    for message, index in zip(view, placed, strict=True):
+        latest = index if index >= 0 else latest
+        keyed.append((latest, message))
+    unique: dict[str, Message] = {}
+    for _, message in sorted(keyed, key=lambda pair: pair[0]):
+        unique.setdefault(message.id, message)
+    return list(unique.values())
+
+
+def _with(messages: list[Message], needed: Message, position: Mapping[str, int], notes: list[str]) -> list[Message]:
+    """The messages with this one of the history among them, unchanged and at its place."""
+    if any(message.id == needed.id and message.same(needed) for message in messages):
+        return messages
+    notes.append(f"put back the {PINNED.get(needed.role, 'pending call')}")
+    rest = [message for message in messages if message.id != needed.id]
+    here = position[needed.id]
+    later = (index for index, message in enumerate(rest) if position.get(message.id, -1) > here)
+    place = next(later, len(rest)) if here else 0
+    return [*rest[:place], needed, *rest[place:]]

@@ -1,0 +1,115 @@
+"""Strategies of the user's own: every usual mistake is one line what, with the user's own line, and one line how."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ModelError, UsageError
+from tests.histories import budget, react40
+from tests.strategies.stage import Summariser, build, fails
+
+RULE = """
+from dataclasses import dataclass, field
+
+from strategies.parameter import parameter
+
+
+@dataclass
+class Newest:
+    model: object
+    newest: int = parameter(2, "newest results that stay")
+    state: dict = field(default_factory=dict)
+
+    def prepare(self, messages, budget):
+        self.state["asked"] = self.state.get("asked", 0) + 1
+        self.model.ask(messages, "summary", max_tokens=20)
+        return messages[: self.newest]
+"""
+
+
+def written(tmp_path: Path, body: str) -> str:
+    path = tmp_path / "mine.py"
+    path.write_text(body)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "what", "fix"),
+    [
+        ("view = list(messages)", 1, "prepare must return a list of messages, not None", "return messages"),
+        ("return [m.content for m in messages]", 1, "prepare must return a list of messages; ", "return messages"),
+        ("return {}['gone']", 2, "KeyError: 'gone', in: return {}['gone']", "mend it"),
+        ("return deeper()\n\ndef deeper():\n    1 / 0", 5, "ZeroDivisionError: division by zero, in: 1 / 0", "mend it"),
+        ("messages[0].content = ''\n    return messages", 2, "FrozenInstanceError: ", "rewritten(content, why)"),
+        ("raise SystemExit(3)", 2, "SystemExit: 3", "mend it"),
+        ("yield from (1 / 0,)", 2, "ZeroDivisionError: division by zero", "mend it"),
+    ],
+)
+@pytest.mark.parametrize("alone", [True, False], ids=["alone", "in a pipeline"])
+def test_what_goes_wrong_is_told_with_its_line(
+    body: str, line: int, what: str, fix: str, alone: bool, tmp_path: Path
+) -> None:
+    path = written(tmp_path, f"def prepare(messages, budget):\n    {body}\n")
+    strategy = build(path if alone else f"none+{path}+sliding-window")
+    with pytest.raises(UsageError) as caught:
+        strategy.prepare(react40(), budget())
+    assert caught.value.what.startswith(f"{path}, line {line}: {what}")
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "member", "line", "fix"),
+    [
+        ("def prepare(messages): ...\n", "", 1, "def prepare(messages, budget)"),
+        ("class Mine:\n    def prepare(messages, budget): ...\n", ":Mine", 2, "def prepare(self, messages, budget)"),
+    ],
+)
+def test_another_signature_is_refused_before_it_is_used(
+    text: str, member: str, line: int, fix: str, tmp_path: Path
+) -> None:
+    spec = written(tmp_path, text) + member
+    with pytest.raises(UsageError) as caught:
+        build(spec)
+    assert caught.value.what == f"{spec}, line {line}: prepare() does not take messages and budget"
+    assert caught.value.fix == f"write: {fix}"
+
+
+def test_ctrl_c_says_where_it_was_stopped(tmp_path: Path) -> None:
+    path = written(tmp_path, "def prepare(messages, budget):\n    while True:\n        raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt, match=r"stopped in .*mine\.py, line 3"):
+        build(path).prepare(react40(), budget())
+
+
+def test_a_class_has_parameters_state_and_a_model(tmp_path: Path) -> None:
+    path, asked = written(tmp_path, RULE), Summariser()
+    assert len(build(f"{path}:Newest").prepare(react40(), budget())) == 2
+    strategy = build(f"none+{path}:Newest:newest=5", asked)
+    assert len(strategy.prepare(react40(), budget())) == 5
+    assert len(asked.prompts) == 1
+    with pytest.raises(UsageError, match="has no parameter 'newst'"):
+        build(f"{path}:Newest:newst=5")
+    with pytest.raises(UsageError, match="newest=many is not possible"):
+        build(f"{path}:Newest:newest=many")
+
+
+def test_a_copy_has_a_state_of_its_own(tmp_path: Path) -> None:
+    strategy = build(f"{written(tmp_path, RULE)}:Newest")
+    other = deepcopy(strategy)
+    other.prepare(react40(), budget())
+    assert (other.state, strategy.state) == ({"asked": 1}, {})  # type: ignore[attr-defined]
+
+
+def test_a_server_that_is_gone_is_not_the_strategy_s_mistake(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="the server is gone"):
+        build(f"{written(tmp_path, RULE)}:Newest", Summariser(fails)).prepare(react40(), budget())
+
+
+def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
+    path = written(tmp_path, "def prepare(messages, budget):\n    return messages[:2]\n")
+    before = build(path)
+    Path(path).write_text("def prepare(messages, budget):\n    return messages[:3]\n")
+    assert len(build(path).prepare(react40(), budget())) == 3
+    assert len(before.prepare(react40(), budget())) == 2
