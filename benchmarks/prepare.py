@@ -40,6 +40,8 @@ from tests.histories import TinyCounter, calls_of, react
 LIMIT_TOKENS = 8_000
 WARM_LIMIT_MS, COLD_LIMIT_MS = 1.0, 20.0
 WARM_TIMES, COLD_TIMES = 300, 15
+LONG, LONG_SUMMARIES = 2_000, 500
+"""Tool steps of the long sessions."""
 READING = ("retrieval", "compress")
 PREFILL_LIMIT = 1.35
 """How much more prefill than without management masking may cost on react40."""
@@ -84,8 +86,8 @@ def _times() -> list[str]:
     broken = []
     for title, measure, limit in (
         (f"Warm, 82 messages, median of {WARM_TIMES} calls", _warm, WARM_LIMIT_MS),
-        (f"Cold, 4,002 messages, median of {COLD_TIMES} sessions", _cold, COLD_LIMIT_MS),
-        (f"Warm, 4,002 messages, median of {COLD_TIMES} calls", _long, COLD_LIMIT_MS),
+        (f"Cold, {2 * LONG + 2:,} messages, median of {COLD_TIMES} sessions", _cold, COLD_LIMIT_MS),
+        (f"Warm, {2 * LONG + 2:,} messages, median of {COLD_TIMES} calls", _long, COLD_LIMIT_MS),
     ):
         print(f"\n{title}; budget {LIMIT_TOKENS:,}, limit {limit:g} ms\n")
         print("| strategy | prepare ms | road ms | reference ms | ratio | road ratio |\n|---|--:|--:|--:|--:|--:|")
@@ -111,7 +113,7 @@ def _cold(spec: str) -> Timing:
     taken: list[list[float]] = [[], [], []]
     for number in range(COLD_TIMES):
         for column, text in enumerate(("bare", "road", "reference")):
-            history = [replace(message, content=f"{text} {number} {message.content}") for message in react(2_000)]
+            history = [replace(message, content=f"{text} {number} {message.content}") for message in react(LONG)]
             budget = _budget(QuickCounter())
             budget.size(history)
             taken[column].append(_milliseconds(_tasks(_strategy(spec), history, budget)[column]))
@@ -119,7 +121,7 @@ def _cold(spec: str) -> Timing:
 
 
 def _long(spec: str) -> Timing:
-    history, strategy, budget = react(2_000), _strategy(spec), _budget(QuickCounter())
+    history, strategy, budget = react(LONG), _strategy(spec), _budget(QuickCounter())
     tasks = _tasks(strategy, history, budget, prepare(history, strategy, budget))
     return Timing(*(median(_milliseconds(task) for _ in range(COLD_TIMES)) for task in tasks))
 
@@ -162,7 +164,7 @@ def _summaries() -> None:
     print("\nSummaries, with tool steps as before; sent is what the summariser reads, in all and in one call at most\n")
     print("| strategy | steps | prefill | of unmanaged | over budget | calls | sent | most |")
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
-    for steps in (40, 500):
+    for steps in (40, LONG_SUMMARIES):
         unmanaged = sum(view.prefill for view in _views("none", steps=steps))
         for spec in (name for name in STRATEGIES if name not in SPECS):
             model = Scripted([_summary] * 10 * steps, TinyCounter())

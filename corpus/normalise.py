@@ -98,7 +98,8 @@ def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
     said, wanted = tokens(text), tokens(answer)
     if not wanted:
         return False
-    starts = range(len(said) - len(wanted) + 1)
+    last = len(said) - len(wanted)
+    starts = [at for at in range(last + 1) if _means(said[at], wanted[0], tolerance)]
     return any(_alike(said[at : at + len(wanted)], wanted, tolerance) for at in starts)
 
 

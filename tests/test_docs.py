@@ -19,8 +19,14 @@ from strategies import STRATEGIES, parameters
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-MAKE_PAGES = {"python -m lab.first_session", "python -m lab.questions"}
-"""Commands that make a page and take long; a test of their own holds each page to what it would make."""
+LONG = {
+    "python -m lab.first_session",
+    "python -m lab.questions",
+    "python -m lab.foresight",
+    "python benchmarks/prepare.py",
+    "python benchmarks/commands.py",
+}
+"""Commands that make a page and take long; a test of their own runs each in a small form and holds the page to it."""
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
@@ -67,7 +73,7 @@ def commands_of(name: str) -> list[str]:
     return [line for page, line in lines("sh") if page == name]
 
 
-@pytest.mark.parametrize("command", sorted({line for _, line in lines("sh")} - MAKE_PAGES))
+@pytest.mark.parametrize("command", sorted({line for _, line in lines("sh")} - LONG))
 def test_every_shown_command_runs(command: str, workshop: Path) -> None:
     command = re.sub(r"^make\b", f"make -n -C {ROOT}", command)
     run = run_in(workshop, command)

@@ -1,4 +1,4 @@
-"""The nightly profile: as many examples for each law as docs/measuring.md says."""
+"""The nightly profile: as many examples for each law as docs/laws.md says."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +11,14 @@ from benchmarks.commands import ARGUMENTS, LEFT_OUT, long_session, main, millise
 from repl.commands import COMMANDS
 
 STEPS = 60
+PAGE = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
 
 
 def test_it_types_every_command_and_names_those_that_it_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([], STEPS, times=1) == 0
     printed = capsys.readouterr().out
-    assert re.findall(r"^\| `(.+)` \|", printed, re.MULTILINE) == typed()
+    for shown in (printed, PAGE):
+        assert re.findall(r"^\| `(/.+?)` \|", shown, re.MULTILINE) == typed()
     assert {line.split()[0] for line in typed()} == {f"/{name}" for name in COMMANDS.keys() - LEFT_OUT}
     assert all((f"/{name} (" in printed) == (name in COMMANDS) for name in LEFT_OUT)
     assert {*ARGUMENTS} <= {*COMMANDS} - {*LEFT_OUT}

@@ -23,16 +23,18 @@ ROOT = Path(__file__).parents[2]
 FILES = ROOT / "corpus" / "files"
 QUESTIONS = load_questions().questions
 LEAST = {"single": 80, "several": 40, "comparison": 20, "file": 20, "unanswerable": 20, "dialogue": 20}
-EXCHANGES = [(question, number) for question in QUESTIONS for number in range(1, len(question.exchanges) + 1)]
 REFUSAL = "I cannot answer that from these articles."
 
 
-def name(value: object) -> str:
-    return value.id if isinstance(value, Question) else str(value)
+each_kind = pytest.mark.parametrize("kind", LEAST)
 
 
-each_question = pytest.mark.parametrize("question", QUESTIONS, ids=name)
-each_exchange = pytest.mark.parametrize(("question", "number"), EXCHANGES, ids=name)
+def of(kind: str) -> list[Question]:
+    return [question for question in QUESTIONS if question.kind == kind]
+
+
+def exchanges(kind: str) -> list[tuple[Question, Exchange]]:
+    return [(question, exchange) for question in of(kind) for exchange in question.exchanges]
 
 
 @cache
@@ -79,6 +81,10 @@ def proved(facts: tuple[Fact, ...]) -> str:
     return " ".join(f"{proof.sentence} [{proof.source or 'you said so'}]" for proof in proofs)
 
 
+def answers(text: str, exchange: Exchange) -> bool:
+    return all(states(text, word) for word in exchange.absent)
+
+
 def test_there_are_enough_of_every_kind_and_a_part_of_each_is_held_out() -> None:
     kinds = Counter(question.kind for question in QUESTIONS)
     held_out = Counter(question.kind for question in QUESTIONS if question.held_out)
@@ -93,64 +99,58 @@ def test_no_question_is_asked_twice() -> None:
     assert [question for question, times in asked.items() if times > 1] == []
 
 
-@each_question
-def test_a_question_is_of_its_kind(question: Question) -> None:
-    facts = [fact for exchange in question.exchanges for fact in exchange.facts]
-    slugs = {proof.article for fact in facts for proof in fact.proof if proof.article}
-    files = {proof.file for fact in facts for proof in fact.proof if proof.file}
-    match question.kind:
-        case "single":
-            assert len(facts) == 1
-            assert slugs
-        case "several":
-            assert len({fact.proof[0].article for fact in facts}) in (2, 3)
-        case "comparison":
-            assert len(facts) >= 2
-        case "file":
-            assert files
-        case "unanswerable":
-            assert not facts
-        case "dialogue":
-            assert 6 <= len(question.exchanges) <= 12
-            assert sum(bool(exchange.leans_on) for exchange in question.exchanges) >= 3
+@each_kind
+def test_a_question_is_of_its_kind(kind: str) -> None:
+    for question in of(kind):
+        facts = [fact for exchange in question.exchanges for fact in exchange.facts]
+        slugs = {proof.article for fact in facts for proof in fact.proof if proof.article}
+        files = {proof.file for fact in facts for proof in fact.proof if proof.file}
+        first = {fact.proof[0].article for fact in facts}
+        leaning = sum(bool(exchange.leans_on) for exchange in question.exchanges)
+        assert {
+            "single": len(facts) == 1 and slugs,
+            "several": len(first) in (2, 3),
+            "comparison": len(facts) >= 2,
+            "file": files,
+            "unanswerable": not facts,
+            "dialogue": 6 <= len(question.exchanges) <= 12 and leaning >= 3,
+        }[kind], question.id
 
 
-@each_exchange
-def test_every_accepted_answer_stands_in_its_cited_sentence(question: Question, number: int) -> None:
-    for fact in question.exchanges[number - 1].facts:
-        for proof in fact.proof:
-            assert squeezed(proof.sentence) in place(proof, question), proof
-            assert any(states(proof.sentence, answer) for answer in fact.accept), proof
-            assert fact.beside is None or states(proof.sentence, fact.beside), proof
-        for answer in fact.accept:
-            assert any(states(proof.sentence, answer) for proof in fact.proof), answer
+@each_kind
+def test_every_accepted_answer_stands_in_its_cited_sentence(kind: str) -> None:
+    for question, exchange in exchanges(kind):
+        for fact in exchange.facts:
+            for proof in fact.proof:
+                assert squeezed(proof.sentence) in place(proof, question), (question.id, proof)
+                assert any(states(proof.sentence, answer) for answer in fact.accept), (question.id, proof)
+                assert fact.beside is None or states(proof.sentence, fact.beside), (question.id, proof)
+            for answer in fact.accept:
+                assert any(states(proof.sentence, answer) for proof in fact.proof), (question.id, answer)
 
 
-@each_exchange
-def test_the_proof_is_a_right_answer_and_little_else_is(question: Question, number: int) -> None:
-    exchange = question.exchanges[number - 1]
-    if not exchange.facts:
-        return
-    right = proved(exchange.facts)
-    assert score(exchange, right).why == ""
-    assert not score(exchange, REFUSAL).right
-    assert not score(exchange, f"{REFUSAL} {right}").right
-    assert not score(exchange, exchange.question).right
-    for wrong in exchange.reject:
-        assert not score(exchange, f"{right} Or is it {wrong}?").right
-    for slug in {proof.article for fact in exchange.facts for proof in fact.proof if proof.article}:
-        assert score(exchange, f"{article(slug)} {right}").why.startswith("too long")
+@each_kind
+def test_the_proof_is_a_right_answer_and_little_else_is(kind: str) -> None:
+    for question, exchange in exchanges(kind):
+        if not exchange.facts:
+            continue
+        right = proved(exchange.facts)
+        assert score(exchange, right).why == "", question.id
+        wrong = [f"{right} Or is it {other}?" for other in exchange.reject]
+        for answer in (REFUSAL, f"{REFUSAL} {right}", exchange.question, *wrong):
+            assert not score(exchange, answer).right, (question.id, answer)
+        for slug in {proof.article for fact in exchange.facts for proof in fact.proof if proof.article}:
+            assert score(exchange, f"{article(slug)} {right}").why.startswith("too long"), question.id
 
 
-@each_exchange
-def test_what_cannot_be_answered_cannot_be_found(question: Question, number: int) -> None:
-    exchange = question.exchanges[number - 1]
-    if not exchange.absent:
-        return
-    assert score(exchange, REFUSAL).right
-    snippets = [hit.snippet for hit in search().find(exchange.question, limit=10)]
-    searched = [*sections_and_lines(), *snippets]
-    assert not [text for text in searched if all(states(text, word) for word in exchange.absent)]
+def test_what_cannot_be_answered_cannot_be_found() -> None:
+    absent = [exchange for kind in LEAST for _, exchange in exchanges(kind) if exchange.absent]
+    for exchange in absent:
+        assert score(exchange, REFUSAL).right, exchange.question
+        for hit in search().find(exchange.question, limit=10):
+            assert not answers(hit.snippet, exchange), exchange.question
+    for text in sections_and_lines():  # the outer loop, so that a text is taken apart once
+        assert [exchange.question for exchange in absent if answers(text, exchange)] == []
 
 
 def test_the_reader_knows_no_article_and_no_question() -> None:

@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 
 from agent.messages import task
+from lab import foresight
 from lab.facts import facts, left_in_view, left_when_compressed, pages, session, stands
 from lab.facts import main as facts_main
-from lab.foresight import main as foresight_main
 from models.tokens import EstimateCounter
 from tests.histories import is_sound
 
-PAGE = (Path(__file__).parents[2] / "docs" / "observations.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "observations.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "observations.md").read_text()
     [
         (facts_main, ["--strategy", "hybird"], "there is no strategy 'hybird'"),
         (facts_main, ["--strategy", "none+hybrid"], "none+hybrid asks a model"),
-        (foresight_main, ["no-such-file.json"], "no-such-file.json cannot be read"),
+        (foresight.main, ["no-such-file.json"], "no-such-file.json cannot be read"),
     ],
 )
 def test_mistakes_are_told_in_two_lines(
@@ -37,6 +38,17 @@ def test_mistakes_are_told_in_two_lines(
     assert told.out == ""
     assert what in told.err
     assert told.err.splitlines()[1].startswith("fix: ")
+
+
+def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foresight, "MADE_UP", 4)
+    assert foresight.main([]) == 0
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| [\d.]+ \| [\d.]+ \|$", capsys.readouterr().out, re.MULTILINE)
+    page = (DOCS / "thrifty.md").read_text().partition("python -m lab.foresight\n")[2]
+    assert [price for price, _ in rows] == re.findall(r"^\| ([\d.]+) \|", page, re.MULTILINE)[: len(rows)]
+    assert all(1 <= float(over) <= 2 for _, over in rows)
 
 
 def test_a_session_reads_whole_articles_and_then_asks() -> None:

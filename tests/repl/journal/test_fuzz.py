@@ -155,8 +155,7 @@ def test_lines_flipped_lost_doubled_and_swapped(data: st.DataObject) -> None:
     survives(b"".join(lines))
 
 
-@pytest.mark.parametrize("spec", SPECS)
-@given(st.data())
+@given(st.sampled_from(SPECS), st.data())
 def test_lines_that_are_sealed_but_false(spec: str, data: st.DataObject) -> None:
     lines = scene(spec).data.splitlines(keepends=True)
     for _ in range(data.draw(st.integers(1, 3))):

@@ -1,0 +1,28 @@
+"""The benchmark of strategies measures each of them, and the page shows its rows."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import benchmarks.prepare as benchmark
+from strategies import STRATEGIES
+
+ROW = re.compile(r"^\| ([a-z][^|]*) \|", re.MULTILINE)
+PAGE = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+
+
+def test_it_measures_every_strategy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, small in (("WARM_TIMES", 2), ("COLD_TIMES", 1), ("LONG", 20), ("LONG_SUMMARIES", 50)):
+        monkeypatch.setattr(benchmark, name, small)
+    benchmark.main([])
+    times, summaries = capsys.readouterr().out.split("\nSummaries, ")
+    times, prefills = times.split("\nreact40: ")
+    rows = ["strategy", *benchmark.SPECS]
+    assert ROW.findall(times) == 3 * rows
+    assert {*STRATEGIES} <= {*ROW.findall(prefills)}
+    assert {*ROW.findall(summaries)} == {"strategy", *STRATEGIES} - {*benchmark.SPECS}
+    shown = PAGE.partition("python benchmarks/prepare.py")[2].partition("The first call on")[0]
+    assert ROW.findall(shown) == 3 * rows

@@ -1,0 +1,14 @@
+"""The page of laws shows what the command prints: each law has its tests, and the numbers are those of the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.laws import table
+
+PAGE = Path(__file__).parents[1] / "docs" / "laws.md"
+
+
+def test_the_page_shows_the_table() -> None:
+    shown = PAGE.read_text().partition("python -m tests.laws\n```\n")[2]
+    assert shown.strip() == table(), "make it anew: python -m tests.laws"
