@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -21,26 +21,27 @@ if TYPE_CHECKING:
 
 HOW = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
-    "All about one, and the values that it takes: /help strategy NAME",
+    "What the parameters of one mean, and which values they take: /help strategy NAME",
 )
-Row = tuple[str, str, str]
-"""What a line of the list is about (a family, a strategy or a parameter), its name and its meaning."""
 
 
 def show_all(spec: str, console: Console) -> None:
-    """Every strategy by family: what it does, and each parameter with its default and meaning; then what is in use."""
-    from strategies.parameter import parameters
-    from strategies.table import FAMILIES
+    """Every strategy by family: what it does, and its parameters with their defaults; then what is in use."""
+    from strategies.table import FAMILIES, STRATEGIES
 
-    rows: list[Row] = []
-    for family, strategies in FAMILIES.items():
-        rows.append(("family", family, ""))
-        for name, kind in strategies.items():
-            rows.append(("strategy", name, first_sentence(kind)))
-            rows += [("parameter", f"{p.name}={p.shown}", p.meaning) for p in parameters(kind)]
     used = [part.partition(":")[0].strip() for part in spec.split("+")]
-    wide = console.width >= _longest(rows) + LEAST_WORDS
-    (_draw if is_drawn(console) and wide else _list)(rows, used, console)
+    names = max(map(len, STRATEGIES)) + 3
+    drawn = is_drawn(console) and console.width >= names + LEAST_WORDS
+    for family, strategies in FAMILIES.items():
+        console.print(Text(family if drawn else f"{family}:", style="bold" if drawn else ""))
+        if drawn:
+            console.print(_drawn(strategies, used, names))
+        for name, kind in {} if drawn else strategies.items():
+            console.print(
+                Text(
+                    f"  {name}{' (in use)' if name in used else ''}: {first_sentence(kind)} {_defaults(kind)}".rstrip()
+                )
+            )
     console.print()
     console.print(Text.assemble("In use: ", (line(spec), "name")))
     for text in HOW:
@@ -88,44 +89,20 @@ def _with_defaults(name: str, taken: Sequence[Parameter]) -> str:
     return name + ":" * bool(taken) + ",".join(f"{parameter.name}={parameter.shown}" for parameter in taken)
 
 
-def _draw(rows: Sequence[Row], used: Sequence[str], console: Console) -> None:
-    """In two columns: names, with their parameters below them, and meanings."""
-    grid: Drawn | None = None
-    for about, name, meaning in rows:
-        if about == "family":
-            if grid:
-                console.print(grid)
-            console.print(Text(f"\n{name}" if grid else name, style="bold"))
-            grid = _grid(_longest(rows) + 3)
-            continue
-        assert grid is not None, "a family comes first"
-        mark = "› " if name in used else "  "
-        if about == "strategy":
-            grid.add_row(Text(mark + name, style="name"), Text(meaning))
-        else:
-            grid.add_row(Text(f"    {name}", style="tool"), Text(meaning, style="quiet"))
-    console.print(grid)
+def _defaults(kind: type) -> str:
+    from strategies.parameter import parameters
+
+    return " ".join(f"{parameter.name}={parameter.shown}" for parameter in parameters(kind))
 
 
-def _longest(rows: Sequence[Row]) -> int:
-    return max(len(name) for about, name, _ in rows if about != "family")
-
-
-def _grid(names: int) -> Drawn:
+def _drawn(strategies: Mapping[str, type], used: Sequence[str], names: int) -> Drawn:
     from rich.table import Table as Drawn
 
     grid = Drawn.grid(padding=(0, 2))
     grid.add_column(no_wrap=True, width=names)
     grid.add_column()
+    for name, kind in strategies.items():
+        mark = "› " if name in used else "  "
+        told = Text.assemble(f"{first_sentence(kind)} ", (_defaults(kind), "quiet"))
+        grid.add_row(Text(mark + name, style="name"), told)
     return grid
-
-
-def _list(rows: Sequence[Row], used: Sequence[str], console: Console) -> None:
-    for about, name, meaning in rows:
-        if about == "family":
-            text = f"{name}:"
-        elif about == "strategy":
-            text = f"  {name}{' (in use)' if name in used else ''}: {meaning}"
-        else:
-            text = f"    {name}: {meaning}"
-        console.print(Text(text))

@@ -48,7 +48,8 @@ def tool_line(event: ToolReturned, width: int) -> str:
         asked = arguments(event.call, max(room - cell_len(found), room * 3 // 5 if event.ok else room // 4))
         found = cut(found, room - cell_len(asked))
     words = f" {asked}" if asked else ""
-    return cut(f"{head}{words} → {found}{tail}", width)
+    answered = f" → {found}" if found else ""
+    return cut(f"{head}{words}{answered}{tail}", width)
 
 
 def call_line(call: ToolCall, width: int) -> str:

@@ -18,7 +18,7 @@ from repl.commands import COMMANDS
 from strategies import STRATEGIES, parameters
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 LONG = {
     "python -m lab.first_session",
     "python -m lab.questions",
@@ -44,11 +44,12 @@ def of_prepare(language: str) -> list[str]:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Path:
-    """A folder with `mine.py`, the strategy that README and docs show, and `oldest.py`, which says why."""
+    """A folder with `mine.py`, the strategy that README and docs show, and the classes, each in a file of its name."""
     (mine,) = {body for _, body in blocks("python") if "def prepare(messages, budget):" in body and "class" not in body}
     (tmp_path / "mine.py").write_text(mine)
-    (oldest,) = {body for _, body in blocks("python") if "def why(self, message):" in body}
-    (tmp_path / "oldest.py").write_text(oldest)
+    for name in ("Oldest", "Fuse", "Gist"):
+        (body,) = {body for _, body in blocks("python") if f"class {name}:" in body}
+        (tmp_path / f"{name.lower()}.py").write_text(body)
     (tmp_path / "conversation.json").write_text(of_prepare("json")[0])
     for folder in ("benchmarks", "docs"):
         (tmp_path / folder).symlink_to(ROOT / folder)
