@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.errors import UsageError
 from agent.messages import Message
 
 if TYPE_CHECKING:
@@ -14,6 +15,20 @@ if TYPE_CHECKING:
 
 UNLIMITED = 10**9
 """A limit that no prompt reaches: budget none."""
+
+
+def read_limit(text: str) -> int:
+    """The tokens that `--budget` names where it may be any number of them, or none.
+
+    Raises:
+        UsageError: it is no number of tokens.
+    """
+    if text.strip() == "none":
+        return UNLIMITED
+    limit = int(text) if text.isdecimal() and len(text) < 10 else 0
+    if not limit:
+        raise UsageError(f"budget cannot be {text[:40]!r} (flag --budget)", "it takes a number of tokens, or none")
+    return limit
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent import chat
-from agent.budget import UNLIMITED, Budget, Prices
+from agent.budget import UNLIMITED, Budget, Prices, read_limit
 from agent.errors import BudgetError, ModelError, UsageError
 from agent.messages import Message, pending
 from agent.prices import read_prices
@@ -54,7 +54,7 @@ def run(settings: Settings, budget: str | None) -> int:
     from models import built_in
     from models.tokens import counter_for
 
-    limit = limit_of(budget, settings.budget)
+    limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
     side = SideModel(built_in())
     with redirect_stdout(sys.stderr):  # what a strategy of the user's own prints
         strategy = parse(settings.strategy, side)
@@ -69,25 +69,6 @@ def run(settings: Settings, budget: str | None) -> int:
         line = to_line(prepared)
     write(line)
     return 0
-
-
-def limit_of(text: str | None, otherwise: int) -> int:
-    """The tokens that `--budget` allows; unlike a session a filter takes any, and none.
-
-    Raises:
-        UsageError: it is no number of tokens.
-    """
-    if text is None:
-        return otherwise
-    if text.strip() == "none":
-        return UNLIMITED
-    try:
-        limit = int(text)
-    except ValueError:
-        limit = 0
-    if not 0 < limit < UNLIMITED:
-        raise UsageError(f"budget cannot be {text[:40]!r} (flag --budget)", "it takes a number of tokens, or none")
-    return limit
 
 
 def prices_of(text: str) -> Prices:

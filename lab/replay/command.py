@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from agent.budget import UNLIMITED, Prices
+from agent.budget import UNLIMITED, Prices, read_limit
 from agent.errors import UsageError
 from agent.prices import MOST
 from agent.side import SideModel
@@ -72,7 +72,7 @@ def _parser(prog: str) -> _Parser:
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
     add("--strategy", nargs="+", action="extend", metavar="SPEC", help="default: all built-in ones")
-    add("--budget", default=UNLIMITED, type=budget, metavar="N", help="prompt tokens a call may use; default: none")
+    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
     add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
     add("--model", default=MODEL, metavar="NAME", help=f"whose tokens are counted; default: {MODEL}")
     add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
@@ -82,15 +82,6 @@ def _parser(prog: str) -> _Parser:
     add("--views", type=Path, metavar="FILE", help="write what each call is sent, a line of JSON a call; .gz gzips")
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
     return parser
-
-
-def budget(text: str) -> int:
-    """The limit that `--budget` names, in tokens."""
-    if text == "none":
-        return UNLIMITED
-    if not text.isdecimal() or not 0 < int(text) < UNLIMITED:
-        raise UsageError(f"--budget {text} is not possible", "write --budget 8000, or --budget none")
-    return int(text)
 
 
 def summary(text: str) -> int:

@@ -325,8 +325,8 @@ def test_a_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         (["--strategy", "slidingwindow"], "there is no strategy 'slidingwindow'"),
         (["--strategy", "./fails.py"], "./fails.py failed on r3, turn 1: ./fails.py, line "),
-        (["--budget", "0"], "--budget 0 is not possible"),
-        (["--budget", "many"], "--budget many is not possible"),
+        (["--budget", "0"], "budget cannot be '0' (flag --budget)"),
+        (["--budget", "many"], "budget cannot be 'many' (flag --budget)"),
         (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),
         (["--views", "no/such/folder"], "no/such/folder cannot be written"),
         (["--views", "./runs.jsonl"], "is a file to be replayed"),
