@@ -69,9 +69,11 @@ def test_where_a_proxy_may_be_what_does_not_answer_it_is_told(
 ) -> None:
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "near.example")
-    with pytest.raises(ModelError, match=r"nothing answers at .* \(Connection refused\)") as caught:
-        with said_plainly(url, 7, "start it"):
-            raise httpx.ConnectError("[Errno 111] Connection refused")
+    with (
+        pytest.raises(ModelError, match=r"nothing answers at .* \(Connection refused\)") as caught,
+        said_plainly(url, 7, "start it"),
+    ):
+        raise httpx.ConnectError("[Errno 111] Connection refused")
     assert ("or the proxy before it does not" in caught.value.what) is told
     assert ("NO_PROXY" in caught.value.fix) is told
 
