@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from agent.errors import ThimbleError, UsageError
@@ -65,7 +66,8 @@ def show_error(console: Console, error: ThimbleError) -> None:
     drawn = is_drawn(console)
     _say(console, f"{'✗ ' if drawn else 'error: '}{line(error.what)}", "error")
     if error.fix:
-        _say(console, f"{'  ' if drawn else 'fix: '}{line(error.fix)}", "quiet")
+        fix = Text(line(error.fix), style="quiet")
+        console.print(Padding(fix, (0, 0, 0, 2), expand=False) if drawn else Text("fix: ").append_text(fix))
 
 
 def _unknown(name: str) -> UsageError:
@@ -140,10 +142,13 @@ def _model(session: Session, name: str, console: Console) -> None:
         _say(console, f"The model is now {line(figures.model(backend))} ({line(backend.name)}). The history stays.")
         _next_prompt(session, console)
         return
-    used = figures.model(session.agent.backend)
-    rows = [(_marked(model, model == used, console),) for model in session.models()]
+    used, names = figures.model(session.agent.backend), session.models()
+    alone = len(names) < 2 and not session.is_played
+    if alone and (server := session.look_for_server()):
+        names += server.models()  # asked without haste: it answers, or says what is wrong
+    rows = [(_marked(model, model == used, console),) for model in names]
     Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
-    if len(rows) < 2 and not session.is_played:
+    if alone and len(names) < 2:
         _say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
 
 
@@ -402,10 +407,10 @@ def _next_prompt(session: Session, console: Console) -> None:
     _say(console, words, "over" if over and next_.settled else "")
 
 
-def _marked(name: str, used: bool, console: Console) -> str:
+def _marked(name: str, used: bool, console: Console) -> str | Text:
     """A name of several, and whether it is the one in use."""
     if is_drawn(console):
-        return f"{'›' if used else ' '} {name}"
+        return Text(f"{'›' if used else ' '} {line(name)}")
     return f"{name} (in use)" if used else name
 
 
