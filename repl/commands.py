@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from agent.errors import ThimbleError, UsageError
@@ -76,7 +77,8 @@ def show_error(console: Console, error: ThimbleError) -> None:
     drawn = is_drawn(console)
     say(console, f"{'✗ ' if drawn else 'error: '}{line(error.what)}", "error")
     if error.fix:
-        say(console, f"{'  ' if drawn else 'fix: '}{line(error.fix)}", "quiet")
+        fix = Text(line(error.fix), style="quiet")
+        console.print(Padding(fix, (0, 0, 0, 2), expand=False) if drawn else Text("fix: ").append_text(fix))
 
 
 def say(console: Console, text: str, style: str = "") -> None:

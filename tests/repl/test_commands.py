@@ -7,8 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ThimbleError, UsageError
+from models import server_at
 from repl.commands import COMMANDS, obey, run_command
 from repl.forecast import forecast
+from repl.later import Later
 from repl.session import Session
 from strategies import STRATEGIES
 from strategies.parameter import parameters
@@ -167,6 +169,21 @@ def test_models() -> None:
     assert "now reader" in said(session, "/model reader")
     assert "reader (in use)" in said(session, "/model")
     assert session.agent.backend.name == "reader"
+
+
+def test_a_server_that_has_gone_says_so_where_its_models_are_asked_for() -> None:
+    session = scripted(base_url="http://127.0.0.1:1")
+    session.look_for_server = Later(lambda: server_at("vllm", "http://127.0.0.1:1"))
+    told = said(session, "/model")
+    assert "nothing answers at http://127.0.0.1:1" in told
+    assert "vllm serve" in told
+
+
+def test_names_stand_in_one_column_and_the_one_in_use_is_marked() -> None:
+    session = scripted(base_url="http://127.0.0.1:1")
+    assert "\n    reader\n" in said(session, "/model", drawn=True)
+    session.use_model("reader")
+    assert "\n  › reader\n" in said(session, "/model", drawn=True)
 
 
 def test_reset_says_what_goes_and_what_stays() -> None:
