@@ -138,7 +138,7 @@ def _one(spec: str, side: SideModel) -> Strategy:
     name, _, settings = spec.partition(":")
     if name in STRATEGIES:
         return _build(name, settings, side)
-    path, ending, member = spec.partition(".py")
+    path, ending, member = spec.rpartition(".py")
     if ending and (not member or member[0] == ":"):
         return _strategy_of(spec, side, lambda: _run_file(Path(f"{path}.py").expanduser()), member[1:])
     if settings.isidentifier() and all(word.isidentifier() for word in name.split(".")):
@@ -204,7 +204,7 @@ def _strategy_of(spec: str, side: SideModel, load: Callable[[], ModuleType], mem
         held = {} if member else vars(found)
         classes = [name for name, one in held.items() if isinstance(one, type) and hasattr(one, "prepare")]
         write = "write: def prepare(messages, budget): return messages"
-        raise UsageError(f"{spec} defines no prepare()", f"write {spec}:{classes[-1]}" if classes else write)
+        raise UsageError(f"{spec} defines no prepare()", f"write {spec.rstrip(':')}:{classes[-1]}" if classes else write)
     return strategy
 
 
