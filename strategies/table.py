@@ -204,7 +204,9 @@ def _strategy_of(spec: str, side: SideModel, load: Callable[[], ModuleType], mem
         held = {} if member else vars(found)
         classes = [name for name, one in held.items() if isinstance(one, type) and hasattr(one, "prepare")]
         write = "write: def prepare(messages, budget): return messages"
-        raise UsageError(f"{spec} defines no prepare()", f"write {spec.rstrip(':')}:{classes[-1]}" if classes else write)
+        raise UsageError(
+            f"{spec} defines no prepare()", f"write {spec.rstrip(':')}:{classes[-1]}" if classes else write
+        )
     return strategy
 
 
