@@ -24,6 +24,8 @@ MESSAGES = "give a list of chat-completions messages: {role, content, tool_calls
 UNREADABLE = "unreadable"
 """The name under which a call without one is sent, since servers insist on a name."""
 LEGACY = "write it as tool_calls, each with an id, and the result as role tool with its tool_call_id"
+FOREIGN = ("tool_use", "tool_result")
+"""Parts that are calls and results elsewhere; as parts they would be neither paired nor counted."""
 
 
 def read(entries: object) -> list[Message]:
@@ -88,8 +90,7 @@ def _fields(message: Message) -> dict[str, Any]:
 
 
 def _called(call: ToolCall, entry: Entry) -> dict[str, Any]:
-    name = call.name if entry else call.name or UNREADABLE
-    function = {**entry.get("function", {}), "name": name, "arguments": call.arguments}
+    function = {**entry.get("function", {}), "name": call.name or UNREADABLE, "arguments": call.arguments}
     return {**entry, "id": call.id, "type": "function", "function": function}
 
 
@@ -140,6 +141,8 @@ def _part(part: object, number: int) -> str:
         return part
     if not isinstance(part, Mapping):
         raise UsageError(f"message {number} has a content that is no text", MESSAGES)
+    if part.get("type") in FOREIGN:
+        raise UsageError(f"message {number} holds a {part['type']}, which is another form", LEGACY)
     text = part.get("text", part.get("refusal"))
     return text if isinstance(text, str) else f"[{_string(part.get('type')) or 'part'}]"
 

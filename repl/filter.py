@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from agent.protocols import Backend
     from repl.settings import Settings
 
+TOO_LARGE = "{:.40} is too large a number"
+DIGITS = 4_300
+"""As many of a whole number as Python reads."""
 DOCUMENT = 'pipe in a JSON list of messages, or {"messages": [...], "tools": [...]}'
 
 
@@ -91,7 +94,7 @@ def read(data: bytes) -> Document:
         raise UsageError("standard input is empty", DOCUMENT)
     with _deep_enough():
         try:
-            value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+            value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
         except ValueError as error:
             raise UsageError(f"standard input is not JSON: {error}", DOCUMENT) from error
         entries, tools = (value.get("messages"), value.get("tools")) if isinstance(value, dict) else (value, None)
@@ -204,5 +207,11 @@ def _no_number(name: str) -> NoReturn:
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise ValueError(f"{text[:40]} is too large a number")
+        raise ValueError(TOO_LARGE.format(text))
     return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS:
+        raise ValueError(TOO_LARGE.format(text))
+    return int(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
@@ -132,9 +133,8 @@ def _one(spec: str, side: SideModel) -> Strategy:
     name, _, settings = spec.partition(":")
     if name in STRATEGIES:
         return _build(name, STRATEGIES[name], settings, side)
-    path, ending, behind = spec.partition(".py")
-    if ending and behind[:1] in ("", ":"):
-        name, settings = f"{path}.py", behind[1:]
+    if file := re.fullmatch(r"(.*\.py)(?::(.*))?", spec):
+        name, settings = file[1], file[2] or ""
     member, _, settings = settings.partition(":")
     if name.endswith(".py") or (member.isidentifier() and all(word.isidentifier() for word in name.split("."))):
         short = f"{name}:{member}" if member else name

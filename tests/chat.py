@@ -46,8 +46,8 @@ def _calls_objections(entry: Mapping[str, Any]) -> list[str]:
     wrong += [] if all(ids) and len(set(ids)) == len(ids) else ["a call without an id of its own"]
     for call in calls:
         function = call.get("function")
-        if call.get("type") != "function" or not isinstance(function.get("arguments"), str) or "name" not in function:
-            wrong.append("a call that is no function, or whose arguments are no text")
+        if call.get("type") != "function" or not isinstance(function.get("arguments"), str) or not function.get("name"):
+            wrong.append("a call of no function, or whose arguments are no text")
     return wrong
 
 
@@ -67,7 +67,7 @@ PARTS = st.lists(
 CALL = st.fixed_dictionaries(
     {
         "function": st.fixed_dictionaries(
-            {"name": st.sampled_from(["read", "find"])}, optional={"arguments": st.just({})}
+            {"name": st.sampled_from(["read", "find", ""])}, optional={"arguments": st.just({})}
         )
     },
     optional={

@@ -139,6 +139,7 @@ def test_ids_that_are_missing_come_from_repair_and_are_written() -> None:
         ([{"role": "user", "content": 3}], "message 1: content is neither text nor a list", "chat-completions"),
         ([{"role": "user", "content": {"text": "x"}}], "message 1: content is neither text nor a list", "chat"),
         ([{"role": "user", "content": [3]}], "message 1 has a content that is no text", "chat-completions"),
+        ([{"role": "user", "content": [{"type": "tool_result"}]}], "message 1 holds a tool_result", "tool_call_id"),
         ([{"role": "assistant", "tool_calls": "f"}], "message 1: tool_calls is no list", "chat-completions"),
         ([{"role": "assistant", "tool_calls": ["f"]}], "message 1 has a tool call without a function name", "chat"),
         ([{"role": "assistant", "tool_calls": [{"function": {}}]}], "message 1 has a tool call without", "chat"),

@@ -162,6 +162,13 @@ def test_a_file_with_a_function_is_a_strategy(tmp_path: Path) -> None:
     assert isinstance(build(f"observation-masking+{path}"), Pipeline)
 
 
+def test_a_folder_on_the_way_may_be_called_like_a_file(tmp_path: Path) -> None:
+    path = tmp_path / ".pyenv" / "mine.py"
+    path.parent.mkdir()
+    path.write_text("class Mine:\n    def prepare(self, messages, budget):\n        return messages[:2]\n")
+    assert len(build(f"{path}:Mine").prepare(react40(), budget())) == 2
+
+
 def test_a_file_may_be_written_as_ours_are(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(
