@@ -106,7 +106,7 @@ class Terminal:
 
     @property
     def is_given_back(self) -> bool:
-        """Whether it is as a shell expects it: lines echoed and edited, pastes unmarked, the cursor there, at a margin."""
+        """Whether it is as a shell expects it: lines echoed and edited, no paste marked, a cursor at the margin."""
         modes = termios.tcgetattr(self._child.child_fd)
         lines = bool(modes[0] & termios.ICRNL) and modes[3] & LINES == LINES
         marked = self.raw.rfind("\x1b[?2004h") > self.raw.rfind("\x1b[?2004l")
