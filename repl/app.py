@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cached_property
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
 HINT = "Ctrl-D or /quit leaves"
+GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
+"""To a terminal: pastes unmarked, long lines wrapped, the cursor shown, no colour, a line of its own, nothing below."""
 
 
 def interactive(session: Session) -> int:
@@ -224,12 +226,15 @@ class Conversation:
 def silent_keyboard(drawn: bool) -> Iterator[None]:
     """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt.
 
-    So it is again after Ctrl-Z and `fg`, where shells leave the terminal as they like it.
+    So it is again after Ctrl-Z and `fg`, where shells leave the terminal as they like it. Whoever is killed by a signal
+    that can be heard gives the terminal back first: with echo, a cursor, and what is written from a fresh line on.
     """
     if not drawn or sys.platform == "win32" or not sys.stdin.isatty():
         yield
         return
     import termios
+
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
     def silence() -> None:
         silent = termios.tcgetattr(sys.stdin)
@@ -241,13 +246,23 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
         if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
             silence()
 
+    def die(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        with suppress(OSError, termios.error):  # the terminal may be what has gone
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+            os.write(sys.stdin.fileno(), GIVE_BACK)
+        os.kill(os.getpid(), number)
+
     before = termios.tcgetattr(sys.stdin)
     silence()
-    continued = signal.signal(signal.SIGCONT, again)
+    mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup has one ignored
+    heard = {number: signal.signal(number, die) for number in mortal}
+    heard[signal.SIGCONT] = signal.signal(signal.SIGCONT, again)
     try:
         yield
     finally:
-        signal.signal(signal.SIGCONT, continued)
+        for number, handler in heard.items():
+            signal.signal(number, handler)
         termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 

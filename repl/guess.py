@@ -69,7 +69,7 @@ def places(text: str, most: int) -> frozenset[int]:
     if text.lower() in ("all", "none"):
         return frozenset(range(1, most + 1) if text.lower() == "all" else ())
     found: set[int] = set()
-    for part in filter(None, re.split(r"[\s,]+", re.sub(r"\s*[-–]\s*", "-", text))):
+    for part in filter(None, re.split(r"[\s,]+", re.sub(" ?[-–] ?", "-", " ".join(text.split())))):
         match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part, re.ASCII)
         if not match:
             raise UsageError(f"{part[:40]!r} is no number of a message", FORM)

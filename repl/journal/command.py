@@ -61,8 +61,6 @@ def save(session: Session, text: str, console: Console) -> None:
         raise UsageError("that name cannot be typed again", f"take letters and figures, at most {NAME_WIDTH} of them")
     if shelf.ID.match(name) or name.startswith("-"):
         raise UsageError(f"{name} would be taken for {'a flag' if name[0] == '-' else 'an id'}", "take a name of words")
-    if session.backends.are_played:
-        raise UsageError("a cassette is played: this session is not kept", "the cassette is there to play again")
     for path in shelf.paths(session.settings.session_dir):
         if path != session.journal.path and shelf.name_of(path) == name:
             raise UsageError(f"another session is called {name}: {path.stem}", "take another name")

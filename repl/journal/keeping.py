@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
@@ -137,7 +138,8 @@ def branch(session: Session, after: int, *changes: Change) -> None:
 
 
 def _branched(session: Session, after: int) -> Branched:
-    return Branched(max(session.journal.tree.branches) + 1, after)
+    there = session.journal.tree.branches
+    return Branched(next(number for number in count(1) if number not in there), after)
 
 
 def switch(session: Session, number: int) -> None:

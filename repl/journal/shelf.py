@@ -27,10 +27,9 @@ LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
 KINDS = b"opened|asked|named|swapped|remodelled|prepared|replied|side_called"
 LISTED = re.compile(rb'\n(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS)
-REPORTED = re.compile(rb'"usage":\{"prompt_tokens":(\d+)')
-COUNTED = re.compile(
-    rb'"exact":(true|false).*?"tokens":(\d+),"history_tokens"|"prompt_tokens":(\d+),"exact":(true|false)'
-)
+REPORTED = re.compile(rb'"usage":\{"prompt_tokens":(\d{1,16})\b')
+COUNTED = re.compile(rb'"tokens":(\d{1,16}),"history_tokens"|"prompt_tokens":(\d{1,16}),"exact"')
+EXACT = re.compile(rb'"exact":true')
 NAME_STRATEGY, NAME_MODEL = (b"opened", b"swapped", b"prepared"), (b"opened", b"remodelled", b"prepared")
 NEWER = "a newer thimble wrote it"
 MOST_NAMED = 5
@@ -174,10 +173,9 @@ def _prompt(raw: bytes, counted: bytes) -> Amount:
     """The tokens of a call's prompt, as reported, or else as they were counted before."""
     if reported := REPORTED.search(raw):
         return Amount(int(reported[1]))
-    if found := COUNTED.search(raw if b'"side_called"' in raw[:24] else counted):
-        exact, tokens = (found[1], found[2]) if found[1] else (found[4], found[3])
-        return Amount(int(tokens), exact == b"true")
-    return Amount(None)
+    told = raw if b'"side_called"' in raw[:24] else counted
+    found = COUNTED.search(told)
+    return Amount(int(found[1] or found[2]), EXACT.search(told) is not None) if found else Amount(None)
 
 
 def _fields(raw: bytes) -> dict[str, object]:

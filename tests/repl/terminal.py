@@ -16,6 +16,7 @@ import pyte
 
 PROJECT = Path(__file__).parent.parent.parent
 PATIENCE_SECONDS = 30
+LINES = termios.ECHO | termios.ICANON | termios.ISIG
 
 
 class Terminal:
@@ -94,6 +95,22 @@ class Terminal:
         self._child.close()
         assert self._child.exitstatus is not None, f"killed by signal {self._child.signalstatus}"
         return int(self._child.exitstatus)
+
+    def kill(self, number: signal.Signals) -> None:
+        """Send it a signal, and wait until that has ended it."""
+        self._child.kill(number)
+        self._child.expect(pexpect.EOF, timeout=PATIENCE_SECONDS)
+        self._feed(self._child.before or "")
+        self._child.wait()
+        assert self._child.signalstatus == number
+
+    @property
+    def is_given_back(self) -> bool:
+        """Whether it is as a shell expects it: lines echoed and edited, no paste marked, a cursor at the margin."""
+        modes = termios.tcgetattr(self._child.child_fd)
+        lines = bool(modes[0] & termios.ICRNL) and modes[3] & LINES == LINES
+        marked = self.raw.rfind("\x1b[?2004h") > self.raw.rfind("\x1b[?2004l")
+        return lines and not marked and not self.screen.cursor.hidden and self.screen.cursor.x == 0
 
     def close(self) -> None:
         """End it, whatever it does."""

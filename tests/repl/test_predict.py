@@ -62,6 +62,10 @@ def test_anything_else_is_a_usage_error_that_shows_the_form(text: str, most: int
         assert found <= set(range(1, most + 1))
 
 
+def test_blanks_without_end_are_blanks() -> None:
+    assert places(f"1{' ' * 200_000}2 \t-\n 3", 3) == {1, 2, 3}
+
+
 @pytest.mark.parametrize("text", ["0", "14", "3-1", "1-", "-3", "x", "1.5", "1-99999999999999", ",", "²", "all 3"])
 def test_a_number_that_is_none_is_told(text: str) -> None:
     session = scripted("One.")

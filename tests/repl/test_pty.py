@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,17 @@ def test_a_conversation(terminal: Open) -> None:
     assert "\x1b[?1049h" not in here.raw, "no alternate screen"
     assert "\x1b[?1000h" not in here.raw, "no mouse"
     assert "\x1b[6n" not in here.raw, "the terminal is asked nothing"
+
+
+@pytest.mark.parametrize("answering", [False, True])
+def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) -> None:
+    here = terminal("tests.repl.stage", "--pace", "300")
+    here.see("8 tools", "ctx ")
+    if answering:
+        here.type("first\r")
+        here.see("∴ A long thought")
+    here.kill(signal.SIGTERM)
+    assert here.is_given_back
 
 
 def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from agent.errors import ThimbleError
 from repl.journal.lines import read
+from repl.journal.records import Branched
 from tests.repl.branches.sessions import run, session_in
 
 LINES = (
@@ -41,3 +44,18 @@ def test_any_line_may_be_lost(tmp_path: Path) -> None:
         assert damaged.read_bytes().startswith(data)
         assert len(read(damaged.read_bytes())[1]) <= 1
         again.journal.close()
+
+
+@pytest.mark.parametrize("number", [3, 2**31, 2**53 - 1])
+def test_whatever_number_a_branch_was_given_one_can_go_on_from_it(number: int, tmp_path: Path) -> None:
+    path = tmp_path / "numbered.jsonl"
+    session = session_in(path)
+    run(session, "What is masking?")
+    session.record(Branched(number, 1))
+    session.journal.close()
+    again = session_in(path)
+    for line, branch in (("/fork 0", 2), ("And now?", 2), ("/undo", 4 if number == 3 else 3)):
+        run(again, line)
+        assert again.journal.tree.current == branch
+    again.journal.close()
+    assert not read(path.read_bytes())[1]

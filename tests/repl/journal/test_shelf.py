@@ -76,6 +76,15 @@ def test_nothing_that_lies_there_breaks_the_list(
     assert not next(one for one in seen if one.id == "whole").trouble
 
 
+@pytest.mark.parametrize("figure", [b"9" * 17, b"9" * 6000, b'0,"exact":true' * 80_000])
+def test_no_figure_of_another_hand_breaks_the_list_or_makes_it_wait(figure: bytes, tmp_path: Path) -> None:
+    path = written(tmp_path, "figures", "What?")
+    data = path.read_bytes()
+    for before in (b'"prompt_tokens":', b'"tokens":'):
+        path.write_bytes(data.replace(before, before + figure))
+        assert shelf.glance(path).questions == ("What?",)
+
+
 def test_a_newer_session_is_a_row_that_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, "newer", "What?")
     path.write_text(path.read_text().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}'))
