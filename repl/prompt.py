@@ -141,8 +141,14 @@ class TerminalPrompt:
         return pieces
 
     def _redraw(self) -> None:
-        if self._prompt.app.is_running:
-            self._prompt.app.invalidate()
+        self._soon(self._prompt.app.invalidate)
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        """Act in the thread that draws the prompt, from any other; not at all where it was answered in the meantime."""
+        loop = self._prompt.app.loop
+        if loop:
+            with suppress(RuntimeError):  # it is closed
+                loop.call_soon_threadsafe(act)
 
     def _warm(self) -> None:
         if not self._warming:
@@ -151,9 +157,7 @@ class TerminalPrompt:
 
     def _load(self) -> None:
         self._meter.warm()
-        with suppress(RuntimeError):  # the prompt was answered in the meantime: the loop is closed
-            if self._prompt.app.loop:
-                self._prompt.app.loop.call_soon_threadsafe(self._loaded)
+        self._soon(self._loaded)
 
     def _loaded(self) -> None:
         app = self._prompt.app

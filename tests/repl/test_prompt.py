@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
-from prompt_toolkit.application import create_app_session
+from prompt_toolkit.application import Application, create_app_session
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -104,3 +106,25 @@ def test_a_session_that_cannot_work_ends_the_prompt(tmp_path: Path) -> None:
 
 def test_without_a_terminal_the_prompt_is_plain() -> None:
     assert isinstance(open_prompt(scripted(), plain=True, announce=lambda: None), PlainPrompt)
+
+
+class Ending(asyncio.SelectorEventLoop):
+    """A loop whose prompt is answered in the very moment in which another thread has something for it."""
+
+    app: Application[str]
+
+    def call_soon_threadsafe(self, *given: Any, **more: Any) -> Any:
+        self.app.loop = None
+        raise RuntimeError("Event loop is closed")
+
+
+def test_a_forecast_that_comes_as_the_prompt_is_answered_ends_nothing() -> None:
+    with keyboard() as pipe:
+        prompt = TerminalPrompt(scripted(), lambda: None)
+        app = prompt._prompt.app
+        with closing(Ending()) as loop:
+            loop.app, app.loop, app._is_running = app, loop, True
+            prompt._redraw()
+        app._is_running = False
+        pipe.send_text("a question\r")
+        assert prompt.read() == "a question"
