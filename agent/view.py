@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, repeat
 from typing import Literal
@@ -47,6 +47,11 @@ class View:
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
+    def fated(self) -> Iterator[tuple[Message, Fate]]:
+        """Every message of the history with its fate."""
+        return zip(self.history, self.fates, strict=True)
+
+    @property
     def settled(self) -> int:
         """How many messages stand before what was put at the end for this call alone: to take that away is no edit."""
         added = set(self.inserted)
@@ -85,7 +90,7 @@ def _left_out(view: View, offered: Sequence[Message], strategy: Strategy, budget
     )
     return {
         message.id: by_fit if message.id in fitted else _said(strategy, message)
-        for message, fate in zip(view.history, view.fates, strict=True)
+        for message, fate in view.fated
         if fate == "dropped"
     }
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 
 from agent.ledger import Amount, Call, Ledger, totals
-from agent.messages import Message
-from agent.repair import repair
-from agent.view import Fate, View
+from agent.view import View
 from repl import figures
 from repl.sanitise import line
 
@@ -116,11 +113,6 @@ def _saved(agent: Agent) -> str:
     view = agent.ledger.view
     if view is None:
         return ""
-    hidden = sum(message.role == "tool" and fate != "kept" for message, fate in fated(agent.history, view))
+    hidden = sum(message.role == "tool" and fate != "kept" for message, fate in view.fated)
     less = view.history_tokens - view.tokens
     return " ".join([f"−{hidden} obs"] * bool(hidden) + [f"−{figures.short(less)}"] * (less > 0))
-
-
-def fated(history: Sequence[Message], view: View) -> list[tuple[Message, Fate]]:
-    """The messages that a view was made from, each with its fate."""
-    return list(zip(repair(history).messages, view.fates, strict=False))

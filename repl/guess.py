@@ -43,7 +43,7 @@ class Guess:
 
     def stayed(self, view: View) -> frozenset[int]:
         """The places whose messages are in this view as they were."""
-        kept = {message.id for message, fate in zip(view.history, view.fates, strict=True) if fate == "kept"}
+        kept = {message.id for message, fate in view.fated if fate == "kept"}
         return frozenset(place for place, message in enumerate(self.messages, 1) if message.id in kept)
 
     def right(self, view: View) -> int:

@@ -10,7 +10,6 @@ from rich.padding import Padding
 from rich.text import Text
 
 from repl import figures, trace
-from repl.footer import fated
 from repl.guess import ranges, reveal, take
 from repl.tables import Table
 from repl.theme import is_drawn
@@ -65,7 +64,7 @@ def show_reveal(session: Session, console: Console) -> None:
 def messages(session: Session, width: int) -> Table:
     """The messages with their numbers, sizes in tokens, and what became of each in the last prompt; old ones folded."""
     history, view, budget = session.agent.history, session.agent.ledger.view, session.agent.budget(())
-    fates = [fate for _, fate in fated(history, view)] if view else []
+    fates = view.fates if view else ()
     met = [*fates, *["new"] * (len(history) - len(fates))]
     hidden = range(FIRST, max(FIRST, len(history) - NEWEST))
     rows = []

@@ -15,7 +15,7 @@ from agent.ledger import Call, Ledger, Totals, totals
 from agent.messages import Message
 from agent.view import View
 from repl import figures
-from repl.footer import fated, level
+from repl.footer import level
 from repl.sanitise import line
 from repl.tables import Table
 from repl.theme import is_drawn
@@ -77,12 +77,11 @@ def empty_session(session: Session) -> Table:
 
 def by_role(session: Session, view: View, budget: Budget) -> Table:
     """Messages, tokens in the history and tokens in the view, by role; the schemas are a row of their own."""
-    history = [message for message, _ in fated(session.agent.history, view)]
     inserted = {view.messages[index].id for index in view.inserted}
     exact = session.agent.backend.counter.exact
     rows: list[_Row] = []
     for role in ROLES:
-        said = [message for message in history if message.role == role]
+        said = [message for message in view.history if message.role == role]
         shown = [message for message in view.messages if message.role == role and message.id not in inserted]
         rows.append(_Row(NAMES.get(role, role), len(said), _size(budget, said), _size(budget, shown)))
     new = [view.messages[index] for index in view.inserted]
@@ -93,12 +92,11 @@ def by_role(session: Session, view: View, budget: Budget) -> Table:
 
 def by_fate(session: Session, view: View, budget: Budget) -> Table:
     """What became of the messages of the history in the view, and what they cost there."""
-    pairs = fated(session.agent.history, view)
     shown = {message.id: message for message in view.messages}
     exact = session.agent.backend.counter.exact
     rows: list[_Row] = []
     for fate in FATES:
-        met = [message for message, its in pairs if its == fate]
+        met = [message for message, its in view.fated if its == fate]
         there = [shown[message.id] for message in met if message.id in shown]
         rows.append(_Row(fate, len(met), _size(budget, met), _size(budget, there)))
     return _of_view("The last prompt, by what became of each message", rows, exact, view.limit, summed=False)

@@ -153,5 +153,5 @@ def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
 
 def left_out(view: View) -> list[tuple[str, int]]:
     """Why each dropped message is not there, in order: the reason, and how many in a row have it."""
-    dropped = (one for one, fate in zip(view.history, view.fates, strict=False) if fate == "dropped")
+    dropped = (one for one, fate in view.fated if fate == "dropped")
     return [(why, len([*same])) for why, same in groupby(view.left_out.get(one.id, "") for one in dropped)]

@@ -131,7 +131,7 @@ def rows_of(view: View, count: Callable[[Message], int]) -> list[Row]:
     cached = _cached_messages(view, after)
     at = {message.id: position for position, message in enumerate(view.messages)}
     rows: list[tuple[int, Row]] = []
-    for place, (message, fate) in enumerate(zip(view.history, view.fates, strict=True)):
+    for place, (message, fate) in enumerate(view.fated):
         position = at.get(message.id)
         if position is None:
             rows.append((place, Row(f"{place + 1}", fate, message, None, before[place], 0, False)))
