@@ -189,10 +189,11 @@ class Conversation:
         from repl.footer import context, footer
         from repl.trace import PLAIN_WIDTH
 
+        agent = self.session.agent
         shown = Text(
-            footer(self.session, PLAIN_WIDTH if self.plain else self.console.width), style="" if self.plain else "quiet"
+            footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="" if self.plain else "quiet"
         )
-        for style in ("not dim", context(self.session).level):
+        for style in ("not dim", context(agent).level):
             shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
         self._space()
         self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)

@@ -14,7 +14,6 @@ from repl.sanitise import line
 
 if TYPE_CHECKING:
     from agent.agent import Agent
-    from repl.session import Session
 
 LEAST_WAIT_SECONDS = 0.5
 Level = Literal["calm", "near", "over"]
@@ -38,7 +37,7 @@ class Context:
         return f"{figures.amount(self.prompt)}/{self.limit:,} {share}{over}"
 
 
-def footer(session: Session, width: int, exchange: int | None = None) -> str:
+def footer(agent: Agent, width: int, exchange: int | None = None) -> str:
     """What an exchange cost, in at most `width` columns; the newest exchange unless told otherwise.
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
@@ -47,11 +46,6 @@ def footer(session: Session, width: int, exchange: int | None = None) -> str:
     and those waited for a busy one or for one to load; the session's prompt tokens. Where the line is too long, the
     strategy gives up its name if it has something to say, then fields drop from the right.
     """
-    return footer_of(session.agent, session.spec, width, exchange)
-
-
-def footer_of(agent: Agent, spec: str, width: int, exchange: int | None = None) -> str:
-    """The same of an agent under this SPEC."""
     ledger = agent.ledger
     number = ledger.exchanges if exchange is None else exchange
     calls = ledger.of_exchange(number)
@@ -62,10 +56,10 @@ def footer_of(agent: Agent, spec: str, width: int, exchange: int | None = None) 
     waited = f" +{spent.waited:.1f}s wait" if spent.waited >= LEAST_WAIT_SECONDS else ""
     fields = [
         f"turns {spent.turns}{f' ({protocol})' if protocol else ''}",
-        f"ctx {context_of(agent, number)}",
+        f"ctx {context(agent, number)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
-        f"{line(answers[-1].strategy if answers else spec)} {saved}".rstrip(),
+        f"{line(answers[-1].strategy if answers else agent.strategy_name)} {saved}".rstrip(),
         f"{spent.seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
@@ -76,13 +70,8 @@ def footer_of(agent: Agent, spec: str, width: int, exchange: int | None = None) 
     return " · ".join(fields)
 
 
-def context(session: Session, exchange: int | None = None) -> Context:
+def context(agent: Agent, exchange: int | None = None) -> Context:
     """The last prompt of an exchange: as the server reported it, else as it was counted, else unknown."""
-    return context_of(session.agent, exchange)
-
-
-def context_of(agent: Agent, exchange: int | None = None) -> Context:
-    """The same of an agent."""
     ledger = agent.ledger
     number = ledger.exchanges if exchange is None else exchange
     answers = [call for call in ledger.of_exchange(number) if call.purpose == "answer"]

@@ -222,7 +222,7 @@ class _Printer:
         if answer:
             write(f"\n{answer}\n" if self._answers else f"{answer}\n")
             self._answers += 1
-        tell(footer(self._session, self._width))
+        tell(footer(self._session.agent, self._width))
 
 
 def _ask(session: Session, question: str, printer: _Printer | None) -> int:

@@ -12,7 +12,7 @@ from rich.text import Text
 from agent.events import Answered, Asked, Planted, Prepared, Withdrawn
 from agent.view import View
 from repl.export.story import path
-from repl.footer import footer_of
+from repl.footer import footer
 from repl.journal.past import Past
 from repl.journal.records import Change, Limited, Record, Remodelled, Swapped
 from repl.render import Screen
@@ -115,14 +115,21 @@ class Retelling:
         self._shown = None
 
     def _foot(self, agent: Agent) -> None:
-        words = footer_of(agent, self.past.strategy, self._console.width)
+        words = footer(agent, self._console.width)
         self._console.print()
         self._console.print(Text(words, style="quiet"), no_wrap=True, overflow="ignore", crop=False)
         self._console.print()
 
     def _agent(self) -> Agent:
         past = self.past
-        return replace(self.agent, history=past.history, ledger=past.ledger, limit=past.limit, record=None)
+        return replace(
+            self.agent,
+            strategy_name=past.strategy,
+            limit=past.limit,
+            history=past.history,
+            ledger=past.ledger,
+            record=None,
+        )
 
     def _prompt(self, text: str) -> None:
         self._console.print(Text.assemble((GLYPH, "bold"), (clean(text), "bold")))

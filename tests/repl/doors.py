@@ -206,7 +206,7 @@ def around(payload: str) -> str:
     pieces = "".join(text for _, text in meter.pieces(payload, 200))
     offers = [*Completions(here).get_completions(Document(f"/strategy {payload}"), CompleteEvent())]
     shown = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offers)
-    return footer(here, 200) + pieces + shown.replace(payload, "")  # what is typed is typed
+    return footer(here.agent, 200) + pieces + shown.replace(payload, "")  # what is typed is typed
 
 
 def error(kind: bool, payload: str) -> str:
