@@ -69,7 +69,7 @@ def _begin(runs: Sequence[Trajectory]) -> None:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Processes that are started in here never hear Ctrl-C, from their first line on: the parent does, and ends them."""
+    """Processes that are started in here never hear Ctrl-C. The parent does, and ends them."""
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
