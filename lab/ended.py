@@ -21,7 +21,7 @@ def ended(prog: str, run: Callable[[], int | None]) -> int:
         print(f"{prog}: {error.what}", f"fix: {error.fix}", sep="\n", file=sys.stderr)
         return 2
     except KeyboardInterrupt as stopped:
-        print(f"{prog}: {stopped or 'stopped'}", file=sys.stderr)
+        print(f"{prog}: {str(stopped) or 'stopped'}", file=sys.stderr)
         return 1
     except OSError as error:  # what is left in the buffer must not complain at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

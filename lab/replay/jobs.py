@@ -7,10 +7,10 @@ import json
 import os
 import shutil
 import signal
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from multiprocessing import active_children
@@ -53,7 +53,8 @@ def work(
         workers = max(1, min(os.cpu_count() or 1, len(jobs)))
         pool = open_.enter_context(ProcessPoolExecutor(workers, initializer=_begin, initargs=(runs,)))
         open_.push(partial(_end, pool))
-        done = [pool.submit(_do, job, part) for job, part in zip(jobs, parts, strict=True)]
+        with _deaf():
+            done = [pool.submit(_do, job, part) for job, part in zip(jobs, parts, strict=True)]
         for job, part, future in zip(jobs, parts, done, strict=True):
             found = future.result()
             if file and part:
@@ -64,7 +65,16 @@ def work(
 def _begin(runs: Sequence[Trajectory]) -> None:
     global _runs
     _runs = runs
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that are started in here never hear Ctrl-C. The parent does, and ends them."""
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
 def _end(pool: ProcessPoolExecutor, kind: object, error: BaseException | None, trace: object) -> None:

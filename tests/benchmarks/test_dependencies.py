@@ -1,0 +1,23 @@
+"""The page of dependencies names what pyproject.toml does, and the figures are counted from what is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.dependencies import brought, declared, installed, licence, megabytes
+
+PAGE = (Path(__file__).parents[2] / "docs" / "dependencies.md").read_text()
+
+
+def test_the_page_names_each() -> None:
+    assert all(needed.name.removesuffix("-slim").removesuffix("-harness") in PAGE for _, needed in declared(dev=False))
+
+
+def test_figures() -> None:
+    httpx = installed("httpx")
+    assert httpx
+    assert licence(httpx).startswith("BSD")
+    assert brought("httpx") >= {"httpx", "httpcore", "anyio", "certifi", "idna"}
+    assert "h2" not in brought("httpx")
+    assert 0.1 < megabytes("httpx") < 10
+    assert installed("no-such-package") is None
