@@ -75,12 +75,13 @@ clean:
 	rm -rf .venv .servers .tiny
 
 .venv/bin/python:
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
-	$(PYTHON) -m venv .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "thimble needs Python 3.11 or newer: make PYTHON=python3.11")'
+	@$(PYTHON) -m venv .venv
 
 .venv/run.stamp: requirements.txt pyproject.toml | .venv/bin/python
-	$(PIP_INSTALL) --require-hashes -r requirements.txt
-	$(PIP_INSTALL) --no-build-isolation --editable .
+	@echo 'Installing into .venv what requirements.txt names: once, about half a minute.'
+	@$(PIP_INSTALL) --require-hashes -r requirements.txt
+	@$(PIP_INSTALL) --no-build-isolation --editable .
 	@touch $@
 
 .venv/dev.stamp: requirements-dev.txt pyproject.toml | .venv/bin/python

@@ -78,6 +78,9 @@ class Conversation:
                     going = False
         self.session.leave()
         self._tell_news()
+        journal = self.session.journal
+        if journal.path and journal.path.exists() and not journal.error:
+            self._say(f"Kept as {journal.id}: thimble --resume goes on with it.", "quiet")
         return 0
 
     def introduce(self) -> None:

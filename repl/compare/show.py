@@ -67,7 +67,7 @@ def survivors(session: Session, found: Sequence[Replayed], exact: bool, console:
     cells = [
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
         starred(found, [one.lost if one.next else None for one in found], lambda tokens: figures.tokens(tokens, exact)),
-        [fates(one) for one in found],
+        [fates(one, is_drawn(console)) for one in found],
     ]
     view = next((one.next for one in found if one.next and not one.failed), None)
     messages = len(view.history) if view else len(session.agent.history)
@@ -108,9 +108,11 @@ def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Ca
     return list(map(cell, found, values))
 
 
-def fates(one: Replayed) -> str:
-    """The messages that are not as they were, by fate: `M5 D12`."""
-    return " ".join(f"{LETTERS[fate]}{count:,}" for fate, count in changed(one).items())
+def fates(one: Replayed, drawn: bool) -> str:
+    """The messages that are not as they were, by fate: `M5 D12`, or `5 masked, 12 dropped` to be read aloud."""
+    if drawn:
+        return " ".join(f"{LETTERS[fate]}{count:,}" for fate, count in changed(one).items())
+    return ", ".join(f"{count:,} {fate}" for fate, count in changed(one).items())
 
 
 def changed(one: Replayed) -> dict[str, int]:
@@ -122,7 +124,9 @@ def changed(one: Replayed) -> dict[str, int]:
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
     """What the marks mean, and the letters that these rows have."""
-    used = ["‹ in use"] * (is_drawn(console) and session.spec in {one.spec for one in found})
+    if not is_drawn(console):
+        return [BEST]
+    used = ["‹ in use"] * (session.spec in {one.spec for one in found})
     met = {fate for one in found for fate in changed(one)}
     letters = [f"{letter} {fate}" for fate, letter in LETTERS.items() if fate in met or (fate == "kept" and met)]
     return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else [])]

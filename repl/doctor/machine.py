@@ -106,10 +106,10 @@ def vocabulary() -> Iterator[Check]:
 def terminal(console: Console, color: bool) -> Iterator[Check]:
     """What can be shown, as far as can be known without asking the terminal itself."""
     term = os.environ.get("TERM", "")
-    if not console.is_terminal:
+    if not console.is_terminal and not console.file.isatty():  # it is one to rich only where it may be drawn on
         found = "output does not go to a terminal: no conversation there, only -p TEXT or piped prompts"
         yield Check("terminal", "warn", found, "start thimble in a terminal")
-    elif console.is_dumb_terminal:
+    elif term in ("dumb", "unknown"):
         yield Check("terminal", "warn", f"TERM={term}: plain lines only", "export TERM=xterm-256color")
     else:
         yield Check("terminal", "ok", f"TERM={term or '(not set)'}")

@@ -197,6 +197,14 @@ def test_in_plain_a_line_a_strategy_as_it_is_done() -> None:
     assert not any("\x1b" in line or "─" in line for line in text)
 
 
+def test_fates_are_words_in_plain() -> None:
+    session = told(react(10), 4_000)
+    masked = replayed(session.agent, "observation-masking").fates["masked"]
+    text = text_of(session, "/compare none observation-masking")
+    assert f"; fates: {masked} masked\n" in text
+    assert "M masked" not in text
+
+
 def test_the_one_in_use_is_named_in_plain() -> None:
     assert "strategy: observation-masking (in use); " in text_of(told(react(5)), "/compare observation-masking none")
 

@@ -31,6 +31,7 @@ from repl.doctor.examine import Finding, Look, Report, Verdict, examine, side_by
 from repl.doctor.show import MARKS, as_fields, show
 from repl.sanitise import line
 from repl.settings import Settings, address_of, resolve
+from repl.theme import console_for
 from tests.models.wire import PAGE, SHOW, TAGS, loopback, send
 from tests.repl.faults import faulty
 from tests.repl.sessions import Paper, scripted
@@ -321,6 +322,20 @@ def test_what_a_terminal_cannot_do_is_told_with_what_to_type(monkeypatch: pytest
     }
     assert "C.UTF-8" in found["letters"].fix
     assert "NO_COLOR" in found["colours"].found
+
+
+class Screen(io.StringIO):
+    """A file that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_in_which_nothing_is_drawn_is_one_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    assert checks(machine.terminal(console_for(plain=True, file=Screen()), color=True))["terminal"].state == "ok"
+    nowhere = checks(machine.terminal(console_for(plain=True, file=io.StringIO()), color=True))["terminal"]
+    assert nowhere.fix == "start thimble in a terminal"
 
 
 def test_a_folder_that_cannot_be_written_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,6 +54,7 @@ def test_a_conversation(terminal: Open) -> None:
     here.see("Ctrl-D or /quit leaves")
     here.type("\x04")
     assert here.end() == 0
+    assert "Kept as " in here.raw
     assert "\x1b[?1049h" not in here.raw, "no alternate screen"
     assert "\x1b[?1000h" not in here.raw, "no mouse"
     assert "\x1b[6n" not in here.raw, "the terminal is asked nothing"
