@@ -105,7 +105,7 @@ class Pipeline:
         recitals: dict[str, Message] = {}
         self._dropped: dict[str, Strategy] = {}
         for part in self.parts:
-            view = part.prepare(messages, budget)
+            view = list(part.prepare(list(messages), budget))
             if len(view) < len(messages):
                 left = {message.id for message in view}
                 self._dropped |= {message.id: part for message in messages if message.id not in left}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import strategies
+from agent.budget import Budget
 from agent.errors import UsageError
+from agent.messages import Message
 from agent.side import SideModel
 from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
 from strategies.parameter import Parameter, parameter, parameters
 from strategies.table import STRATEGIES, Pipeline, parse
-from tests.histories import budget, outcome, react40
+from tests.histories import LIMITS, budget, outcome, react40, sound_histories
 from tests.strategies.stage import EVERY, Summariser, build, parts, specs
 
 # --- SPECs ------------------------------------------------------------------------------------------------------------
@@ -134,6 +137,35 @@ def test_a_pipeline_is_its_parts_one_after_the_other() -> None:
     one, other = build("observation-masking:window=0,when=always"), build("sliding-window:window=3")
     step = one.prepare(react40(), budget())
     assert together.prepare(react40(), budget()) == other.prepare(step, budget())
+
+
+class Returns:
+    """Puts a line of its own behind the history, in a list of its own."""
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        return [*messages, Message("hint", "user", "Be brief.")]
+
+
+class Yields(Returns):
+    """The same, one message after the other."""
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Iterator[Message]:  # type: ignore[override]
+        yield from super().prepare(messages, budget)
+
+
+class Appends(Returns):
+    """The same, in the list that it was given."""
+
+    def prepare(self, messages: list[Message], budget: Budget) -> list[Message]:  # type: ignore[override]
+        messages[:] = super().prepare(messages, budget)
+        return messages
+
+
+@pytest.mark.parametrize("kind", [Yields, Appends])
+@given(sound_histories(), LIMITS)
+def test_a_part_may_do_what_a_strategy_alone_may(kind: type[Returns], history: list[Message], limit: int) -> None:
+    views = [Pipeline([part(), build("sliding-window")]).prepare(history, budget(limit)) for part in (Returns, kind)]
+    assert views[0] == views[1]
 
 
 def test_a_pipeline_is_fitted_as_its_last_part_wishes() -> None:
