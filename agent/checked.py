@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 CHECK = len(',"crc":"01234567"}')
 CUT_OFF = "the end is missing"
+MOST = 2**53
+"""The first figure that is too large to be one: floats, and so other readers of JSON, tell it from no greater one."""
 
 
 def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
@@ -31,15 +33,23 @@ def check(raw: bytes) -> None:
         raise ValueError("its checksum is another")
 
 
-def fields_of(raw: bytes, number: Callable[[str], float] | None = None) -> dict[str, Any]:
-    """The fields of a line, given without its end; `number` reads the numbers in it.
+def fields_of(raw: bytes) -> dict[str, Any]:
+    """The fields of a line, given without its end.
 
     Raises:
-        ValueError, RecursionError: the line is not as it was written.
+        ValueError, RecursionError: the line is not as it was written, or holds a number that no session has.
     """
     check(raw)
-    fields = json.loads(raw, parse_int=number, parse_float=number, parse_constant=number)
+    fields = json.loads(raw, parse_int=_figure, parse_float=_figure, parse_constant=_figure)
     if not isinstance(fields, dict):
         raise ValueError("it is not an object")
     del fields["crc"]
     return fields
+
+
+def _figure(text: str) -> int | float:
+    """A number that a session can have: none is negative, and none takes more than 53 bits."""
+    number = float(text)
+    if not 0 <= number < MOST:
+        raise ValueError(f"it holds the number {text[:20]}")
+    return int(text) if text.isdecimal() else number

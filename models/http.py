@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from agent.checked import MOST
 from agent.errors import ModelError
 from models.address import is_loopback
 from models.retry import Busy
@@ -92,7 +93,7 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
 
 def figure(value: object) -> int | None:
     """A figure that a server reports, such as a count of tokens; None where it is none that a server can mean."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else None
 
 
 def reason(body: str) -> str:

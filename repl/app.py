@@ -9,15 +9,16 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cached_property
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ThimbleError
-from agent.events import Answered, Event
+from agent.events import Answered
 from repl import figures
+from repl.interrupts import Interrupts
 from repl.prompt import PlainPrompt, open_prompt
 from repl.sanitise import clean, line
 from repl.theme import console_for, is_plain
@@ -106,8 +107,7 @@ class Conversation:
             self.introduce()
 
     def _step(self) -> bool:
-        with self._interrupts.allowed():
-            text = self._prompt.read().strip()
+        text = self._read().strip()
         if not text:
             return True
         going = True
@@ -119,6 +119,14 @@ class Conversation:
             self._ask(text)
         self._tell_news()
         return going
+
+    def _read(self) -> str:
+        if not isinstance(self._prompt, PlainPrompt):
+            return (
+                self._prompt.read()
+            )  # which takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
+        with self._interrupts.allowed():
+            return self._prompt.read()
 
     def _command(self, text: str) -> bool:
         from repl.commands import run_command
@@ -268,47 +276,3 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
         for number, handler in heard.items():
             signal.signal(number, handler)
         termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
-
-
-class Interrupts:
-    """Ctrl-C ends what can be ended, and never cuts a drawing, or the tidying up after another Ctrl-C, short."""
-
-    def __init__(self) -> None:
-        self._heard_one = False
-        self._may_raise = False
-
-    def __enter__(self) -> Interrupts:
-        """Listen."""
-        self._before = signal.signal(signal.SIGINT, self._hear)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Give Ctrl-C back its usual meaning."""
-        signal.signal(signal.SIGINT, self._before)
-
-    @contextmanager
-    def allowed(self) -> Iterator[None]:
-        """Where Ctrl-C raises KeyboardInterrupt at once."""
-        self._may_raise = True
-        try:
-            yield
-        finally:
-            self._may_raise = False
-
-    def stopping(self, events: Iterable[Event]) -> Iterator[Event]:
-        """The events; Ctrl-C raises KeyboardInterrupt while one is waited for, or when it has been shown."""
-        self._heard_one = False
-        source = iter(events)
-        while not self._heard_one:
-            with self.allowed():
-                event = next(source, None)
-            if event is None:
-                return
-            yield event
-        raise KeyboardInterrupt
-
-    def _hear(self, number: int, frame: FrameType | None) -> None:
-        self._heard_one = True
-        if self._may_raise:
-            self._may_raise = False
-            raise KeyboardInterrupt

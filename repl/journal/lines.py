@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 NAMES = {kind: name for name, kind in KINDS.items()}
 STREAMED = b'{"type":"said",'
-MOST = 2.0**53
 MOST_MESSAGES = 10_000_000
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 Name = tuple[str, int]
@@ -200,7 +199,7 @@ def read_line(number: int, raw: bytes) -> Line:
         ValueError, RecursionError: it cannot be read.
         UsageError: a newer thimble wrote it.
     """
-    fields = fields_of(raw, _figure)
+    fields = fields_of(raw)
     kind = KINDS.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version > VERSION:
         what = f"a newer thimble wrote this journal (version {version}; this one reads up to {VERSION})"
@@ -213,14 +212,6 @@ def read_line(number: int, raw: bytes) -> Line:
     if isinstance(stored, Planted) and [message.role for message in stored.messages][1:3] != ["assistant", "tool"]:
         raise ValueError("it plants nothing")
     return Line(number, at, stored, None if kept is None else _adapter(Piece).validate_python(kept))
-
-
-def _figure(text: str) -> int | float:
-    """A number that a session can have written: none is negative, and none takes more than 53 bits."""
-    number = float(text)
-    if not 0 <= number < MOST:
-        raise ValueError(f"it holds the number {text[:20]}")
-    return int(text) if text.isdecimal() else number
 
 
 def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:

@@ -238,11 +238,12 @@ def test_a_tape_that_somebody_wrote_is_no_danger(
 ) -> None:
     import json
 
-    from agent.checked import checked, fields_of
+    from agent.checked import checked
 
     lines = whole.splitlines()
     for number, _, value in changes:
-        fields = fields_of(lines[number % len(lines)])
+        fields = json.loads(lines[number % len(lines)])
+        del fields["crc"]
         fields[data.draw(st.sampled_from(sorted(fields)))] = value
         lines[number % len(lines)] = checked(json.loads(json.dumps(fields))).encode().rstrip(b"\n")
     with suppress(UsageError):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
 from models import make
-from models.http import client, lines, moved, reason, said_plainly
+from models.http import client, figure, lines, moved, reason, said_plainly
 from models.retry import Busy
 
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
@@ -138,3 +138,8 @@ def test_an_unknown_backend_is_a_users_mistake() -> None:
         make("gpt")
     assert "ollama" in caught.value.fix
     assert "reader" in caught.value.fix
+
+
+def test_a_figure_that_no_session_can_keep_is_not_known() -> None:
+    told = (0, 2**53 - 1, 2**53, -1, 10**400, True, 1.0, "7", None)
+    assert [figure(value) for value in told] == [0, 2**53 - 1, *[None] * 7]

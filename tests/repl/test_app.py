@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, ClassVar
@@ -10,7 +11,8 @@ import pytest
 from agent.budget import Budget
 from agent.events import Answered
 from agent.messages import Message, ToolCall
-from repl.app import Conversation, Interrupts
+from repl.app import Conversation
+from repl.interrupts import Interrupts
 from repl.session import Session
 from tests.histories import is_sound
 from tests.repl.sessions import Paper, scripted, tool_call
@@ -107,6 +109,22 @@ def test_a_second_ctrl_c_does_not_disturb_what_the_first_one_began() -> None:
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
         list(interrupts.stopping(events()))
     assert tidied == [True]
+
+
+class Dying:
+    """What is tidied away just when Ctrl-C comes."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_in_a_finaliser_is_not_lost() -> None:
+    def work() -> None:
+        Dying()
+        time.sleep(30)
+
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.allowed():
+        work()
 
 
 def test_where_it_is_not_allowed_nothing_is_raised() -> None:

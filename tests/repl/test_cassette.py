@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 import socket
 from collections.abc import Iterable
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
@@ -335,6 +337,21 @@ def test_a_strategy_of_ones_own_is_said_again(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="which is code"):
         played(tmp_path / "one")
     assert played(tmp_path / "one", strategy="none").spec == "none"
+
+
+@pytest.mark.parametrize("tokens", [-1, 2**53, 10**400])
+def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> None:
+    whole = (SHIPPED / "reader" / "none.jsonl").read_text()
+    changed = re.sub(r'("prompt_tokens":)\d+', rf"\g<1>{tokens}", whole)
+    sealed = [
+        checked({key: value for key, value in json.loads(line).items() if key != "crc"})
+        for line in changed.splitlines()
+    ]
+    (tmp_path / "one").write_text("".join(sealed))
+    session = played(tmp_path / "one")
+    assert any("cannot be read" in notice for notice in session.notices)
+    with pytest.raises(NotOnTape):
+        list(hold(session, LINES))
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5, 0.9])

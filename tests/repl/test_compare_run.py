@@ -19,11 +19,11 @@ from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
 from corpus.questions import load
 from models.scripted import Scripted, Step
-from repl.app import Interrupts
 from repl.commands import obey
 from repl.compare.asked import Asked, ask, cost, prefill
 from repl.compare.asking import shortened
 from repl.compare.known import known, verdict
+from repl.interrupts import Interrupts
 from repl.session import Session, open_session
 from repl.settings import Settings
 from tests.histories import TinyCounter, is_sound

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from agent.errors import ModelError, UsageError
 from models.ollama.download import Progress
 from repl import headless
-from repl.app import Interrupts
 from repl.commands import obey
+from repl.interrupts import Interrupts
 from repl.pull import _shown
 from repl.session import Session, open_session
 from repl.settings import Settings

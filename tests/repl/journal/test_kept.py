@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from agent.errors import ThimbleError, UsageError
-from repl.app import Interrupts
 from repl.commands import obey
 from repl.completion import Completions
+from repl.interrupts import Interrupts
 from repl.journal import shelf
 from repl.journal.file import GONE, Journal
 from repl.journal.past import past
