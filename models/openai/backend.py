@@ -18,7 +18,7 @@ from models.openai.errors import NoModel, missing, refusal, unreadable
 from models.openai.link import Link, encoded
 from models.openai.metrics import PrefixCache, prefix_cache
 from models.retry import retried
-from models.server import THINKING_TOKENS, Manner
+from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner
 from models.thinking import apart
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 CHAT = "/v1/chat/completions"
 JSON = {"Content-Type": "application/json"}
+LEAST_TOKENS = 500
+"""A smaller budget than this is none."""
 
 
 class OpenAIBackend:
@@ -102,9 +104,10 @@ class OpenAIBackend:
         if self.context is None or self.context >= needed:
             return ""
         flag = "--max-model-len" if self.name == "vllm" else "-c"
+        fitting = max(LEAST_TOKENS, self.context - REPLY_TOKENS)
         return (
             f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
-            f"{http.LOWER}, or start the server with {flag} {needed}"
+            f"/budget {fitting}, or start the server with {flag} {needed}"
         )
 
     def _counts(self) -> ServerCounter:

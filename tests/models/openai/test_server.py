@@ -195,7 +195,7 @@ def test_a_server_does_not_grow_and_says_when_it_is_too_small() -> None:
     assert small.with_room(40_000) is small
     assert "holds 8,192 tokens" in small.check()
     assert "--max-model-len 35904" in small.check()
-    assert "--budget" in small.check()
+    assert "/budget 6144" in small.check()
     assert backend(Wire(), context=16_384, needed=14_144).check() == ""
     assert backend(Wire(), needed=14_144).check() == ""
 
