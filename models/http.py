@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from time import perf_counter
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
 from agent.checked import MOST
@@ -24,7 +25,10 @@ CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
 LONGEST_LINE_BYTES = 16_000_000
+LONGEST_REPLY = 16_000_000
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
+
+Piece = TypeVar("Piece")
 
 
 def client(
@@ -91,6 +95,25 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
         yield last
 
 
+def alive(pieces: Iterable[Piece], said: Callable[[], int], base_url: str, seconds: float) -> Iterator[Piece]:
+    """The pieces of a reply, as long as it grows: comments and empty pieces keep a connection alive, not a reply.
+
+    `said` tells how much there is of it by now, in characters or deltas.
+
+    Raises:
+        ModelError: It has not grown for so many seconds, or is longer than 16 million.
+    """
+    last, length = perf_counter(), said()
+    for piece in pieces:
+        if said() > length:
+            last, length = perf_counter(), said()
+        elif perf_counter() - last > seconds:
+            raise silent(base_url, seconds)
+        if length > LONGEST_REPLY:
+            raise ModelError("the server does not end its reply", "ask again, or take another model")
+        yield piece
+
+
 def figure(value: object) -> int | None:
     """A figure that a server reports, such as a count of tokens; None where it is none that a server can mean."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else None
@@ -120,6 +143,12 @@ def stopped() -> ModelError:
     return ModelError("the server stopped in the middle of a reply", "ask again; its log may say why it stopped")
 
 
+def silent(base_url: str, seconds: float) -> ModelError:
+    """The error for a server that sends nothing."""
+    what = f"nothing came from {base_url} for {seconds:g} seconds"
+    return ModelError(what, "the model may still be loading: ask again, or choose a smaller one")
+
+
 def lost() -> Busy:
     """The error for a connection that is lost before a reply has begun: it may be asked for again."""
     what, fix = "the server closed the connection without a reply", "ask again; its log may say why"
@@ -141,8 +170,7 @@ def said_plainly(base_url: str, seconds: float, start: str) -> Iterator[None]:
     except httpx.ProxyError as error:
         raise ModelError(f"the proxy before {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
     except httpx.TimeoutException as error:
-        what = f"nothing came from {base_url} for {seconds:g} seconds"
-        raise ModelError(what, "the model may still be loading: ask again, or choose a smaller one") from error
+        raise silent(base_url, seconds) from error
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
         raise lost() from error
     except httpx.HTTPError as error:

@@ -122,10 +122,13 @@ class Ollama:
             yield from thinking.apart(self._deltas(chunks, set(taken)))
 
     def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
-        for chunk in chunks:
+        said: list[Delta] = []
+        for chunk in http.alive(chunks, lambda: len(said), self.server.url, self.server.manner.timeout_seconds):
             if chunk.get("error") is not None:
                 raise self.server.refused(200, json.dumps(chunk), self.model)
-            yield from wire.deltas(chunk, taken)
+            found = list(wire.deltas(chunk, taken))
+            said.extend(found)
+            yield from found
             if chunk.get("done"):
                 yield self._truly(wire.usage(chunk))
                 return

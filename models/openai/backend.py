@@ -6,7 +6,6 @@ import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
@@ -19,7 +18,7 @@ from models.openai.errors import NoModel, missing, refusal, unreadable
 from models.openai.link import Link, encoded
 from models.openai.metrics import PrefixCache, prefix_cache
 from models.retry import retried
-from models.server import THINKING_TOKENS, Manner
+from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner
 from models.thinking import apart
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
 
 CHAT = "/v1/chat/completions"
 JSON = {"Content-Type": "application/json"}
+LEAST_TOKENS = 500
+"""A smaller budget than this is none."""
 
 
 class OpenAIBackend:
@@ -103,9 +104,10 @@ class OpenAIBackend:
         if self.context is None or self.context >= needed:
             return ""
         flag = "--max-model-len" if self.name == "vllm" else "-c"
+        fitting = max(LEAST_TOKENS, self.context - REPLY_TOKENS)
         return (
             f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
-            f"{http.LOWER}, or start the server with {flag} {needed}"
+            f"/budget {fitting}, or start the server with {flag} {needed}"
         )
 
     def _counts(self) -> ServerCounter:
@@ -189,29 +191,18 @@ class OpenAIBackend:
 
     def _chunks(self, response: httpx.Response, reply: wire.Reply) -> Iterator[dict[str, Any]]:
         """The chunks of a stream, up to its end. Raises ModelError for one that ends too early."""
-        lines = self._in_time(http.lines(response.iter_bytes(), blanks=True))
-        for field, data in wire.events(lines):
+        lines = http.lines(response.iter_bytes(), blanks=True)
+        alive = http.alive(lines, lambda: reply.length, self._link.url, self._manner.timeout_seconds)
+        for field, data in wire.events(alive):
             if data == wire.DONE:
                 return
             try:
                 chunk = json.loads(data)
             except (ValueError, RecursionError) as error:
                 raise (http.stopped() if field else unreadable(data, self._link.url)) from error
-            yield self._sound(data, {"error": chunk} if field == b"error" else chunk, begun=reply.begun)
+            yield self._sound(data, {"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)
         if not reply.finish:
             raise http.stopped()
-
-    def _in_time(self, lines: Iterator[bytes]) -> Iterator[bytes]:
-        """The lines, as long as one of data comes now and then: comments keep a connection alive, not a reply."""
-        import httpx
-
-        last = perf_counter()
-        for line in lines:
-            if line.startswith(b"data"):
-                last = perf_counter()
-            elif perf_counter() - last > self._manner.timeout_seconds:
-                raise httpx.ReadTimeout("comments only")
-            yield line
 
     def _sound(self, data: bytes, chunk: Any, *, begun: bool) -> dict[str, Any]:
         """A chunk that is one. Raises ModelError for an error in its place, and for anything else."""

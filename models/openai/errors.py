@@ -123,5 +123,5 @@ def _busy(status: int, error: str, headers: Mapping[str, str]) -> Busy:
     if status == 503 and re.search(r"\bloading\b", error, re.I):
         return Busy("the server is still loading the model", "ask again in a moment", state="the model is loading")
     pause = after_seconds(headers)
-    when = "in a moment" if pause is None else f"in {pause:.0f} seconds"
+    when = f"in {pause:.0f} seconds" if pause else "in a moment"
     return Busy(f"the server is busy ({status}): {error}", f"ask again {when}", after_seconds=pause)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from agent import chat
@@ -69,17 +69,20 @@ class _Call:
 
     id: str = ""
     name: str = ""
-    arguments: str = ""
+    arguments: list[str] = field(default_factory=list)
 
 
 class Reply:
-    """A reply as its chunks come in. `taken` are the ids that no call of it may have."""
+    """A reply as its chunks come in: `length` grows with each that says something.
+
+    `taken` are the ids that no call of it may have.
+    """
 
     def __init__(self, taken: set[str]) -> None:
         self.finish = ""
         self.account: dict[str, Any] = {}
         self.timings: dict[str, Any] = {}
-        self.begun = False
+        self.length = 0
         self._taken = taken
         self._calls: list[_Call] = []
         self._numbered: dict[int, _Call] = {}
@@ -91,13 +94,12 @@ class Reply:
         choices = chunk.get("choices")
         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
         delta = _object(choice.get("delta")) or _object(choice.get("message"))
-        self.begun = self.begun or any(
-            delta.get(key) for key in ("reasoning", "reasoning_content", "content", "tool_calls")
-        )
         thinking = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
+        content = _text(delta.get("content"))
+        self.length += len(thinking) + len(content)
         if thinking:
             yield Thinking(thinking)
-        if content := _text(delta.get("content")):
+        if content:
             yield Text(content)
         calls = delta.get("tool_calls")
         for fragment in calls if isinstance(calls, list) else ():
@@ -109,7 +111,7 @@ class Reply:
     def end(self) -> Iterator[Delta]:
         """The calls, which are whole now, then the account."""
         for call in self._calls:
-            yield given(call.id, call.name, call.arguments or "{}", self._taken)
+            yield given(call.id, call.name, "".join(call.arguments) or "{}", self._taken)
         yield self.usage()
 
     def usage(self) -> Usage:
@@ -130,13 +132,14 @@ class Reply:
     def _add(self, fragment: dict[str, Any]) -> None:
         """Put a fragment to its call.
 
-        That is the one of its index, or the last where it has none. A name with another id begins a new call, since
-        some servers number all calls 0; so does a name without an index.
+        That is the one of its index; where it has none, of its id, or the last. A name with another id begins a new
+        call, since some servers number all calls 0; so does a name without an index.
         """
         function, index = _object(fragment.get("function")), fragment.get("index")
         call_id, name = _text(fragment.get("id")), _text(function.get("name"))
         number = index if isinstance(index, int) else None
-        last = self._calls[-1] if self._calls else None
+        same = [one for one in self._calls if call_id and one.id == call_id]
+        last = next(reversed(same or self._calls), None)
         call = last if number is None else self._numbered.get(number)
         if call is None or (name and _another(call, call_id, number)):
             call = _Call()
@@ -147,7 +150,10 @@ class Reply:
         if name and name != call.name and not call.arguments:
             call.name += name
         written = function.get("arguments")
-        call.arguments += written if isinstance(written, str) else json.dumps(written) if written is not None else ""
+        piece = written if isinstance(written, str) else "" if written is None else json.dumps(written)
+        if piece:
+            call.arguments.append(piece)
+        self.length += len(name) + len(piece)
 
 
 def _another(call: _Call, call_id: str, number: int | None) -> bool:

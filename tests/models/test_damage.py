@@ -8,9 +8,11 @@ import httpx
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.agent import Agent
 from agent.errors import ModelError
-from agent.loop import Agent, run
+from agent.loop import run
 from agent.protocols import Backend
+from agent.side import SideModel
 from models.react.backend import ToolCaller
 from strategies.none import NoManagement
 from tests.agent.stage import Acts
@@ -48,7 +50,7 @@ def told(agent: Agent) -> list[object]:
 
 def agent_with(model: Backend) -> Agent:
     tools = {name: Acts(name, lambda _: "16 articles") for name in ("list_articles", "read_article")}
-    return Agent(model, NoManagement(), "none", tools, max_turns=2)
+    return Agent(model, NoManagement(), "none", tools, SideModel(model), max_turns=2)
 
 
 def in_pieces(body: bytes, data: st.DataObject) -> list[bytes]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 import httpx
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
 from models import make
-from models.http import client, figure, lines, moved, reason, said_plainly
+from models.http import LONGEST_REPLY, alive, client, figure, lines, moved, reason, said_plainly
 from models.retry import Busy
 
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
@@ -49,6 +50,16 @@ def test_a_connection_lost_before_the_first_line_is_busy_and_after_it_an_error()
     with pytest.raises(ModelError, match="in the middle") as caught:
         next(whole)
     assert not isinstance(caught.value, Busy)
+
+
+def test_a_reply_that_does_not_grow_is_given_up_on_and_so_is_one_without_an_end() -> None:
+    assert list(alive(range(5), lambda: 0, "http://box", 60)) == list(range(5))
+    growing = count()
+    assert list(alive(range(5), lambda: next(growing), "http://box", -1)) == list(range(5)), "it may take any time"
+    with pytest.raises(ModelError, match="nothing came from http://box"):
+        list(alive(range(5), lambda: 0, "http://box", -1))
+    with pytest.raises(ModelError, match="does not end its reply"):
+        list(alive(range(5), lambda: LONGEST_REPLY + 1, "http://box", 60))
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])

@@ -160,8 +160,9 @@ def test_a_server_that_falls_silent_is_given_up_on_and_a_cancelled_one_notices()
         handler.end_headers()
         try:
             handler.wfile.write(ANSWER.splitlines(keepends=True)[0])
-            while body["messages"][-1]["content"] == "endless" and not done.wait(0.01):
-                handler.wfile.write(ANSWER.splitlines(keepends=True)[0])
+            pieces = {"endless": ANSWER.splitlines(keepends=True)[0], "empty": b'{"message":{"content":""}}\n'}
+            while (piece := pieces.get(body["messages"][-1]["content"])) and not done.wait(0.01):
+                handler.wfile.write(piece)
             done.wait(5)
         except OSError:
             gone.set()
@@ -169,8 +170,10 @@ def test_a_server_that_falls_silent_is_given_up_on_and_a_cancelled_one_notices()
 
     with loopback(slow) as url:
         backend = Ollama("qwen3:8b", OllamaServer(url, Manner(timeout_seconds=0.5)))
-        with pytest.raises(ModelError, match=r"for 0\.5 seconds"):
-            list(backend.stream([USER], []))
+        for question in (USER, Message("u", "user", "empty")):
+            with pytest.raises(ModelError, match=r"for 0\.5 seconds"):
+                list(backend.stream([question], []))
+        gone.clear()
         endless = backend.stream([Message("u", "user", "endless")], [])
         assert isinstance(next(endless), Waiting)
         assert isinstance(next(endless), Sent)

@@ -184,6 +184,16 @@ def test_without_a_blank_after_data_it_is_read_the_same() -> None:
             [("g", "{}"), ("f", "{}")],
             id="mixed",
         ),
+        pytest.param(
+            [
+                {"id": "a", "function": {"name": "f"}},
+                {"id": "b", "function": {"name": "g"}},
+                {"id": "a", "function": {"arguments": '{"x":1}'}},
+                {"id": "b", "function": {"arguments": '{"y":2}'}},
+            ],
+            [("f", '{"x":1}'), ("g", '{"y":2}')],
+            id="mixed, by their ids alone",
+        ),
         pytest.param([{"index": 0, "function": {"name": "f", "arguments": {"x": 1}}}], [("f", '{"x": 1}')], id="dict"),
         pytest.param([{"index": 0, "function": {"name": "f", "arguments": None}}], [("f", "{}")], id="no arguments"),
         pytest.param([{"index": None, "function": {"name": "f"}}, {"index": "0"}, 7], [("f", "{}")], id="nonsense"),

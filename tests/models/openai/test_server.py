@@ -195,7 +195,7 @@ def test_a_server_does_not_grow_and_says_when_it_is_too_small() -> None:
     assert small.with_room(40_000) is small
     assert "holds 8,192 tokens" in small.check()
     assert "--max-model-len 35904" in small.check()
-    assert "--budget" in small.check()
+    assert "/budget 6144" in small.check()
     assert backend(Wire(), context=16_384, needed=14_144).check() == ""
     assert backend(Wire(), needed=14_144).check() == ""
 
@@ -283,7 +283,8 @@ def test_a_slow_server_is_given_up_on_and_a_cancelled_one_notices() -> None:
         handler.send_response(200)
         handler.send_header("Content-Type", "text/event-stream")
         handler.end_headers()
-        piece = b": still here\n\n" if body["messages"][0]["content"] == "comments" else chunk('"content":"A"')
+        pieces = {"comments": b": still here\n\n", "empty": chunk('"content":""')}
+        piece = pieces.get(body["messages"][0]["content"], chunk('"content":"A"'))
         try:
             while body["messages"][0]["content"] != "silent" and not done.wait(0.01):
                 handler.wfile.write(piece)
@@ -295,7 +296,7 @@ def test_a_slow_server_is_given_up_on_and_a_cancelled_one_notices() -> None:
     with loopback(slow) as url:
         model = server_at("openai", url, Manner(timeout_seconds=0.3)).backend("tiny", 100)
         try:
-            for words in ("silent", "comments"):
+            for words in ("silent", "comments", "empty"):
                 with pytest.raises(ModelError, match=r"nothing came from .* for 0.3 seconds"):
                     list(model.stream([Message("u", "user", words)], []))
             stream = model.stream([Message("u", "user", "endless")], [])
