@@ -24,7 +24,8 @@ check: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) --cov --cov-report=term:skip-covered
+	$(PYTEST) tests/agent tests/strategies --cov --cov-report=term:skip-covered  # traced, so the others are not
+	$(PYTEST) --ignore=tests/agent --ignore=tests/strategies
 
 test-servers: .venv/dev.stamp .servers/stamp $(SERVERS)/llama-server  # against a real vLLM and llama-server on loopback
 	$(BIN)/python -m pytest tests/servers $(ARGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent.messages import Message
-from agent.replay import calls, replay
+from agent.replay import replay
 from agent.side import SideModel
 from agent.view import View
 from agent.why import UNSAID, why
@@ -87,10 +87,3 @@ def test_what_is_kept_is_kept_by_a_law_or_because_nothing_was_done() -> None:
     assert said[1] == "the first task stays in every view, word for word"
     assert said[-1] == "the current question stays in every view, word for word"
     assert said[2] == f"the strategy left it as it was; the view is {view.tokens:,} of 100,000 tokens"
-
-
-def test_a_replay_has_a_view_for_each_call_and_for_the_next() -> None:
-    history = react(5)
-    views = [*replay(history, parse("none", SideModel(Scripted([], TinyCounter()))), budget())]
-    assert len(views) == len(calls(history)) == 6
-    assert [len(view.messages) for view in views if isinstance(view, View)] == calls(history)

@@ -385,10 +385,13 @@ def test_a_full_disk_is_one_line_and_how_to_mend_it(flags: tuple[str, ...], runs
 
 def test_stopped(runs: Path) -> None:
     Path("slow.py").write_text(
-        "import time\n\ndef prepare(messages, budget):\n    time.sleep(1)\n    return messages\n"
+        "import time\nfrom pathlib import Path\n\n"
+        "def prepare(messages, budget):\n    Path('begun').touch()\n    time.sleep(60)\n"
     )
     running = thimble("repl", "lab", "replay", str(runs), "--strategy", "./slow.py", start_new_session=True)
-    time.sleep(3)
+    while not Path("begun").exists():
+        assert running.poll() is None
+        time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)
     out, told = running.communicate(timeout=30)
     assert (running.returncode, out) == (1, "")

@@ -121,14 +121,14 @@ def test_the_deadline_is_kept_before_a_silent_server() -> None:
 
 
 def test_the_deadline_is_kept_before_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
-    freed = Event()
+    freed, waited = Event(), Event()
 
     def hang(*_: object, **__: object) -> None:
-        freed.wait(10)
+        freed.wait(60)
+        waited.set()
         raise OSError
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    start = time.perf_counter()
     assert not there("http://ollama.example:11434", 0.1)
-    assert time.perf_counter() - start < 5
+    assert not waited.is_set()
     freed.set()

@@ -94,7 +94,7 @@ def test_a_pace_loses_no_text(text: str, thinking: str) -> None:
 def test_a_pace_takes_its_time() -> None:
     start = time.perf_counter()
     assert len(said(Scripted(["one two three four five"], pace=100))) == 5
-    assert 0.05 <= time.perf_counter() - start < 2
+    assert time.perf_counter() - start >= 0.05
 
 
 # ---- usage ----

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -140,8 +140,11 @@ def test_tab_offers_the_installed_models() -> None:
 
 
 def test_tab_does_not_wait_for_a_slow_server() -> None:
+    offered = Event()
+
     def slow(handler: Any, body: Any) -> None:
-        time.sleep(0.2 if handler.path == "/api/version" else 2)
+        if handler.path != "/api/version":
+            offered.wait(60)
         body = b'{"version":"1"}' if handler.path == "/api/version" else b'{"models":[{"model":"slow:1b"}]}'
         handler.send_response(200)
         handler.send_header("Content-Length", str(len(body)))
@@ -152,6 +155,7 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         session = open_session(Settings(backend="ollama", base_url=url))
         completions = Completions(session)
         assert models_offered(completions) == ["reader"]
+        offered.set()
         assert completions._asking is not None
         completions._asking.join()
         assert completions._known_models in (["reader", "slow:1b"], ["reader"]), "the next Tab has it"

@@ -20,9 +20,9 @@ from agent.side import SideModel
 from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
 from strategies.parameter import Parameter, parameter, parameters
-from strategies.table import STRATEGIES, Pipeline, parse
+from strategies.table import STRATEGIES, Pipeline, parse, without_a_model
 from tests.histories import LIMITS, budget, outcome, react40, sound_histories
-from tests.strategies.stage import EVERY, Summariser, build, parts, specs
+from tests.strategies.stage import ASKING, EVERY, Summariser, build, parts, specs
 
 # --- SPECs ------------------------------------------------------------------------------------------------------------
 
@@ -31,6 +31,10 @@ from tests.strategies.stage import EVERY, Summariser, build, parts, specs
 def test_a_name_is_a_spec(name: str) -> None:
     assert type(build(name)) is STRATEGIES[name]
     assert type(build(f" {name}: ")) is STRATEGIES[name]
+
+
+def test_those_that_ask_no_model_are_all_but_those_that_ask_one() -> None:
+    assert without_a_model() == [name for name in STRATEGIES if name not in ASKING]
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -1,0 +1,27 @@
+"""Replay: a view for each call that a history tells of, and for the one that comes next."""
+
+from __future__ import annotations
+
+from agent.errors import BudgetError
+from agent.replay import calls, replay
+from agent.view import View
+from strategies.none import NoManagement
+from strategies.truncate import Truncate
+from tests.histories import Story, budget, react
+
+
+def test_a_reply_tells_of_a_call_but_for_one_before_which_nothing_was_sent() -> None:
+    assert calls(Story(None).turn(9).ask("?").turn(9, 9).answer("!").messages) == [3, 6, 7]
+
+
+def test_there_is_a_view_for_each_call_and_for_the_next() -> None:
+    history = react(5)
+    views = [*replay(history, NoManagement(), budget())]
+    assert len(views) == len(calls(history)) == 6
+    assert [len(view.messages) for view in views if isinstance(view, View)] == calls(history)
+
+
+def test_where_the_budget_cannot_hold_a_call_its_error_stands_and_the_next_is_asked() -> None:
+    history = Story().ask("Why?").answer("So.").ask("word " * 9_000).answer("!").ask("And?").messages
+    views = [*replay(history, Truncate(), budget(2_000))]
+    assert [isinstance(each, BudgetError) for each in views] == [False, True, False]
