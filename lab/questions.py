@@ -41,6 +41,7 @@ ROOT = Path(__file__).parents[1]
 ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
 READING = (
     "models/reader/*.py",
+    "corpus/index.py",
     "corpus/markdown.py",
     "corpus/search.py",
     "corpus/words.py",

@@ -10,7 +10,8 @@ from functools import cache
 import pytest
 
 from agent.messages import Message
-from corpus.library import ARTICLES, Article, Library, load
+from corpus.article import Article
+from corpus.library import ARTICLES, Library, load
 from corpus.markdown import plain
 from models.tokens import counter_for
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from corpus.library import ARTICLES, Article, Library, Section, load, parse, sections
+from corpus.article import Article, Section, parse, sections
+from corpus.library import ARTICLES, Library, load
 
 FRONT = """---
 slug: kv-cache
@@ -92,6 +93,8 @@ def test_front_matter() -> None:
         summary="How a prefix is kept.",
         sources=("A, B, 2025", "C: D"),
         path="a/b.md",
+        words=3,
+        subject=" a agent cach how inferenc is kept kv prefix reus ",
         sections=(Section("Opening", "First."), Section("Next", "Second one.")),
     )
     assert article.words == 3

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.library import Library, parse
+from corpus.article import parse
+from corpus.library import Library
 from corpus.search import SNIPPET, Search
 from corpus.words import words
 
