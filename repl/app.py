@@ -56,6 +56,8 @@ class Conversation:
         self._told = 0
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
+        if isinstance(self._prompt, PlainPrompt):
+            session.reading.tell = lambda: self._say(session.reading.words)
 
     @cached_property
     def console(self) -> Console:
@@ -81,6 +83,7 @@ class Conversation:
     def introduce(self) -> None:
         """Say what takes a moment to find out: the model, the articles, and what every prompt holds already."""
         if not self._introduced:
+            self._wait()
             self._introduced = True
             agent, library = self.session.agent, self.session.library
             builtin = agent.backend.name == "reader"
@@ -89,6 +92,20 @@ class Conversation:
             words.append(figures.several(len(agent.tools), "tool"))
             self._say(" · ".join(words), "quiet")
         self._tell_news()
+
+    def _wait(self) -> None:
+        """Wait until the articles are read, and say so. Raises KeyboardInterrupt at Ctrl-C."""
+        if isinstance(self._prompt, PlainPrompt) or not self.session.reading.words:
+            with self._interrupts.allowed():
+                _ = self.session.agent
+            return
+        from rich.text import Text
+
+        from repl.tail import tail
+
+        waiting = lambda: Text(f"  {self.session.reading.words}…", style="quiet")  # noqa: E731
+        with tail(self.console, waiting), self._interrupts.allowed():
+            _ = self.session.agent
 
     def _greet(self) -> None:
         budget = self.session.settings.budget
