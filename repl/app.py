@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import cached_property
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from repl.session import Session
 
 STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
+NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
+AT_ONCE = ("/quit", "/exit", "/help", "/?")
+"""What does not wait for the articles."""
 HINT = "Ctrl-D or /quit leaves"
 
 
@@ -72,8 +75,8 @@ class Conversation:
             while going:
                 try:
                     going = self._step()
-                except KeyboardInterrupt:
-                    self._say(HINT, "quiet")
+                except KeyboardInterrupt as stop:
+                    self._say(str(stop) or HINT, "quiet")
                 except EOFError:
                     going = False
         self.session.leave()
@@ -95,17 +98,21 @@ class Conversation:
 
     def _wait(self) -> None:
         """Wait until the articles are read, and say so. Raises KeyboardInterrupt at Ctrl-C."""
-        if isinstance(self._prompt, PlainPrompt) or not self.session.reading.words:
-            with self._interrupts.allowed():
+        try:
+            with self._waiting(), self._interrupts.allowed():
                 _ = self.session.agent
-            return
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(NOT_READ) from None
+
+    def _waiting(self) -> AbstractContextManager[object]:
+        """Live words on how far the reading is, where another thread reads."""
+        if isinstance(self._prompt, PlainPrompt) or not self.session.reading.words:
+            return nullcontext()
         from rich.text import Text
 
         from repl.tail import tail
 
-        waiting = lambda: Text(f"  {self.session.reading.words}…", style="quiet")  # noqa: E731
-        with tail(self.console, waiting), self._interrupts.allowed():
-            _ = self.session.agent
+        return tail(self.console, lambda: Text(f"  {self.session.reading.words}…", style="quiet"))
 
     def _greet(self) -> None:
         budget = self.session.settings.budget
@@ -115,7 +122,10 @@ class Conversation:
 
             show_resumed(self.session, self.console)
         if isinstance(self._prompt, PlainPrompt):
-            self.introduce()
+            try:
+                self.introduce()
+            except KeyboardInterrupt as stop:
+                self._say(str(stop))
 
     def _step(self) -> bool:
         with self._interrupts.allowed():
@@ -124,6 +134,8 @@ class Conversation:
             return True
         going = True
         if text.startswith("/"):
+            if self.session.reading.words and text not in AT_ONCE:
+                self._wait()
             going = self._command(text)
             text = self.session.take_question()
         if text:
