@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
 # A link that was put in place after the check is not followed, a FIFO does not block, a terminal is not taken over.
@@ -12,17 +13,20 @@ FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBL
 
 
 def read_text(path: Path, limit_bytes: int) -> str:
-    """The text of a regular UTF-8 file, its byte-order mark removed and its line endings those of Unix.
+    """The text of a regular file in UTF-8, or in UTF-16 with its mark; without that mark, and with Unix line endings.
 
     Raises OSError for a link, a folder, a FIFO, a device, more than `limit_bytes`, binary data or another encoding.
     """
     data = _read_bytes(path, limit_bytes)
-    if b"\0" in data:
+    encoding = "UTF-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "UTF-8"
+    if b"\0" in data and encoding == "UTF-8":
         raise OSError(errno.EILSEQ, "it is binary, not text")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig" if encoding == "UTF-8" else encoding)
     except UnicodeDecodeError as error:
-        raise OSError(errno.EILSEQ, f"it is not UTF-8 text (byte {error.start:,})") from error
+        raise OSError(errno.EILSEQ, f"it is not {encoding} text (byte {error.start:,})") from error
+    if "\0" in text:
+        raise OSError(errno.EILSEQ, "it is binary, not text")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cached_property
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from repl.session import Session
 
 STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
+NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
+AT_ONCE = ("/quit", "/exit", "/help", "/?")
+"""What does not wait for the articles."""
 HINT = "Ctrl-D or /quit leaves"
 GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
 """To a terminal: pastes unmarked, long lines wrapped, the cursor shown, no colour, a line of its own, nothing below."""
@@ -59,6 +62,8 @@ class Conversation:
         self._told = 0
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
+        if isinstance(self._prompt, PlainPrompt):
+            session.reading.tell = lambda: self._say(session.reading.words)
 
     @cached_property
     def console(self) -> Console:
@@ -73,8 +78,8 @@ class Conversation:
             while going:
                 try:
                     going = self._step()
-                except KeyboardInterrupt:
-                    self._say(HINT, "quiet")
+                except KeyboardInterrupt as stop:
+                    self._say(str(stop) or HINT, "quiet")
                 except EOFError:
                     going = False
         self.session.leave()
@@ -87,6 +92,7 @@ class Conversation:
     def introduce(self) -> None:
         """Say what takes a moment to find out: the model, the articles, and what every prompt holds already."""
         if not self._introduced:
+            self._wait()
             self._introduced = True
             agent, library = self.session.agent, self.session.library
             builtin = agent.backend.name == "reader"
@@ -96,6 +102,24 @@ class Conversation:
             self._say(" · ".join(words), "quiet")
         self._tell_news()
 
+    def _wait(self) -> None:
+        """Wait until the articles are read, and say so. Raises KeyboardInterrupt at Ctrl-C."""
+        try:
+            with self._waiting(), self._interrupts.allowed():
+                _ = self.session.agent
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(NOT_READ) from None
+
+    def _waiting(self) -> AbstractContextManager[object]:
+        """Live words on how far the reading is, where another thread reads."""
+        if isinstance(self._prompt, PlainPrompt) or not self.session.reading.words:
+            return nullcontext()
+        from rich.text import Text
+
+        from repl.tail import tail
+
+        return tail(self.console, lambda: Text(f"  {self.session.reading.words}…", style="quiet"))
+
     def _greet(self) -> None:
         budget = self.session.settings.budget
         self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
@@ -104,7 +128,10 @@ class Conversation:
 
             show_resumed(self.session, self.console)
         if isinstance(self._prompt, PlainPrompt):
-            self.introduce()
+            try:
+                self.introduce()
+            except KeyboardInterrupt as stop:
+                self._say(str(stop))
 
     def _step(self) -> bool:
         text = self._read().strip()
@@ -112,6 +139,8 @@ class Conversation:
             return True
         going = True
         if text.startswith("/"):
+            if self.session.reading.words and text not in AT_ONCE:
+                self._wait()
             going = self._command(text)
             text = self.session.take_question()
         if text:
@@ -121,12 +150,10 @@ class Conversation:
         return going
 
     def _read(self) -> str:
-        if not isinstance(self._prompt, PlainPrompt):
-            return (
-                self._prompt.read()
-            )  # which takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
-        with self._interrupts.allowed():
-            return self._prompt.read()
+        if isinstance(self._prompt, PlainPrompt):
+            with self._interrupts.allowed():
+                return self._prompt.read()
+        return self._prompt.read()  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
 
     def _command(self, text: str) -> bool:
         from repl.commands import run_command

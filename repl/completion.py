@@ -140,12 +140,15 @@ class Completions(Completer):
         self._known_models = self._session.backends.names()
 
     def _topics(self, _: str) -> list[Offer]:
+        if self._session.reading.words:  # Tab waits for nothing
+            return []
         library = self._session.library
         return [(tag, "topic") for tag in library.tags] + [(a.slug, a.title) for a in library.articles]
 
     def _names(self) -> Iterator[Offer]:
         """What a question may name: articles, then files."""
-        yield from ((article.slug, article.title) for article in self._session.library.articles)
+        articles = () if self._session.reading.words else self._session.library.articles
+        yield from ((article.slug, article.title) for article in articles)
         yield from ((path, "file") for path in islice(_files(self._session.settings.files), MOST_FILES))
 
 

@@ -90,7 +90,7 @@ class Meter:
         self._follow_to("" if text.startswith("/") else text.strip())
         spec = line(self._session.spec)
         if self._known is None:
-            return [("class:rest", _fitting(["ctx …", spec], width))]
+            return [("class:rest", _fitting([self._session.reading.words or "ctx …", spec], width))]
         question, next_ = self._known
         agent = self._session.agent
         exact = agent.backend.counter.exact

@@ -32,6 +32,7 @@ from repl.theme import GLYPH
 if TYPE_CHECKING:
     from repl.session import Session
 
+REDRAW_SECONDS = 0.2
 AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
 STYLE = Style.from_dict(
     {
@@ -98,6 +99,7 @@ class TerminalPrompt:
         self._announce = announce
         self._meter = Meter(session, self._redraw)
         self._warming = False
+        session.reading.tell, session.reading.seconds = self._redraw, REDRAW_SECONDS
         stage = session.settings.stage
         self._style = STAGE_STYLE if stage else STYLE
         self._prompt: PromptSession[str] = PromptSession(

@@ -26,6 +26,7 @@ from repl.backends import Backends
 from repl.journal.file import Journal
 from repl.journal.records import Change, Limited, Record, Remodelled, Swapped
 from repl.later import Later
+from repl.reading import Reading
 from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings
 from tools import on_demand, toolbox
 from tools.notes import Notes
@@ -84,6 +85,7 @@ class Session:
         journal: Where it is written as it happens.
         past: The session that it goes on with, as it was; None for a new one.
         cassette: What it is recorded on, or played from.
+        reading: How far the reading of the articles is.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class Session:
         cassette: Cassette | None = None,
     ) -> None:
         self.cassette = cassette
+        self.reading = Reading()
         self._begin(settings, journal, past)
 
     def _begin(self, settings: Settings, journal: Journal | None, past: Past | None) -> None:
@@ -325,9 +328,7 @@ class Session:
             self.cassette.equip(agent)
 
     def _read_library(self) -> Library:
-        from corpus.library import load
-
-        library = load(self.settings.corpus)
+        library = self.reading.read(self.settings.corpus)
         told = [f"Left out {skipped.path}: {skipped.reason}." for skipped in library.skipped]
         rest = [f"Left out {len(told) - SKIPPED_TOLD:,} more files."] if len(told) > SKIPPED_TOLD else []
         self.notices += told[:SKIPPED_TOLD] + rest

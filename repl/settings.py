@@ -250,6 +250,8 @@ def _read(name: str, setting: Setting, given: Given) -> Any:
     except (ValueError, OverflowError, OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
         near = get_close_matches(str(given.value), BACKENDS, 1) if name == "backend" else ()
         hint = f"did you mean {near[0]}? " if near else ""
+        if setting.read is _folder and os.sep == "/" and "\\" in str(given.value):
+            hint = "write the path with /, and a drive as it is mounted here, such as /mnt/c; "
         hint += f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
         what = f"{name} cannot be {repr(given.value)[:80]} ({given.origin})"
         raise UsageError(what, f"{hint}it takes {setting.legal}") from error

@@ -52,6 +52,7 @@ def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What a test keeps, and the programs that it starts, is none of the user's."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

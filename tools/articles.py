@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from agent.errors import ToolError, UsageError
 from agent.protocols import Tool
-from corpus.library import OPENING, Article, Library, Section
+from corpus.article import OPENING, Article, Section
+from corpus.library import Library
 from corpus.markdown import paragraphs, shorten
 from corpus.search import Search
 from corpus.words import slugify

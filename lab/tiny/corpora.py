@@ -9,7 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from corpus.library import Library, parse
+from corpus.article import numbered, parse
+from corpus.library import Library
 from lab.tiny.template import FOLDER
 from lab.tiny.words import Split, draw
 
@@ -158,12 +159,8 @@ def question(random: Random, written: Written, kind: Literal["subject", "group",
 
 def library(written: list[Written]) -> Library:
     """The articles as thimble reads them, in the order of their names."""
-    taken: set[str] = set()
-    found = []
-    for one in sorted(written, key=lambda one: one.slug):
-        found.append(parse(one.text, f"{one.slug}.md", taken))
-        taken.add(one.slug)
-    return Library(Path(), tuple(found))
+    found = (parse(one.text, f"{one.slug}.md") for one in sorted(written, key=lambda one: one.slug))
+    return Library(Path(), tuple(numbered(found)))
 
 
 def corpus(folder: Path, seed: int, split: Split = "new", number: int = 6) -> list[Question]:

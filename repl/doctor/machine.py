@@ -66,10 +66,10 @@ def reader() -> Iterator[Check]:
 
 def articles(folder: Path) -> Iterator[Check]:
     """Read as a session reads them. Raises UsageError where there are none."""
-    from corpus.library import load
+    from repl.reading import Reading
 
     started = time.perf_counter()
-    library = load(folder)
+    library = Reading().read(folder)
     seconds = figures.duration(time.perf_counter() - started)
     words = sum(article.words for article in library.articles)
     many = figures.several(len(library.articles), "article")

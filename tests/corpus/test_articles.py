@@ -8,7 +8,8 @@ from datetime import date
 from functools import cache
 
 from agent.messages import Message
-from corpus.library import ARTICLES, Article, Library, load
+from corpus.article import Article
+from corpus.library import ARTICLES, Library, load
 from corpus.markdown import plain
 from models.tokens import counter_for
 

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from corpus.library import ARTICLES, Article, Library, Section, load, parse, sections
+from corpus.article import Article, Section, parse, sections
+from corpus.library import ARTICLES, Library, load
 
 FRONT = """---
 slug: kv-cache
@@ -92,6 +93,8 @@ def test_front_matter() -> None:
         summary="How a prefix is kept.",
         sources=("A, B, 2025", "C: D"),
         path="a/b.md",
+        words=3,
+        subject=" a agent cach how inferenc is kept kv prefix reus ",
         sections=(Section("Opening", "First."), Section("Next", "Second one.")),
     )
     assert article.words == 3
@@ -144,6 +147,46 @@ def test_windows_files_read_as_any_other(tmp_path: Path) -> None:
     assert first.title == second.title
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_what_windows_writes_reads_as_any_other(tmp_path: Path, encoding: str, end: str) -> None:
+    text = f"{FRONT}# Café\n\nOne — two.\n\n## Two\n\n```\n## no\n```\n"
+    mark = "\ufeff" if encoding[-3:] in ("-le", "-be") else ""
+    write(tmp_path, a_MD=(mark + text.replace("\n", end)).encode(encoding))
+    (article,) = load(tmp_path).articles
+    assert article == parse(text, "a.MD")
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("CON.md", "con"),
+        ("UPPER.TXT", "upper"),
+        ("b\\c d.Markdown", "b-c-d"),
+        ("Größe 上.md", "grosse-上"),
+        ("a .md", "a"),
+    ],
+)
+def test_names_that_windows_has_or_has_not(tmp_path: Path, name: str, slug: str) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / name).write_text("text")
+    (article,) = load(tmp_path).articles
+    assert (article.path, article.slug) == (f"sub/{name}", slug)
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"\xff\xfea\0b", "it is not UTF-16 text (byte 4)"),
+        (b"\xff\xfe\0\0a\0\0\0", "it is binary, not text"),
+        ("no mark".encode("utf-16-le"), "it is binary, not text"),
+    ],
+)
+def test_other_encodings_are_named(tmp_path: Path, content: bytes, reason: str) -> None:
+    write(tmp_path, a_md="fine", b_md=content)
+    assert [skip.reason for skip in load(tmp_path).skipped] == [reason]
+
+
 def test_a_folder_is_read_in_order_and_below(tmp_path: Path) -> None:
     write(tmp_path, b_md="b", a_txt="a", c__d_markdown="d", e_rst="no", _hidden_md="no")
     (tmp_path / ".git").mkdir()
@@ -159,7 +202,7 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     outside = tmp_path / "outside.md"
     outside.write_text("secret")
     folder = tmp_path / "in"
-    write(folder, a_md="fine", b_md=b"\xff\xfe", c_md="---\na: [\n---\nx", d_md="x" * 2_000_001, e_md=b"a\0b", f_md="")
+    write(folder, a_md="fine", b_md=b"caf\xe9", c_md="---\na: [\n---\nx", d_md="x" * 2_000_001, e_md=b"a\0b", f_md="")
     (folder / "g.md").symlink_to(outside)
     (folder / "h.md").symlink_to("h.md")
     (folder / "i.md").symlink_to("nowhere.md")
@@ -207,7 +250,10 @@ def test_get_takes_the_exact_slug_only(library: Library) -> None:
         library.get("KV-cashe")
 
 
-@pytest.mark.parametrize("name", ["KV Cache", "kv-cache.md", " [kv-cache] ", "kv cache: REUSE", "articles/kv-cache.md"])
+@pytest.mark.parametrize(
+    "name",
+    ["KV Cache", "kv-cache.md", " [kv-cache] ", "kv cache: REUSE", "articles/kv-cache.md", r"articles\kv-cache.md"],
+)
 def test_find_takes_what_is_meant(library: Library, name: str) -> None:
     assert library.find(name).slug == "kv-cache"
     assert library.find("masking old observations").slug == "masking"

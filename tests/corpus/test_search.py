@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.library import Library, parse
+from corpus.article import parse
+from corpus.library import Library, load
+from corpus.questions import load as questions
 from corpus.search import SNIPPET, Search
 from corpus.words import words
 
@@ -127,6 +130,14 @@ def test_a_section_of_a_whole_book_is_one_hit_and_soon_found() -> None:
     search = Search(Library(Path("x"), (book,)))
     assert [hit.section.title for hit in search.find("word")] == ["Opening"]
     assert search.find("zebra word")[0].snippet.endswith("zebra")
+
+
+def test_the_hits_for_all_questions_are_those_of_when_they_were_written() -> None:
+    search, found = Search(load()), sha256()
+    for exchange in (each for question in questions().questions for each in question.exchanges):
+        for hit in search.find(exchange.question, 20):
+            found.update(f"{hit.article.slug}\t{hit.section.title}\t{hit.snippet}\n".encode())
+    assert found.hexdigest()[:12] == "1d21cc148e70"
 
 
 def test_threads_may_share_a_search() -> None:

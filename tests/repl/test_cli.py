@@ -144,6 +144,7 @@ ENDINGS: list[tuple[Sequence[str], int, str, str]] = [
     (("--budget", "12", "-p", "x"), 2, "budget cannot be '12' (flag --budget)", "500 to 2,000,000"),
     (("--budget", "many", "-p", "x"), 2, "budget cannot be 'many'", "500 to 2,000,000"),
     (("--backend", "olama", "-p", "x"), 2, "backend cannot be 'olama'", "did you mean ollama?"),
+    (("--corpus", r"C:\notes", "-p", "x"), 2, r"corpus cannot be 'C:\\notes'", "write the path with /"),
     (("--corpus", "nowhere", "-p", "x"), 2, "corpus cannot be 'nowhere'", "a folder that exists"),
     (("--corpus", "empty", "-p", "x"), 2, "no articles in", "--corpus DIR"),
     (("--strategy", "noen", "-p", "x"), 2, "there is no strategy 'noen'", "did you mean none?"),

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ToolError
-from corpus.library import Article, Library, Section, parse
+from corpus.article import Article, Section, parse
+from corpus.library import Library
 from tools.articles import PAGE, article_tools, paged
 
 TEXTS = {
@@ -38,7 +39,8 @@ def call(name: str, *articles: Article, **arguments: object) -> str:
 
 
 def article(slug: str, *parts: Section, summary: str = "S.") -> Article:
-    return Article(slug, f"Title {slug}", (), "", summary, (), f"{slug}.md", parts or (Section("Opening", "text"),))
+    shown = parts or (Section("Opening", "text"),)
+    return Article(slug, f"Title {slug}", (), "", summary, (), f"{slug}.md", 1, " titl ", shown)
 
 
 PARTS = st.lists(

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ToolError, UsageError
-from corpus.library import Library, parse
+from corpus.article import parse
+from corpus.library import Library
 from tools import toolbox
 from tools.notes import Notes, note_tools
 

@@ -1,0 +1,115 @@
+"""An article: what the text of one Markdown or text file says, cut at its headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from corpus import front_matter
+from corpus.markdown import heading, marked_lines, plain, sentences, shorten
+from corpus.words import slugify, stems
+
+BEGINNING = 4_000
+"""Characters of an article in which its first sentence is looked for."""
+OPENING = "Opening"
+LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A `## ` heading and the text below it; what stands before the first heading is the section "Opening"."""
+
+    title: str
+    text: str
+
+    @property
+    def words(self) -> int:
+        """Length in words, the heading not counted."""
+        return len(self.text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """One readable file. It has at least one section.
+
+    `date` is as written, `path` relative to the folder and written with `/`, `words` counts neither headings nor front
+    matter. `subject` holds the folded words of tags, title, slug and summary, each between blanks.
+    """
+
+    slug: str
+    title: str
+    tags: tuple[str, ...]
+    date: str
+    summary: str
+    sources: tuple[str, ...]
+    path: str
+    words: int
+    subject: str = field(repr=False)
+    sections: Sequence[Section]
+
+
+def parse(text: str, path: str) -> Article:
+    """The article that a file's text holds. Raises ValueError with the reason why there is none."""
+    meta, body = front_matter.split(text)
+    first_heading = _heading(body)
+    stem = Path(path).stem
+    title = front_matter.one(meta, "title") or first_heading or stem
+    if first_heading == title:
+        body = re.sub(r"\A(?:[^\S\n]*\n)* {0,3}#[ \t].*", "", body)
+    if not body.strip():
+        raise ValueError("it holds no text")
+    slug = slugify(front_matter.one(meta, "slug") or stem) or "article"
+    title = shorten(title, 200)
+    tags = front_matter.many(meta, "tags", ",")
+    summary = front_matter.one(meta, "summary") or shorten(_first_sentence(body) or title, 300)
+    parts = sections(body)
+    return Article(
+        slug=slug,
+        title=title,
+        tags=tags,
+        date=front_matter.one(meta, "date"),
+        summary=summary,
+        sources=front_matter.many(meta, "sources"),
+        path=path,
+        words=sum(section.words for section in parts),
+        subject=f" {' '.join(sorted(stems(' '.join((*tags, title, slug, summary)))))} ",
+        sections=parts,
+    )
+
+
+def numbered(articles: Iterable[Article]) -> Iterator[Article]:
+    """The articles with a slug of their own: where one is taken, `-2` is put behind it, or the next free number."""
+    used: set[str] = set()
+    last: dict[str, int] = {}
+    for article in articles:
+        slug, number = article.slug, last.get(article.slug, 1)
+        while slug in used:
+            number += 1
+            slug = f"{article.slug}-{number}"
+        last[article.slug] = number
+        used.add(slug)
+        yield article if number == 1 else replace(article, slug=slug, subject=f"{article.subject}{number} ")
+
+
+def sections(body: str) -> tuple[Section, ...]:
+    """Cut a text at its `## ` headings, but not inside fenced code. Only blank lines around a section are lost."""
+    found: list[tuple[str, list[str]]] = [(OPENING, [])]
+    for line, in_code in marked_lines(body):
+        if title := None if in_code else heading(line, "##"):
+            found.append((title, []))
+        else:
+            found[-1][1].append(line)
+    parts = [Section(title, LEADING_BLANK_LINES.sub("", "\n".join(lines).rstrip())) for title, lines in found]
+    return tuple(parts if parts[0].text or len(parts) == 1 else parts[1:])
+
+
+def _heading(body: str) -> str:
+    """The first `# ` heading of a text, "" without one."""
+    found = (heading(line, "#") for line, in_code in marked_lines(body) if not in_code)
+    return next(filter(None, found), "")
+
+
+def _first_sentence(body: str) -> str:
+    return next(iter(sentences(plain(body.lstrip()[:BEGINNING]))), "")

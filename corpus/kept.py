@@ -1,0 +1,215 @@
+"""What was read of a folder, kept in an SQLite file: the next time only files that have changed are read.
+
+The file is never trusted and never in the way. One that is damaged, or of another version, is made anew; where it
+cannot be written, or another process is writing, the work is done on a copy in memory. Each article is in it whole or
+not at all. An open session holds a snapshot, which nobody else changes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import overload
+from zlib import crc32
+
+from corpus.article import Article, Section
+from corpus.folder import File, Skipped, read
+from corpus.index import TABLE, Index, add, remove
+
+LOCK_SECONDS = 0.2
+COMMIT_SECONDS = 1.0
+"""How much work is lost at most when the process is killed."""
+FILES = """CREATE TABLE files(id INTEGER PRIMARY KEY, name BLOB UNIQUE, mark TEXT, reason TEXT,
+    slug TEXT, title TEXT, tags TEXT, date TEXT, summary TEXT, sources TEXT, words INTEGER, subject TEXT)"""
+FACTS = "slug, title, tags, date, summary, sources, words, subject"
+TEXTS = "CREATE TABLE texts(id INTEGER PRIMARY KEY, sections TEXT)"
+
+Progress = Callable[[int, int], object]
+"""Is told how many files have been read, and how many are to be read."""
+
+
+@cache
+def version() -> int:
+    """Of the code that reads and the Python that runs it: what another one kept is not used."""
+    code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
+    return crc32(code + sys.version.encode()) & 0x7FFFFFFF
+
+
+def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Article | Skipped], Index]:
+    """What these files hold, in their order, and the index of the articles among them; `path` is where it is kept."""
+    for opened in (_opened, _opened, _copied):
+        try:
+            return _read(opened(path), path if opened is _opened else None, files, progress)
+        except sqlite3.OperationalError:  # in use, read-only, the disk is full
+            continue
+        except sqlite3.DatabaseError:  # damaged, or of another version
+            with suppress(OSError):
+                forget(path)
+        except OSError:
+            continue
+    return _read(_made(":memory:"), None, files, progress)
+
+
+def forget(path: Path) -> None:
+    """Delete what is kept there. Raises OSError."""
+    for end in ("", "-wal", "-shm"):
+        Path(f"{path}{end}").unlink(missing_ok=True)
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    return _made(str(path))
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level="IMMEDIATE")
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source:
+        source.backup(connection)
+    return _checked(connection)
+
+
+def _made(place: str) -> sqlite3.Connection:
+    """A database that has its tables."""
+    connection = sqlite3.connect(
+        place, timeout=LOCK_SECONDS, check_same_thread=False, isolation_level="IMMEDIATE", cached_statements=32
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")  # a reader does not wait for a writer, nor the other way round
+        connection.execute("PRAGMA synchronous = OFF")  # what a power cut damages is read anew
+        if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            connection.execute("BEGIN IMMEDIATE")
+            for table in (FILES, TEXTS, TABLE, f"PRAGMA user_version = {version()}"):
+                connection.execute(table)
+            connection.commit()
+        return _checked(connection)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
+    if connection.execute("PRAGMA user_version").fetchone()[0] != version():
+        connection.close()
+        raise sqlite3.DatabaseError("of another version")
+    return connection
+
+
+def _read(
+    connection: sqlite3.Connection, path: Path | None, files: Sequence[File], progress: Progress
+) -> tuple[list[Article | Skipped], Index]:
+    """Bring it up to date, then hold on to it as it is."""
+    try:
+        passing = _update(connection, files, progress)
+        connection.execute("BEGIN")
+        rows = {row[0]: row[1:] for row in connection.execute(f"SELECT name, mark, id, reason, {FACTS} FROM files")}
+        if {name: row[0] for name, row in rows.items()} != {f.name: f.mark for f in files if f.name not in passing}:
+            raise sqlite3.OperationalError("another process has changed it")
+    except BaseException:
+        connection.close()
+        raise
+    places: dict[int, int] = {}
+    index = Index(connection, places, partial(forget, path) if path else None)
+    found: list[Article | Skipped] = []
+    for file in files:
+        if file.name in passing:
+            found.append(passing[file.name])
+            continue
+        _, number, reason, slug, title, tags, date, summary, sources, words, subject = rows[file.name]
+        if reason:
+            found.append(Skipped(file.path, reason, lasts=True))
+            continue
+        places[number] = len(places)
+        said = slug, title, _items(tags), date, summary, _items(sources), file.path, words, subject
+        found.append(Article(*said, KeptSections(index, number)))
+    return found, index
+
+
+def _update(connection: sqlite3.Connection, files: Sequence[File], progress: Progress) -> dict[bytes, Skipped]:
+    """Read the files that are new or have changed, and forget those that are gone; what may be over the next time."""
+    known = {name: (mark, number) for name, mark, number in connection.execute("SELECT name, mark, id FROM files")}
+    marks = {file.name: file.mark for file in files}
+    for name, (mark, number) in known.items():
+        if marks.get(name) != mark:
+            connection.execute("DELETE FROM files WHERE id = ?", (number,))
+            connection.execute("DELETE FROM texts WHERE id = ?", (number,))
+            remove(connection, number)
+    new = [file for file in files if known.get(file.name, ("",))[0] != file.mark]
+    passing: dict[bytes, Skipped] = {}
+    committed = time.monotonic()
+    for done, file in enumerate(new):
+        progress(done, len(new))
+        found = read(file)
+        if isinstance(found, Skipped) and not found.lasts:
+            passing[file.name] = found
+        else:
+            _keep(connection, file, found)
+        if time.monotonic() - committed > COMMIT_SECONDS:
+            connection.commit()
+            committed = time.monotonic()
+    connection.commit()
+    return passing
+
+
+def _keep(connection: sqlite3.Connection, file: File, found: Article | Skipped) -> None:
+    if isinstance(found, Skipped):
+        sql = "INSERT INTO files(name, mark, reason) VALUES (?, ?, ?)"
+        connection.execute(sql, (file.name, file.mark, found.reason))
+        return
+    facts = found.slug, found.title, "\n".join(found.tags), found.date, found.summary, "\n".join(found.sources)
+    sql = f"INSERT INTO files(name, mark, reason, {FACTS}) VALUES (?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)"
+    number = connection.execute(sql, (file.name, file.mark, *facts, found.words, found.subject)).lastrowid or 0
+    texts = json.dumps([(section.title, section.text) for section in found.sections])
+    connection.execute("INSERT INTO texts VALUES (?, ?)", (number, texts))
+    add(connection, number, found)
+
+
+def _items(lines: str) -> tuple[str, ...]:
+    return tuple(lines.split("\n")) if lines else ()
+
+
+class KeptSections(Sequence[Section]):
+    """The sections of an article, read when they are asked for."""
+
+    __slots__ = ("_index", "_number")
+
+    def __init__(self, index: Index, number: int) -> None:
+        self._index = index
+        self._number = number
+
+    def _all(self) -> tuple[Section, ...]:
+        ((texts,),) = self._index.ask("SELECT sections FROM texts WHERE id = ?", self._number)
+        return tuple(Section(title, text) for title, text in json.loads(texts))
+
+    @overload
+    def __getitem__(self, at: int) -> Section: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Section, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Section | tuple[Section, ...]:
+        """One, or some."""
+        return self._all()[at]
+
+    def __iter__(self) -> Iterator[Section]:
+        """Each, in order."""
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._all())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same."""
+        return isinstance(other, Sequence) and self._all() == tuple(other)
+
+    def __hash__(self) -> int:
+        """As of the same sections in memory."""
+        return hash(self._all())
