@@ -142,7 +142,7 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
         console.out("  " + ", ".join(figures.amount(call.prompt) for call in known), highlight=False)
         return
     step = 2 if 2 * len(known) + 10 <= console.width else 1
-    for row in chart(known, step, min(len(known), (console.width - 10) // step)):
+    for row in chart(known, step, max(1, (console.width - 10) // step)):
         console.print(row)
 
 

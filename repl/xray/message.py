@@ -114,7 +114,7 @@ def excerpt(console: Console, text: str) -> tuple[list[str], int]:
     """The first lines of a text as the console breaks them, and how many characters are left out."""
     looked_at = text[: MOST_LINES * console.width]
     shown = Text(clean(looked_at).rstrip(), tab_size=4)
-    columns = console.width - 2 if is_drawn(console) else len(looked_at)
+    columns = max(1, console.width - 2) if is_drawn(console) else len(looked_at)
     lines = [found.plain for found in shown.wrap(console, columns)] if shown else []
     return lines[:MOST_LINES], len(text) - len(looked_at) + sum(map(len, lines[MOST_LINES:]))
 

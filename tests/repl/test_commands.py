@@ -215,3 +215,12 @@ def test_a_topic_that_is_none_names_those_that_are(tmp_path: Path) -> None:
     assert "fix: the topics are " in said(scripted(), "/articles cooking")
     (tmp_path / "bare.md").write_text("No tags here.")
     assert "fix: /articles lists them all\n" in said(scripted(corpus=tmp_path), "/articles cooking")
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 9, 10, 11])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_no_terminal_is_too_narrow(width: int, drawn: bool) -> None:
+    session = scripted([tool_call("list_articles")], "So.")
+    ask(session)
+    for command in ("/stats", "/tree", "/context", "/context next", "/context 3", "/context 1-3", "/why 3", "/help"):
+        assert obey(session, command, Paper(width, drawn=drawn, height=1).console)
