@@ -5,6 +5,9 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
+# The tests of what coverage is measured of. Tracing makes a test half as slow again, so the others run without.
+TRACED := tests/agent tests/strategies tests/models/test_cassette.py
+
 # The model servers have an environment of their own, .servers: 2.4 GB, made once in some ten minutes.
 SERVERS := .servers/bin
 LLAMA := .servers/llama-cpp
@@ -24,8 +27,8 @@ check: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(PYTEST) tests/agent tests/strategies --cov --cov-report=term:skip-covered  # traced, so the others are not
-	$(PYTEST) --ignore=tests/agent --ignore=tests/strategies
+	$(PYTEST) $(TRACED) --cov --cov-report=term:skip-covered
+	$(PYTEST) $(TRACED:%=--ignore=%)
 
 test-servers: .venv/dev.stamp .servers/stamp $(SERVERS)/llama-server  # against a real vLLM and llama-server on loopback
 	$(BIN)/python -m pytest tests/servers $(ARGS)

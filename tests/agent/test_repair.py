@@ -231,7 +231,7 @@ def test_only_the_assistant_calls(role: str) -> None:
 
 
 def test_no_content_at_all_is_empty_content() -> None:
-    history = [Message("q", "user", None), asks(CALL), result("x", None)]  # type: ignore[arg-type]
+    history = [replace(message, content=None) for message in (Message("q", "user"), asks(CALL), result("x"))]
     assert [message.content for message in repair(history).messages] == ["", "", ""]
 
 

@@ -9,6 +9,8 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+from agent.errors import ThimbleError
+from agent.loop import prepare
 from agent.messages import Message
 from agent.protocols import Schema, Text
 from models import built_in
@@ -18,8 +20,7 @@ from repl.journal.file import Journal
 from repl.journal.past import past
 from repl.session import Session, open_session
 from repl.settings import Settings
-from tests.histories import TinyCounter
-from tests.repl.journal.test_resume import state
+from tests.histories import TinyCounter, outcome
 from tests.repl.sessions import Paper, ask, tool_call
 
 CALLS = 3_000
@@ -69,7 +70,11 @@ def run(session: Session, text: str, drawn: bool = False, width: int = 80) -> st
 
 def stands(session: Session) -> Any:
     """All that the next call depends on, and that call, as it is now."""
-    return deepcopy((state(session), session.spec, session.agent.limit, [one.fact for one in session.planted]))
+    agent = session.agent
+    following = outcome(lambda: prepare(agent, 1))
+    view = following.what if isinstance(following, ThimbleError) else following
+    state = agent.history, agent.ledger, getattr(agent.strategy, "state", None), session.notes.kept, view
+    return deepcopy((state, session.spec, agent.limit, [one.fact for one in session.planted]))
 
 
 def sent(session: Session) -> list[tuple[Message, ...]]:

@@ -17,7 +17,7 @@ from repl.journal.file import Journal
 from repl.journal.tree import Tree
 from repl.session import Session
 from tests.repl.branches.sessions import run, sent, session_in, stands
-from tests.repl.journal.test_resume import SPECS
+from tests.repl.journal.scenes import SPECS
 
 QUESTIONS = ("What is masking?", "And what else?", "Who says so?")
 

@@ -22,6 +22,15 @@ from tests.repl.sessions import tool_call
 
 QUESTIONS = ("What is masking? both note", "And then? fail", "What does it save? both stop", "x" * 40_000, "So? both")
 """What is asked in a scene. `both` has two tools called at once, `note` one kept, `fail` ends at the server."""
+SPECS = [
+    "none",
+    "observation-masking:window=1",
+    "progressive-summary",
+    "hybrid:window=1",
+    "thrifty",
+    "notes+sliding-window",
+]
+"""One of each kind."""
 
 
 def say(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:

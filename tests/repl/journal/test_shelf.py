@@ -19,13 +19,13 @@ from repl.journal.past import UNKNOWN, Past, past
 from repl.journal.records import VERSION, Named
 from repl.session import Session
 from repl.settings import Settings, going_on
-from tests.repl.journal.test_resume import REPLY, SPECS, ask, kept_in
+from tests.repl.journal.scenes import SPECS, ask, keep
 
 
 def written(folder: Path, id: str, *questions: str, name: str = "", at: int = 0) -> Path:
     """A session on the shelf, written so many seconds after 1970 began."""
     path = folder / f"{id}.jsonl"
-    session = kept_in(path, *["So."] * len(questions))
+    session = keep(path)
     for question in questions:
         ask(session, question)
     if name:
@@ -44,7 +44,7 @@ def test_an_id_is_short_and_new_ones_differ(tmp_path: Path) -> None:
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_glance_sees_what_the_lines_tell(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
-    live = kept_in(path, *REPLY * 3, *["a summary"] * 40, strategy=spec, budget=2500)
+    live = keep(path, strategy=spec, budget=2500)
     ask(live, "What is masking?")
     ask(live, 'And "why"?\n\x1b]0;x\x07')
     live.record(Named("a talk"))
