@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 Role = Literal["system", "user", "assistant", "tool"]
+ROLES = get_args(Role)
+TEXTS = ("id", "content", "thinking", "call_id", "name", "why", "ref")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Message:
     `call_id` and `name` say which call a tool's result answers. The rest is set in views only: `why` is the rule behind
     a copy or an insertion; `covers` are the ids of the messages that a summary stands for, its own for a brief of one;
     `ref` is where the whole of an offloaded copy can be had. No server is sent them, so two messages that differ in
-    nothing else are equal.
+    nothing else are equal. A strategy that makes one of other types is told so where it makes it: TypeError.
     """
 
     id: str
@@ -38,6 +40,17 @@ class Message:
     why: str = field(default="", compare=False)
     covers: tuple[str, ...] = field(default=(), compare=False)
     ref: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise TypeError(f"a message has no role {self.role!r:.40}: it is one of {', '.join(ROLES)}")
+        for name in TEXTS:
+            if not isinstance(text := getattr(self, name), str) and (name, text) != ("content", None):
+                raise TypeError(f"the {name} of a message is text, not {text!r:.40}")
+        if not isinstance(self.calls, tuple) or not all(isinstance(call, ToolCall) for call in self.calls):
+            raise TypeError(f"the calls of a message are a tuple of ToolCall, not {self.calls!r:.40}")
+        if not isinstance(self.covers, tuple) or not all(isinstance(covered, str) for covered in self.covers):
+            raise TypeError(f"the covers of a message are a tuple of ids, not {self.covers!r:.40}")
 
     def __hash__(self) -> int:
         return hash((self.id, (self.content or "")[:64]))  # the whole of a long one takes long

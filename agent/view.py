@@ -70,7 +70,7 @@ def prepare(
         TypeError: the strategy did not return messages.
     """
     sound = repair(history, before.history if before else ())
-    proposed = messages_of(strategy.prepare(list(sound.messages), budget), sound.messages)
+    proposed = messages_of(strategy.prepare(list(sound.messages), budget))
     settled = settle(proposed, sound.messages, before.messages if before else ())
     messages = settled.messages
     if getattr(strategy, "fitted", True):

@@ -83,7 +83,7 @@ def _told(spec: str, prepare: Callable[..., Any]) -> Callable[..., list[Message]
     @functools.wraps(prepare)
     def told(*given: Any) -> list[Message]:
         try:
-            return messages_of(prepare(*given), given[-2])
+            return messages_of(prepare(*given))
         except ThimbleError:
             raise
         except (Exception, SystemExit, KeyboardInterrupt) as error:

@@ -11,6 +11,24 @@ from agent.messages import Message, ToolCall, blocks, question, task, turns
 from tests.histories import Story, broken_histories, react40, sound_histories
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "what"),
+    [
+        ("id", None, "the id of a message is text, not None"),
+        ("content", 42, "the content of a message is text, not 42"),
+        ("content", [{"type": "text"}], "the content of a message is text, not"),
+        ("why", 3, "the why of a message is text, not 3"),
+        ("calls", [], r"the calls of a message are a tuple of ToolCall, not \[\]"),
+        ("calls", ("c1",), r"the calls of a message are a tuple of ToolCall, not \('c1',\)"),
+        ("covers", ["m2"], r"the covers of a message are a tuple of ids, not \['m2'\]"),
+        ("role", "developer", "a message has no role 'developer': it is one of system, user, assistant, tool"),
+    ],
+)
+def test_no_message_can_be_made_that_would_fail_us_elsewhere(field: str, value: object, what: str) -> None:
+    with pytest.raises(TypeError, match=what):
+        replace(react40()[3], **{field: value})  # type: ignore[arg-type]
+
+
 @given(broken_histories())
 def test_blocks_cover_everything_but_the_system_message_once(history: list[Message]) -> None:
     covered = [index for block in blocks(history) for index in block]

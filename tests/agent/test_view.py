@@ -307,25 +307,6 @@ def test_what_is_no_list_of_messages_is_said_in_words(answer: object) -> None:
         prepare(HISTORY, Hostile(lambda view: answer), ROOMY)  # type: ignore[arg-type, return-value]
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "what"),
-    [
-        ("id", None, "id=None, which is no text"),
-        ("content", 42, "content=42, which is no text"),
-        ("content", [{"type": "text"}], "content=.*, which is no text"),
-        ("why", 3, "why=3, which is no text"),
-        ("calls", [], r"calls=\[\], which is no tuple of ToolCall"),
-        ("calls", ("c1",), "calls=.*, which is no tuple of ToolCall"),
-        ("covers", ["m2"], "covers=.*, which is no tuple of str"),
-        ("role", "developer", "role='developer'; it is one of .*'user'"),
-    ],
-)
-def test_a_message_with_an_impossible_field_is_said_in_words(field: str, value: object, what: str) -> None:
-    wrong = replace(HISTORY[-1], **{field: value})  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=f"prepare returned a message with {what}"):
-        prepare(HISTORY, Hostile(lambda view: [*view[:-1], wrong]), ROOMY)
-
-
 def test_a_pending_call_is_put_back() -> None:
     history = Story().ask("?").turn(10).turn(10, 20, pending=1).messages
     view = prepare(history, Hostile(lambda view: view[:-2]), ROOMY)
