@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     import httpx
 
 CONNECT_SECONDS = 5.0
+ASK_SECONDS = 10.0
+"""Longest wait for an answer that is no reply of a model."""
 WHERE = "check the address: --base-url"
 LOWER = "lower the budget (/budget N, --budget N)"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
-LONGEST_LINE_BYTES = 16_000_000
-LONGEST_REPLY = 16_000_000
+LONGEST = 16_000_000
+"""Bytes of a line or an answer, characters of a reply: what is longer has no end."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 Piece = TypeVar("Piece")
@@ -81,7 +83,7 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
             first, *more = chunk.split(b"\n")
             rest.append(first)
             length = len(more[-1]) if more else length + len(first)
-            if length > LONGEST_LINE_BYTES:
+            if length > LONGEST:
                 raise ModelError("the server sends a line without an end", WHERE)
             if more:
                 whole = [b"".join(rest), *more]
@@ -93,6 +95,16 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
         raise (stopped() if begun else lost()) from error
     if last := b"".join(rest).strip():
         yield last
+
+
+def whole(response: httpx.Response) -> bytes:
+    """All that a response holds; of one without an end, the first 16 MB."""
+    body = bytearray()
+    for piece in response.iter_bytes():
+        body += piece
+        if len(body) > LONGEST:
+            break
+    return bytes(body)
 
 
 def alive(pieces: Iterable[Piece], said: Callable[[], int], base_url: str, seconds: float) -> Iterator[Piece]:
@@ -109,7 +121,7 @@ def alive(pieces: Iterable[Piece], said: Callable[[], int], base_url: str, secon
             last, length = perf_counter(), said()
         elif perf_counter() - last > seconds:
             raise silent(base_url, seconds)
-        if length > LONGEST_REPLY:
+        if length > LONGEST:
             raise ModelError("the server does not end its reply", "ask again, or take another model")
         yield piece
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.ollama.facts import number
+from models.http import figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Download:
 
     def add(self, step: Mapping[str, Any]) -> Progress:
         """The progress after one line of the server's."""
-        layer, total, done = step.get("digest"), number(step.get("total")), number(step.get("completed"))
+        layer, total, done = step.get("digest"), figure(step.get("total")), figure(step.get("completed"))
         if isinstance(layer, str) and total:
             self._total[layer] = max(total, self._total.get(layer, 0))
             self._done[layer] = min(max(done or 0, self._done.get(layer, 0)), self._total[layer])

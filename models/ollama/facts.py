@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from models.http import figure
 from models.server import Think
 
 Level = bool | str
@@ -45,7 +46,7 @@ def facts(answer: Mapping[str, Any]) -> Facts:
     return Facts(
         abilities=frozenset(filter(_is_text, abilities)) if isinstance(abilities, list) else None,
         context=next(
-            (number(value) for key, value in _table(answer.get("model_info")).items() if _is_context(key)), None
+            (figure(value) or None for key, value in _table(answer.get("model_info")).items() if _is_context(key)), None
         ),
         levels=tuple(value for value in values if isinstance(value, bool | str)) if isinstance(values, list) else None,
         usual=usual if isinstance(usual, bool | str) else None,
@@ -77,11 +78,6 @@ def think(how: Think, model: str, known: Facts) -> Level | None:
     if known.usual in names:
         return known.usual
     return next(iter(["medium"] if "medium" in names else names), None)
-
-
-def number(value: object) -> int | None:
-    """A count of the server's; None where it is none that can be meant."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else None
 
 
 def keep_seconds(keep_alive: str) -> float:

@@ -14,17 +14,15 @@ from models.address import gets, host_url
 from models.ollama.choice import choose_model, missing
 from models.ollama.download import Download, Progress
 from models.ollama.errors import START, pull_refusal, refusal, unreadable
-from models.ollama.facts import Facts, facts, number, tagged
+from models.ollama.facts import Facts, facts, tagged
 from models.retry import after_seconds
 from models.server import Check, Manner, Served
 
 if TYPE_CHECKING:
     import httpx
 
-ASK_SECONDS = 10.0
 PULL_SECONDS = 600.0
 """Longest silence of a download: while the server verifies a large layer it says nothing."""
-LONGEST_ANSWER_BYTES = 16_000_000
 
 Body = Mapping[str, Any]
 
@@ -82,7 +80,7 @@ class OllamaServer:
         """Context, in tokens, that a model is loaded with: None when it is not loaded, 0 when that is not told."""
         for each in self._listed("/api/ps"):
             if tagged(_name(each)) == tagged(model):
-                return number(each.get("context_length")) or 0
+                return http.figure(each.get("context_length")) or 0
         return None
 
     def backend(self, model: str, room: int) -> Served:
@@ -117,8 +115,8 @@ class OllamaServer:
 
     def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
         """The answer to a question, as a JSON object; without a body it is a GET. Raises ModelError."""
-        with self._response(path, None if body is None else json.dumps(body), ASK_SECONDS, model) as response:
-            text = _whole(response)
+        with self._response(path, None if body is None else json.dumps(body), http.ASK_SECONDS, model) as response:
+            text = http.whole(response)
         return _object(text)
 
     def replies(self, path: str, request: str, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
@@ -155,7 +153,7 @@ class OllamaServer:
             if response.is_redirect:
                 raise http.moved(self.url, response.headers.get("location", ""))
             if response.status_code != 200:
-                text = _whole(response).decode(errors="replace")
+                text = http.whole(response).decode(errors="replace")
                 if path == "/api/pull":
                     raise pull_refusal(text, model)
                 raise self.refused(response.status_code, text, model, after_seconds(response.headers))
@@ -174,18 +172,6 @@ class OllamaServer:
         with suppress(ModelError):
             return self.facts(model).can(ability)
         return None
-
-
-def _whole(response: httpx.Response) -> bytes:
-    """All that a response holds; of one without an end, what can be kept."""
-    parts: list[bytes] = []
-    length = 0
-    for part in response.iter_bytes():
-        parts.append(part)
-        length += len(part)
-        if length > LONGEST_ANSWER_BYTES:
-            break
-    return b"".join(parts)
 
 
 def _object(text: bytes) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from models import http
 from models.address import hidden
 from models.openai import facts, wire
 from models.openai.errors import NoModel, missing, refusal, unreadable
-from models.openai.link import Link, encoded
+from models.openai.link import JSON, Link, encoded
 from models.openai.metrics import PrefixCache, prefix_cache
 from models.retry import retried
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from models.openai.counter import ServerCounter
 
 CHAT = "/v1/chat/completions"
-JSON = {"Content-Type": "application/json"}
 LEAST_TOKENS = 500
 """A smaller budget than this is none."""
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
 from agent.protocols import Schema
+from models.http import ASK_SECONDS
 from models.openai import wire
-from models.openai.link import ASK_SECONDS, Link, encoded
+from models.openai.link import JSON, Link, encoded
 from models.tokens import MessageCounter, counter_for
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ RESULTS = tuple(Message("t", "tool", "x", call_id=call_id) for call_id in _IDS)
 
 PASSING = (429, 502, 503, 504)
 """Statuses that say nothing of what was asked."""
-JSON = {"Content-Type": "application/json"}
 
 
 class Refused(Exception):

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from agent.errors import ModelError
+from models.http import figure
 from models.openai.errors import missing, unreadable
 from models.openai.link import Link
 
@@ -67,14 +68,10 @@ def context_tokens(link: Link, told: Entry) -> int | None:
     """How many tokens of prompt and reply a model holds; None where the server does not tell."""
     meta = told.get("meta")
     figures = [told.get(name) for name in _CONTEXT] + [meta.get("n_ctx") if isinstance(meta, dict) else None]
-    known = next(filter(None, map(_count, figures)), None)
+    known = next(filter(None, map(figure, figures)), None)
     if known is None and told.get("owned_by") == "llamacpp":
         with suppress(ModelError):
             props = link.asked("/props")
             settings = props.get("default_generation_settings") if isinstance(props, dict) else None
-            known = _count(settings.get("n_ctx")) if isinstance(settings, dict) else None
+            known = figure(settings.get("n_ctx")) or None if isinstance(settings, dict) else None
     return known
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**40 else None

@@ -15,8 +15,7 @@ from models.openai.errors import START, refusal, unreadable
 if TYPE_CHECKING:
     import httpx
 
-ASK_SECONDS = 10.0
-BODY_BYTES = 16 * 1024 * 1024
+JSON = {"Content-Type": "application/json"}
 
 
 class Link:
@@ -38,7 +37,7 @@ class Link:
         self.sleep = sleep
         self._transport = transport
 
-    def client(self, seconds: float = ASK_SECONDS) -> httpx.Client:
+    def client(self, seconds: float = http.ASK_SECONDS) -> httpx.Client:
         """A client that shows the key. Raises ModelError."""
         return http.client(self.url, seconds, self._transport, key.headers(self.url))
 
@@ -48,19 +47,15 @@ class Link:
 
     def fetched(self, path: str) -> bytes:
         """What is at a path. Raises ModelError."""
-        with self.said_plainly(ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
+        with self.said_plainly(http.ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
             return self.read(response)
 
     def read(self, response: httpx.Response, model: str = "") -> bytes:
-        """The whole body of a response, at most 16 MiB of it. Raises ModelError for one that refuses."""
-        body = bytearray()
-        for piece in response.iter_bytes():
-            body += piece
-            if len(body) > BODY_BYTES:
-                break
+        """The whole body of a response, at most 16 MB of it. Raises ModelError for one that refuses."""
+        body = http.whole(response)
         if response.status_code != 200:
             raise refusal(response.status_code, body.decode(errors="replace"), model, self.url, response.headers)
-        return bytes(body)
+        return body
 
     def parsed(self, body: bytes) -> Any:
         """JSON. Raises ModelError for what is none."""

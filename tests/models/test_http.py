@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
 from models import make
-from models.http import LONGEST_REPLY, alive, client, figure, lines, moved, reason, said_plainly
+from models.http import LONGEST, alive, client, figure, lines, moved, reason, said_plainly
 from models.retry import Busy
 
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
@@ -59,7 +59,7 @@ def test_a_reply_that_does_not_grow_is_given_up_on_and_so_is_one_without_an_end(
     with pytest.raises(ModelError, match="nothing came from http://box"):
         list(alive(range(5), lambda: 0, "http://box", -1))
     with pytest.raises(ModelError, match="does not end its reply"):
-        list(alive(range(5), lambda: LONGEST_REPLY + 1, "http://box", 60))
+        list(alive(range(5), lambda: LONGEST + 1, "http://box", 60))
 
 
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
