@@ -50,6 +50,7 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/keys.py --check
 	$(BIN)/python benchmarks/commands.py --check
 	$(BIN)/python benchmarks/journal.py --check
+	$(BIN)/python benchmarks/corpus.py --check
 
 cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with the built-in reader
 	$(BIN)/python -m repl.shipped

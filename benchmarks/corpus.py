@@ -6,7 +6,7 @@
 
 The notes are made up: 500 words each in four sections, with front matter, their words as frequent as in a language
 (Zipf). *First*, *again* and *10 changed* are a process of its own, `thimble --backend reader -p`, from its start until
-it has answered. The others are the slowest of three calls in one process.
+it has answered, less what the built-in articles take. The others are the slowest of three calls in one process.
 
 Seconds of the processor, which other work on the machine hardly changes; on an idle one with the files in the memory of
 the system they are those of the clock.
@@ -32,6 +32,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from agent.errors import ToolError
+from corpus.library import ARTICLES
 from repl.completion import Completions
 from repl.session import Session
 from repl.settings import Settings
@@ -39,7 +40,7 @@ from tools.articles import ArticleTools
 
 PROJECT = Path(__file__).resolve().parent.parent
 NOTES, CHANGED = 20_000, 10
-FIRST_A_NOTE, AGAIN, PLEASANT = 0.003, 1.0, 0.3
+FIRST_A_NOTE, AGAIN, PLEASANT = 0.003, 0.5, 0.3
 SYLLABLES = [first + vowel + last for first in "bdfgklmnprstvz" for vowel in "aeiou" for last in ("", "n", "r", "s")]
 COMMON = 60
 """The rank of a word that stands in a quarter of all sections: the first ones are as `the` and `of`."""
@@ -67,11 +68,12 @@ def main() -> int:
 
 def measured(folder: Path, notes: int) -> Iterator[tuple[str, float, float]]:
     """What is timed, its seconds and its bound."""
-    yield "first", answered(folder), FIRST_A_NOTE * notes + AGAIN
-    yield "again", min(answered(folder) for _ in range(3)), AGAIN
+    usual = min(answered() for _ in range(3))
+    yield "first", answered(folder) - usual, FIRST_A_NOTE * notes
+    yield "again", min(answered(folder) for _ in range(3)) - usual, AGAIN
     for path in islice(sorted(folder.rglob("*.md")), CHANGED):
         path.write_text(path.read_text("utf-8") + "changed\n", "utf-8")
-    yield "10 changed", answered(folder), AGAIN
+    yield "10 changed", answered(folder) - usual, AGAIN
     session = Session(Settings(backend="reader", corpus=folder))
     tools, completions = ArticleTools(session.library), Completions(session)
     words = vocabulary()
@@ -90,7 +92,7 @@ def measured(folder: Path, notes: int) -> Iterator[tuple[str, float, float]]:
         yield name, max(seconds(call) for _ in range(3)), PLEASANT
 
 
-def answered(folder: Path) -> float:
+def answered(folder: Path = ARTICLES) -> float:
     """Seconds until a thimble that is begun for one question has answered it."""
     command = [sys.executable, "-m", "repl", "--backend", "reader", "--corpus", str(folder), "-p", "Hello"]
     environ = {**os.environ, "PYTHONPATH": str(PROJECT)}
