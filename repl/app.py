@@ -83,8 +83,8 @@ class Conversation:
     def introduce(self) -> None:
         """Say what takes a moment to find out: the model, the articles, and what every prompt holds already."""
         if not self._introduced:
-            self._introduced = True
             agent, library = self.session.agent, self.session.library
+            self._introduced = True
             builtin = agent.backend.name == "reader"
             words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
@@ -112,7 +112,8 @@ class Conversation:
             going = self._command(text)
             text = self.session.take_question()
         if text:
-            self.introduce()
+            with self._interrupts.allowed():
+                self.introduce()
             self._ask(text)
         self._tell_news()
         return going
