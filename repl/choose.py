@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.text import Text
 
 from agent.errors import UsageError
 from models.ollama.errors import DEFAULT_MODEL
@@ -50,10 +51,13 @@ def model(session: Session, name: str, console: Console) -> None:
         say(console, f"The model is now {line(figures.model(backend))} ({line(backend.name)}). The history stays.")
         _next_prompt(session, console)
         return
-    used = figures.model(session.agent.backend)
-    rows = [(_marked(known, known == used, console),) for known in session.backends.names()]
+    used, names = figures.model(session.agent.backend), session.backends.names()
+    alone = len(names) < 2 and not session.backends.are_played
+    if alone and (server := session.backends.look_for_server()):
+        names += server.models()  # asked without haste: it answers, or says what is wrong
+    rows = [(_marked(known, known == used, console),) for known in names]
     Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
-    if len(rows) < 2 and not session.backends.are_played:
+    if alone and len(names) < 2:
         say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
 
 
@@ -86,8 +90,8 @@ def _next_prompt(session: Session, console: Console) -> None:
     say(console, words, "over" if over and next_.settled else "")
 
 
-def _marked(name: str, used: bool, console: Console) -> str:
+def _marked(name: str, used: bool, console: Console) -> str | Text:
     """A name of several, and whether it is the one in use."""
     if is_drawn(console):
-        return f"{'›' if used else ' '} {name}"
+        return Text(f"{'›' if used else ' '} {line(name)}")
     return f"{name} (in use)" if used else name
