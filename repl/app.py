@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import cached_property
 from types import FrameType
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from repl.session import Session
 
 STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
+LOOKING = "looking for the model"
+NOT_FOUND = "stopped: nothing was asked; ask again to look for the model once more"
 NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
 AT_ONCE = ("/quit", "/exit", "/help", "/?")
 """What does not wait for the articles."""
@@ -93,8 +95,8 @@ class Conversation:
         """Say what takes a moment to find out: the model, the articles, and what every prompt holds already."""
         if not self._introduced:
             self._wait()
-            self._introduced = True
             agent, library = self.session.agent, self.session.library
+            self._introduced = True
             builtin = agent.backend.name == "reader"
             words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
@@ -103,22 +105,25 @@ class Conversation:
         self._tell_news()
 
     def _wait(self) -> None:
-        """Wait until the articles are read, and say so. Raises KeyboardInterrupt at Ctrl-C."""
+        """Wait until model and articles are there, and show for which. Raises KeyboardInterrupt at Ctrl-C."""
+        if self.session.is_ready:
+            return
+        reading = self.session.reading
         try:
-            with self._waiting(), self._interrupts.allowed():
+            with self._shown(lambda: reading.words or LOOKING), self._interrupts.allowed():
                 _ = self.session.agent
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(NOT_READ) from None
+            raise KeyboardInterrupt(NOT_READ if reading.words else NOT_FOUND) from None
 
-    def _waiting(self) -> AbstractContextManager[object]:
-        """Live words on how far the reading is, where another thread reads."""
-        if isinstance(self._prompt, PlainPrompt) or not self.session.reading.words:
+    def _shown(self, words: Callable[[], str]) -> AbstractContextManager[object]:
+        """Live words; none where lines are printed for good."""
+        if isinstance(self._prompt, PlainPrompt):
             return nullcontext()
         from rich.text import Text
 
         from repl.tail import tail
 
-        return tail(self.console, lambda: Text(f"  {self.session.reading.words}…", style="quiet"))
+        return tail(self.console, lambda: Text(f"  {words()}…", style="quiet"))
 
     def _greet(self) -> None:
         budget = self.session.settings.budget

@@ -23,3 +23,8 @@ class Later(Generic[Made]):
             if not self._made:
                 self._made.append(self._make())
             return self._made[0]
+
+    @property
+    def is_made(self) -> bool:
+        """Whether it is there, and nobody would wait for it."""
+        return bool(self._made)

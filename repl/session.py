@@ -128,6 +128,11 @@ class Session:
         return self._agent()
 
     @property
+    def is_ready(self) -> bool:
+        """Whether the agent is made, so that nobody would wait for it."""
+        return self._agent.is_made
+
+    @property
     def library(self) -> Library:
         """The articles. Raises UsageError when there are none."""
         return self._library()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,21 @@ def test_a_session_that_cannot_work_says_so_and_ends(terminal: Open, tmp_path: P
     here = terminal("repl", "--backend", "reader", "--corpus", str(tmp_path))
     here.see("no articles in", "fix: ")
     assert here.end() == 2
+
+
+def test_ctrl_c_while_a_server_is_waited_for(terminal: Open) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        here = terminal("repl", "--backend", "ollama", "--base-url", f"127.0.0.1:{silent.getsockname()[1]}")
+        here.see("thimble", "›", "ctx ")
+        here.type("What is masking?\r")
+        here.see("› What is masking?", until=lambda text: "ctx" not in text)
+        here.settle()
+        here.type("\x03")
+        here.see("Ctrl-D or /quit leaves")
+        here.type("\x04")
+        assert here.end() == 0
 
 
 def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
