@@ -65,4 +65,13 @@ class Interrupts:
             self._told_before(unraisable)
             return
         self._may_raise = True
-        threading.Timer(MOMENT_SECONDS, signal.raise_signal, (signal.SIGINT,)).start()
+        threading.Timer(MOMENT_SECONDS, _interrupt).start()
+
+
+def _interrupt() -> None:
+    """Ctrl-C for the main thread, which it wakes where the system can do that."""
+    main = threading.main_thread().ident
+    if sys.platform == "win32" or main is None:
+        signal.raise_signal(signal.SIGINT)
+    else:
+        signal.pthread_kill(main, signal.SIGINT)
