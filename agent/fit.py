@@ -1,9 +1,9 @@
 """Fit: make good the budget after the strategy, by steps so coarse that the prefix seldom changes.
 
 First the largest observations are halved (head and tail stay), while one is larger than an eighth of the budget.
-Then the oldest blocks go, summaries last, a quarter of the budget at a time. What never goes: the system message, the
-task, the current question, the last turn since it. If the observations of that turn cannot be halved enough either:
-BudgetError.
+Then the oldest blocks go, summaries last, a quarter of the budget at a time: first those that the view before had no
+room for either, and others only where that is not enough. What never goes: the system message, the task, the current
+question, the last turn since it. If the observations of that turn cannot be halved enough either: BudgetError.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ SMALLEST = 48
 """Tokens below which an observation is not halved any more."""
 
 
-def fit(view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None) -> list[Message]:
+def fit(
+    view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None, gone: Collection[str] = ()
+) -> list[Message]:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
     shorten and drop the same, and the server's cache holds. `stays` are ids of messages that never go: by default
-    what is pinned in the view itself.
+    what is pinned in the view itself. `gone` are ids of what the view before had no room for.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
@@ -33,7 +35,7 @@ def fit(view: Sequence[Message], budget: Budget, stays: Collection[str] | None =
     if draft.over <= 0:
         return draft.messages
     draft.halve(down_to=max(SMALLEST, budget.limit // 8))
-    draft.drop_oldest({message.id for message in pinned(view)} if stays is None else stays)
+    draft.drop_oldest({message.id for message in pinned(view)} if stays is None else stays, gone)
     draft.halve(down_to=SMALLEST)
     if draft.over > 0:
         raise BudgetError(budget.limit + draft.over, budget.limit)
@@ -83,31 +85,36 @@ class _Draft:
         self.share[message.id] = self.share.get(message.id, 1.0) / 2
         return shortened(whole, self.share[message.id], self.budget)
 
-    def drop_oldest(self, stays: Collection[str]) -> None:
-        """Drop the oldest blocks, a quarter of the budget at a time, but for the last turn and what stays.
+    def drop_oldest(self, stays: Collection[str], gone: Collection[str]) -> None:
+        """Drop what is gone already; then the oldest blocks, a quarter of the budget at a time.
 
-        Summaries go last: they are small, and stand for more than any other block.
+        The last turn and what stays never go. Summaries go last: they are small, and stand for more than any other
+        block.
         """
-        over = self.over
-        if over <= 0:
+        if self.over <= 0:
             return
-        quarter = max(1, self.budget.limit // 4)
-        goal = -(-over // quarter) * quarter
         groups = blocks(self.messages)
         staying = {index for index, message in enumerate(self.messages) if message.id in stays}
         asked = max(staying, default=-1)
         turns = (group for group in reversed(groups) if self.messages[group.start].role == "assistant")
         last_turn = next((turn for turn in turns if turn.start > asked), None)
-        gone: set[int] = set()
-        dropped = 0
-        for group in sorted(groups, key=lambda group: bool(self.messages[group.start].covers)):
-            if dropped >= goal:
+        free = [group for group in groups if group != last_turn and staying.isdisjoint(group)]
+        again = [group for group in free if all(self.messages[index].id in gone for index in group)]
+        over = self.over - sum(map(self._size, again))
+        quarter = max(1, self.budget.limit // 4)
+        goal = -(-over // quarter) * quarter
+        dropped = {index for group in again for index in group}
+        for group in sorted(free, key=lambda group: bool(self.messages[group.start].covers)):
+            if goal <= 0:
                 break
-            if group != last_turn and staying.isdisjoint(group):
-                gone.update(group)
-                dropped += sum(self.sizes[group.start : group.stop])
-        self.messages = [message for index, message in enumerate(self.messages) if index not in gone]
-        self.sizes = [size for index, size in enumerate(self.sizes) if index not in gone]
+            if group.start not in dropped:
+                dropped.update(group)
+                goal -= self._size(group)
+        self.messages = [message for index, message in enumerate(self.messages) if index not in dropped]
+        self.sizes = [size for index, size in enumerate(self.sizes) if index not in dropped]
+
+    def _size(self, group: range) -> int:
+        return sum(self.sizes[group.start : group.stop])
 
 
 def shortened(message: Message, share: float, budget: Budget) -> Message:

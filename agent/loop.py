@@ -112,7 +112,7 @@ def prepare(agent: Agent, turn: int) -> views.View:
     if turn < agent.max_turns:
         return views.prepare(agent.history, agent.strategy, budget, before, warm)
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
-    view = views.prepare(agent.history, agent.strategy, tight)
+    view = views.prepare(agent.history, agent.strategy, tight, before, warm)
     closed = views.measure(view.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes)
     return replace(closed, left_out=view.left_out)
 

@@ -63,7 +63,8 @@ def prepare(
 ) -> View:
     """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
 
-    `before` is the view of the call before; `warm` says that its server would still know it.
+    `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
+    it.
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
@@ -74,11 +75,18 @@ def prepare(
     settled = settle(proposed, sound.messages, before.messages if before else ())
     messages = settled.messages
     if getattr(strategy, "fitted", True):
-        messages = fit(messages, budget, {message.id for message in pinned(sound.messages)})
+        stays = {message.id for message in pinned(sound.messages)}
+        messages = fit(messages, budget, stays, _gone(sound.messages, before))
     view = measure(sound.messages, messages, budget, before, warm, (*sound.notes, *settled.notes))
     return (
         replace(view, left_out=_left_out(view, settled.messages, strategy, budget)) if "dropped" in view.fates else view
     )
+
+
+def _gone(history: Sequence[Message], before: View | None) -> set[str]:
+    """What the view before left out of the same history."""
+    known = zip(history, before.history, before.fates, strict=False) if before else ()
+    return {message.id for message, was, fate in known if fate == "dropped" and message == was}
 
 
 def _left_out(view: View, offered: Sequence[Message], strategy: Strategy, budget: Budget) -> dict[str, str]:

@@ -161,6 +161,40 @@ def test_the_prefix_changes_once_per_quarter_of_growth_and_once_per_large_result
     assert edits <= max(0, ceil(over / (limit / 4))) + large
 
 
+@dataclass
+class Masking:
+    """Masks what is older than the newest turns, so many turns at a time: what it leaves grows, and shrinks at once."""
+
+    every: int
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        found = [message for message in messages if message.role == "tool"]
+        old = {message.id for message in found[: len(found) // self.every * self.every]}
+        return [message.rewritten("[masked]", "old") if message.id in old else message for message in messages]
+
+
+@given(st.lists(st.integers(50, 400), min_size=20, max_size=60), st.integers(3, 9), st.integers(1_000, 3_000))
+def test_between_two_edits_of_the_strategy_the_view_changes_only_where_more_has_to_go(
+    sizes: list[int], every: int, limit: int
+) -> None:
+    story, allowed, strategy = Story().ask("?"), budget(limit), Masking(every)
+    for size in sizes:
+        story.turn(size, says=60)
+    before: View | None = None
+    for messages in calls_of(story.messages):
+        view = prepare(messages, strategy, allowed, before)
+        if before and allowed.over(strategy.prepare(messages, allowed)):
+            assert _dropped(before) <= _dropped(view)
+            kept = [message for message in strategy.prepare(messages, allowed) if message.id not in _dropped(before)]
+            if max(sizes) + 4 <= max(SMALLEST, limit // 8) and not allowed.over(kept):
+                assert list(view.messages) == kept
+        before = view
+
+
+def _dropped(view: View) -> set[str]:
+    return {message.id for message, fate in view.fated if fate == "dropped"}
+
+
 @pytest.mark.parametrize("tokens", [100, 300, 600, 900, 1_100, 2_500, 7_000, 15_000])
 def test_results_of_one_size_change_the_prefix_at_most_every_other_call(tokens: int) -> None:
     views = views_of(react(60, tokens), 8_000)
