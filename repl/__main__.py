@@ -115,7 +115,9 @@ def _start(given: Namespace) -> int:
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    return _converse(_session(given, settings, cassette))
+    from repl.app import interactive
+
+    return interactive(_session(given, settings, cassette))
 
 
 def _settings(given: Namespace, interactive: bool) -> Settings:
@@ -154,12 +156,6 @@ def _answer(given: Namespace, session: Session) -> int:
     from repl import headless
 
     return headless.answer(session, headless.prompts(given.prompts, session.cassette), given.json)
-
-
-def _converse(session: Session) -> int:
-    from repl.app import interactive
-
-    return interactive(session)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

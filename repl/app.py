@@ -20,8 +20,8 @@ from agent.events import Answered
 from repl import figures
 from repl.interrupts import Interrupts
 from repl.prompt import PlainPrompt, open_prompt
-from repl.sanitise import clean, line
-from repl.theme import console_for, is_plain
+from repl.sanitise import line
+from repl.theme import console_for, is_plain, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -59,11 +59,10 @@ class Conversation:
         self.session = session
         self.plain = plain
         self._interrupts = Interrupts()
-        self._told = 0
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
         if isinstance(self._prompt, PlainPrompt):
-            session.reading.tell = lambda: self._say(session.reading.words)
+            session.reading.tell = lambda: say(self.console, session.reading.words)
 
     @cached_property
     def console(self) -> Console:
@@ -79,14 +78,14 @@ class Conversation:
                 try:
                     going = self._step()
                 except KeyboardInterrupt as stop:
-                    self._say(str(stop) or HINT, "quiet")
+                    say(self.console, str(stop) or HINT, "quiet")
                 except EOFError:
                     going = False
         self.session.leave()
         self._tell_news()
         journal = self.session.journal
         if journal.path and journal.path.exists() and not journal.error:
-            self._say(f"Kept as {journal.id}: thimble --resume goes on with it.", "quiet")
+            say(self.console, f"Kept as {journal.id}: thimble --resume goes on with it.", "quiet")
         return 0
 
     def introduce(self) -> None:
@@ -99,7 +98,7 @@ class Conversation:
             words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
             words.append(figures.several(len(agent.tools), "tool"))
-            self._say(" · ".join(words), "quiet")
+            say(self.console, " · ".join(words), "quiet")
         self._tell_news()
 
     def _wait(self) -> None:
@@ -131,7 +130,7 @@ class Conversation:
             try:
                 self.introduce()
             except KeyboardInterrupt as stop:
-                self._say(str(stop))
+                say(self.console, str(stop))
 
     def _step(self) -> bool:
         text = self._read().strip()
@@ -164,7 +163,7 @@ class Conversation:
             with printing(self.console), self._interrupts.allowed():
                 going = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
-            self._say(str(stop) or "stopped", "warn")
+            say(self.console, str(stop) or "stopped", "warn")
         except (Exception, SystemExit):
             self._bug()
         self._space()
@@ -188,18 +187,16 @@ class Conversation:
                     answered = isinstance(event, Answered)
         except KeyboardInterrupt as stop:
             if not answered:
-                self._say(str(stop) or STOPPED, "warn")
+                say(self.console, str(stop) or STOPPED, "warn")
+            self._foot()
         except ThimbleError as error:
             show_error(self.console, error)
-            self._reveal()
-            self._space()
-            return
         except (Exception, SystemExit):
             self._bug()
-            self._reveal()
-            self._space()
-            return
-        self._foot()
+        else:
+            self._foot()
+        self._reveal()
+        self._space()
 
     def _renderer(self) -> Lines:
         from repl.render import Lines, Screen
@@ -228,15 +225,11 @@ class Conversation:
         from repl.trace import PLAIN_WIDTH
 
         agent = self.session.agent
-        shown = Text(
-            footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="" if self.plain else "quiet"
-        )
+        shown = Text(footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="quiet")
         for style in ("not dim", context(agent).level):
             shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
         self._space()
         self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
-        self._reveal()
-        self._space()
 
     def _reveal(self) -> None:
         if self.session.guess:
@@ -245,20 +238,13 @@ class Conversation:
             show_reveal(self.session, self.console)
 
     def _tell_news(self) -> None:
-        news = self.session.notices[self._told :]
-        self._told += len(news)
-        for notice in news:
-            self._say(notice, "warn")
+        for notice in self.session.news():
+            say(self.console, notice, "warn")
 
     def _bug(self) -> None:
         """What nobody foresaw, such as a bug in a strategy that is being written right now."""
-        self._say(clean(traceback.format_exc()), "error")
-        self._say("That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")
-
-    def _say(self, text: str, style: str = "") -> None:
-        from rich.text import Text
-
-        self.console.print(Text(clean(text), style=style))
+        say(self.console, traceback.format_exc(), "error")
+        say(self.console, "That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")
 
 
 @contextmanager

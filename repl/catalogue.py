@@ -33,7 +33,7 @@ def show_all(spec: str, console: Console) -> None:
     names = max(map(len, STRATEGIES)) + 3
     drawn = is_drawn(console) and console.width >= names + LEAST_WORDS
     for family, strategies in FAMILIES.items():
-        console.print(Text(family if drawn else f"{family}:", style="bold" if drawn else ""))
+        console.print(Text(family if drawn else f"{family}:", style="bold"))
         if drawn:
             console.print(_drawn(strategies, used, names))
         for name, kind in {} if drawn else strategies.items():

@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from repl.guess import Guess
     from repl.journal.past import Past
 
-PROBE_SECONDS = 0.3
 SKIPPED_TOLD = 5
-AGENT = "agent"
-"""What a cassette calls the model that the session begins with."""
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
 
@@ -97,6 +94,7 @@ class Session:
     ) -> None:
         self.cassette = cassette
         self.reading = Reading()
+        self._told = 0
         self._begin(settings, journal, past)
 
     def _begin(self, settings: Settings, journal: Journal | None, past: Past | None) -> None:
@@ -162,6 +160,12 @@ class Session:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
+
+    def news(self) -> list[str]:
+        """The notices that nobody has asked for yet."""
+        news = self.notices[self._told :]
+        self._told += len(news)
+        return news
 
     def take_question(self) -> str:
         """The question that a command has handed on, once; "" where there is none."""

@@ -137,7 +137,7 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
     drawn = is_drawn(console)
     newest = f", the newest {SHOWN_CALLS}" if len(known) < len(answers) else ""
     title = f"Prompt tokens of each call{newest}; the budget is {known[-1].limit:,}"
-    console.print(Text(title, style="bold" if drawn else ""))
+    console.print(Text(title, style="bold"))
     if not drawn:
         console.out("  " + ", ".join(figures.amount(call.prompt) for call in known), highlight=False)
         return

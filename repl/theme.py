@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from typing import IO, TYPE_CHECKING, TextIO
 
+from repl.sanitise import clean
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -77,6 +79,13 @@ def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, st
         no_color=True if plain or not color else None,
         force_terminal=False if plain else None,
     )
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a text, cleaned of what could steer the terminal; the style is seen where the console has colours."""
+    from rich.text import Text
+
+    console.print(Text(clean(text), style=style))
 
 
 def is_drawn(console: Console) -> bool:

@@ -121,7 +121,7 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
     title = "Prompt tokens of each call, call below call"
     if drawn and last > columns:
         title += f": the newest {columns}"
-    console.print(Text(title, style="bold" if drawn else ""))
+    console.print(Text(title, style="bold"))
     if not drawn:
         for one in grown:
             _tell(one, current, console)

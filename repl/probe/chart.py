@@ -44,7 +44,7 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
     names = min(NAME, max(map(cell_len, specs)) + 2)
     columns = max(LEAST_COLUMNS, min(COLUMNS, console.width - names - WORDS - 4))
     for text in _heading(session, specs):
-        console.print(Text(text, style="bold" if drawn else ""))
+        console.print(Text(text, style="bold"))
     done: list[Survival] = []
     try:
         with _bar(console, len(specs) * each) as tick:

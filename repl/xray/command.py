@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
 from agent.errors import UsageError
 from repl import figures
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 from repl.trace import cut
 from repl.xray.listing import Group, folded, most_rows, row_by_row, show_list, span
 from repl.xray.message import sentence, show_message
@@ -56,19 +55,19 @@ def why(session: Session, rest: str, console: Console) -> None:
         )
         raise UsageError(what, "write /why 12, or /why +1 for one that was inserted; /context lists them")
     xray = last_call(session)
-    console.print(Text(sentence(xray, xray.find(rest))))
+    say(console, sentence(xray, xray.find(rest)))
 
 
 def show_call(xray: Xray, console: Console) -> None:
     """Print what a call is sent: the head line, the strip, the list."""
     if is_drawn(console):
         over = xray.view.tokens > xray.view.limit
-        console.print(Text(head(xray, console.width), style="over" if over else "bold"))
+        say(console, head(xray, console.width), "over" if over else "bold")
         show_strip(xray, console)
         console.print()
     else:
         for words in (head(xray, 10_000), *in_words(xray)):
-            console.print(Text(words))
+            say(console, words)
     groups = folded(xray.rows, most_rows(console))
     show_list(xray, groups, console)
     _tell_shared(groups, console)
@@ -109,15 +108,14 @@ def _tell_later(session: Session, console: Console) -> None:
     view = session.agent.ledger.view
     later = len(session.agent.history) - len(view.history) if view else 0
     if later > 0:
-        words = f"{figures.several(later, 'message')} came after this call; /context next has all"
-        console.print(Text(words, style="quiet"))
+        say(console, f"{figures.several(later, 'message')} came after this call; /context next has all", "quiet")
 
 
 def _tell_shared(groups: Sequence[Group], console: Console) -> None:
     """How to see the messages that share a row."""
     shared = next((span(group) for group in groups if len(group) > 1), "")
     if shared:
-        console.print(Text(f"messages share a row; /context {shared.replace('–', '-')} has a row each", style="quiet"))
+        say(console, f"messages share a row; /context {shared.replace('–', '-')} has a row each", "quiet")
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
