@@ -5,20 +5,17 @@ What the first prompt does not need is imported after it.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ThimbleError
 from agent.events import Answered
 from repl import figures
 from repl.interrupts import Interrupts
+from repl.keyboard import key, silent_keyboard
 from repl.prompt import PlainPrompt, open_prompt
 from repl.sanitise import line
 from repl.theme import console_for, is_plain, say
@@ -34,8 +31,6 @@ NOT_READ = "stopped: what has been read of the articles is kept; ask again to go
 AT_ONCE = ("/quit", "/exit", "/help", "/?")
 """What does not wait for the articles."""
 HINT = "Ctrl-D or /quit leaves"
-GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
-"""To a terminal: pastes unmarked, long lines wrapped, the cursor shown, no colour, a line of its own, nothing below."""
 
 
 def interactive(session: Session) -> int:
@@ -213,8 +208,6 @@ class Conversation:
 
     def _presenter(self) -> bool:
         """Wait for the presenter; whether to wait again."""
-        from repl.stage import key
-
         with self._interrupts.allowed():
             return key()
 
@@ -245,47 +238,3 @@ class Conversation:
         """What nobody foresaw, such as a bug in a strategy that is being written right now."""
         say(self.console, traceback.format_exc(), "error")
         say(self.console, "That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")
-
-
-@contextmanager
-def silent_keyboard(drawn: bool) -> Iterator[None]:
-    """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt.
-
-    So it is again after Ctrl-Z and `fg`, where shells leave the terminal as they like it. Whoever is killed by a signal
-    that can be heard gives the terminal back first: with echo, a cursor, and what is written from a fresh line on.
-    """
-    if not drawn or sys.platform == "win32" or not sys.stdin.isatty():
-        yield
-        return
-    import termios
-
-    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-    def silence() -> None:
-        silent = termios.tcgetattr(sys.stdin)
-        silent[0] &= ~termios.ICRNL
-        silent[3] &= ~(termios.ECHO | termios.ICANON)
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
-
-    def again(*_: object) -> None:
-        if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
-            silence()
-
-    def die(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        with suppress(OSError, termios.error):  # the terminal may be what has gone
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
-            os.write(sys.stdin.fileno(), GIVE_BACK)
-        os.kill(os.getpid(), number)
-
-    before = termios.tcgetattr(sys.stdin)
-    silence()
-    mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup has one ignored
-    heard = {number: signal.signal(number, die) for number in mortal}
-    heard[signal.SIGCONT] = signal.signal(signal.SIGCONT, again)
-    try:
-        yield
-    finally:
-        for number, handler in heard.items():
-            signal.signal(number, handler)
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
