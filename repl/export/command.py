@@ -93,6 +93,6 @@ def write(path: Path, pieces: Iterable[str]) -> int:
     return size
 
 
-def offers() -> Iterator[tuple[str, str]]:
+def offers(_: Session) -> Iterator[tuple[str, str]]:
     """What Tab offers behind /export."""
-    yield from ((name, meaning) for name, (_, _, meaning) in FORMATS.items())
+    return ((name, meaning) for name, (_, _, meaning) in FORMATS.items())

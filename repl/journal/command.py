@@ -62,7 +62,7 @@ def save(session: Session, text: str, console: Console) -> None:
     if shelf.ID.match(name) or name.startswith("-"):
         raise UsageError(f"{name} would be taken for {'a flag' if name[0] == '-' else 'an id'}", "take a name of words")
     for path in shelf.paths(session.settings.session_dir):
-        if path != session.journal.path and shelf.name_of(path) == name:
+        if path != session.journal.path and shelf.glance(path).name == name:
             raise UsageError(f"another session is called {name}: {path.stem}", "take another name")
     session.record(Named(name))
     told = f"This session is called “{name}”: thimble --resume {quote(name)} goes on with it, and so does /load {name}."

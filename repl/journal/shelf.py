@@ -117,11 +117,6 @@ def glance(path: Path) -> Shelved:
     )
 
 
-def name_of(path: Path) -> str:
-    """The name of a session, "" where it has none."""
-    return glance(path).name
-
-
 def find(folder: Path, wanted: str = "") -> Path:
     """The session of this id, name or beginning of an id; the newest for "". Raises UsageError with a way to mend."""
     found = paths(folder)
@@ -132,7 +127,7 @@ def find(folder: Path, wanted: str = "") -> Path:
     by_id = {path.stem: path for path in found}
     if wanted in by_id:
         return by_id[wanted]
-    by_name = {name: path for path in reversed(found) if (name := name_of(path))}
+    by_name = {name: path for path in reversed(found) if (name := glance(path).name)}
     if wanted in by_name:
         return by_name[wanted]
     begun = [id for id in by_id if id.startswith(wanted)]

@@ -90,14 +90,8 @@ def head(xray: Xray, width: int) -> str:
     return " · ".join(fields)
 
 
-def offers_of_context(session: Session) -> Iterator[tuple[str, str]]:
-    """What Tab offers behind /context."""
-    yield "next", "what the next call would be sent"
-    yield "raw", "the exact request of the last call"
-
-
-def offers_of_why(session: Session) -> Iterator[tuple[str, str]]:
-    """The newest messages of the last call that are not as they were."""
+def offers(session: Session) -> Iterator[tuple[str, str]]:
+    """What Tab offers behind /why: the newest messages of the last call that are not as they were."""
     if session.agent.ledger.view:
         changed = [row for row in last_call(session).rows if row.fate != "kept"]
         yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-OFFERED:])
