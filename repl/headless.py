@@ -138,7 +138,8 @@ def report(error: BaseException, as_json: bool) -> int:
     if isinstance(error, BrokenPipeError):  # whoever read the answers has gone, and needs no telling
         return NOT_ANSWERED
     if isinstance(error, ThimbleError):
-        what, fix, code = error.what, error.fix, _code(error)
+        what, fix = error.what, error.fix
+        code = MODEL if isinstance(error, ModelError) else BUDGET if isinstance(error, BudgetError) else USAGE
     elif isinstance(error, KeyboardInterrupt):
         what, fix, code = str(error) or "stopped before the answer was complete", "", NOT_ANSWERED
     else:
@@ -286,10 +287,6 @@ def _input_lines() -> Iterator[str]:
         except UnicodeDecodeError as error:
             what = f"standard input is not UTF-8 text (line {number}, byte {error.start + 1})"
             raise UsageError(what, "convert it first: iconv -t UTF-8") from error
-
-
-def _code(error: ThimbleError) -> int:
-    return MODEL if isinstance(error, ModelError) else BUDGET if isinstance(error, BudgetError) else USAGE
 
 
 def _in_words(value: object) -> str:

@@ -259,7 +259,9 @@ class Session:
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
-        self._write(self.agent, record)
+        from repl.journal.keeping import write
+
+        write(self, self.agent, record)
 
     def fork(self, spec: str = "") -> Agent:
         """An agent that goes on from here; nothing that it does is seen in this session.
@@ -288,11 +290,6 @@ class Session:
         except Exception:
             return strategy_of(self.spec, side)
 
-    def _write(self, agent: Agent, record: Record) -> None:
-        from repl.journal.keeping import write
-
-        write(self, agent, record)
-
     def use(self, backend: Backend) -> None:
         """Go on with this backend; so do the strategies, unless they have a model of their own."""
         agent, side = self.agent, self.agent.side
@@ -301,6 +298,8 @@ class Session:
         agent.backend = backend
 
     def _make_agent(self) -> Agent:
+        from repl.journal.keeping import resume, write
+
         backend = self.backends.first()
         side = SideModel(self.backends.summariser() or backend)
         agent = Agent(
@@ -314,10 +313,8 @@ class Session:
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
         self._equip(agent, self.notes)
-        agent.record = partial(self._write, agent)
+        agent.record = partial(write, self, agent)
         if self.past:
-            from repl.journal.keeping import resume
-
             resume(self, agent, self.past)
         return agent
 

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from agent.errors import UsageError
 from repl import figures
+from repl.footer import fitting
 from repl.theme import is_drawn, say
 from repl.trace import cut
 from repl.xray.listing import Group, folded, most_rows, row_by_row, show_list, span
@@ -79,12 +80,9 @@ def head(xray: Xray, width: int) -> str:
     Fields drop from the right.
     """
     view = xray.view
-    over = " OVER" if view.tokens > view.limit else ""
-    size = f"{xray.tokens(view.tokens)}/{view.limit:,} {figures.share(view.tokens, view.limit)}{over}"
+    size = figures.against(view.tokens, view.limit, xray.exact)
     parts = [f"cached {xray.tokens(view.cached)}", f"prefill {xray.tokens(view.prefill)}"]
-    fields = [xray.call, xray.strategy, size, *parts]
-    while len(fields) > 3 and cell_len(" · ".join(fields)) > width:
-        fields.pop()
+    fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
     fields[1] = cut(fields[1], max(8, room))
     return " · ".join(fields)
