@@ -142,16 +142,11 @@ def view(session: Session) -> list[Row]:
 
 def _known(settings: Mapping[str, object]) -> dict[str, object]:
     """The settings as the command line would give them. Raises UsageError for one that there is not."""
-    from difflib import get_close_matches
     from pathlib import Path
 
-    from agent.errors import UsageError
-    from repl.settings import SETTINGS
+    from repl.settings import SETTINGS, unknown
 
     for name in settings:
         if name not in SETTINGS:
-            near = get_close_matches(name, SETTINGS, 1)
-            raise UsageError(
-                f"there is no setting {name!r}", f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}"
-            )
+            raise unknown(name, f"there is no setting {name!r}")
     return {name: str(value) if isinstance(value, Path) else value for name, value in settings.items()}

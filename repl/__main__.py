@@ -115,7 +115,10 @@ def _start(given: Namespace) -> int:
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    return _converse(_session(given, settings, cassette))
+    session = _session(given, settings, cassette)  # it looks for a server while the rest is imported
+    from repl.app import interactive
+
+    return interactive(session)
 
 
 def _settings(given: Namespace, interactive: bool) -> Settings:
@@ -139,7 +142,7 @@ def _hide(settings: Settings | None) -> None:
 
 
 def _session(given: Namespace, settings: Settings, cassette: Cassette | None) -> Session:
-    """A new session or the one to be resumed. It looks for a server while the rest is imported."""
+    """A new session or the one to be resumed."""
     from repl.journal import shelf
     from repl.journal.file import Journal
     from repl.session import open_session
@@ -154,12 +157,6 @@ def _answer(given: Namespace, session: Session) -> int:
     from repl import headless
 
     return headless.answer(session, headless.prompts(given.prompts, session.cassette), given.json)
-
-
-def _converse(session: Session) -> int:
-    from repl.app import interactive
-
-    return interactive(session)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -5,23 +5,21 @@ What the first prompt does not need is imported after it.
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ThimbleError
 from agent.events import Answered
 from repl import figures
 from repl.interrupts import Interrupts
+from repl.keyboard import key, silent_keyboard
 from repl.prompt import PlainPrompt, open_prompt
-from repl.sanitise import clean, line
-from repl.theme import console_for, is_plain
+from repl.sanitise import line
+from repl.theme import console_for, is_plain, say
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,8 +34,6 @@ NOT_READ = "stopped: what has been read of the articles is kept; ask again to go
 AT_ONCE = ("/quit", "/exit", "/help", "/?")
 """What does not wait for the articles."""
 HINT = "Ctrl-D or /quit leaves"
-GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
-"""To a terminal: pastes unmarked, long lines wrapped, the cursor shown, no colour, a line of its own, nothing below."""
 
 
 def interactive(session: Session) -> int:
@@ -61,11 +57,10 @@ class Conversation:
         self.session = session
         self.plain = plain
         self._interrupts = Interrupts()
-        self._told = 0
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
         if isinstance(self._prompt, PlainPrompt):
-            session.reading.tell = lambda: self._say(session.reading.words)
+            session.reading.tell = lambda: say(self.console, session.reading.words)
 
     @cached_property
     def console(self) -> Console:
@@ -81,14 +76,14 @@ class Conversation:
                 try:
                     going = self._step()
                 except KeyboardInterrupt as stop:
-                    self._say(str(stop) or HINT, "quiet")
+                    say(self.console, str(stop) or HINT, "quiet")
                 except EOFError:
                     going = False
         self.session.leave()
         self._tell_news()
         journal = self.session.journal
         if journal.path and journal.path.exists() and not journal.error:
-            self._say(f"Kept as {journal.id}: thimble --resume goes on with it.", "quiet")
+            say(self.console, f"Kept as {journal.id}: thimble --resume goes on with it.", "quiet")
         return 0
 
     def introduce(self) -> None:
@@ -101,7 +96,7 @@ class Conversation:
             words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
             words.append(figures.several(len(library.articles), "article"))
             words.append(figures.several(len(agent.tools), "tool"))
-            self._say(" · ".join(words), "quiet")
+            say(self.console, " · ".join(words), "quiet")
         self._tell_news()
 
     def _wait(self) -> None:
@@ -136,7 +131,7 @@ class Conversation:
             try:
                 self.introduce()
             except KeyboardInterrupt as stop:
-                self._say(str(stop))
+                say(self.console, str(stop))
 
     def _step(self) -> bool:
         text = self._read().strip()
@@ -169,7 +164,7 @@ class Conversation:
             with printing(self.console), self._interrupts.allowed():
                 going = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
-            self._say(str(stop) or "stopped", "warn")
+            say(self.console, str(stop) or "stopped", "warn")
         except (Exception, SystemExit):
             self._bug()
         self._space()
@@ -193,18 +188,16 @@ class Conversation:
                     answered = isinstance(event, Answered)
         except KeyboardInterrupt as stop:
             if not answered:
-                self._say(str(stop) or STOPPED, "warn")
+                say(self.console, str(stop) or STOPPED, "warn")
+            self._foot()
         except ThimbleError as error:
             show_error(self.console, error)
-            self._reveal()
-            self._space()
-            return
         except (Exception, SystemExit):
             self._bug()
-            self._reveal()
-            self._space()
-            return
-        self._foot()
+        else:
+            self._foot()
+        self._reveal()
+        self._space()
 
     def _renderer(self) -> Lines:
         from repl.render import Lines, Screen
@@ -221,8 +214,6 @@ class Conversation:
 
     def _presenter(self) -> bool:
         """Wait for the presenter; whether to wait again."""
-        from repl.stage import key
-
         with self._interrupts.allowed():
             return key()
 
@@ -233,15 +224,11 @@ class Conversation:
         from repl.trace import PLAIN_WIDTH
 
         agent = self.session.agent
-        shown = Text(
-            footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="" if self.plain else "quiet"
-        )
+        shown = Text(footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="quiet")
         for style in ("not dim", context(agent).level):
             shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
         self._space()
         self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
-        self._reveal()
-        self._space()
 
     def _reveal(self) -> None:
         if self.session.guess:
@@ -250,61 +237,10 @@ class Conversation:
             show_reveal(self.session, self.console)
 
     def _tell_news(self) -> None:
-        news = self.session.notices[self._told :]
-        self._told += len(news)
-        for notice in news:
-            self._say(notice, "warn")
+        for notice in self.session.news():
+            say(self.console, notice, "warn")
 
     def _bug(self) -> None:
         """What nobody foresaw, such as a bug in a strategy that is being written right now."""
-        self._say(clean(traceback.format_exc()), "error")
-        self._say("That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")
-
-    def _say(self, text: str, style: str = "") -> None:
-        from rich.text import Text
-
-        self.console.print(Text(clean(text), style=style))
-
-
-@contextmanager
-def silent_keyboard(drawn: bool) -> Iterator[None]:
-    """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt.
-
-    So it is again after Ctrl-Z and `fg`, where shells leave the terminal as they like it. Whoever is killed by a signal
-    that can be heard gives the terminal back first: with echo, a cursor, and what is written from a fresh line on.
-    """
-    if not drawn or sys.platform == "win32" or not sys.stdin.isatty():
-        yield
-        return
-    import termios
-
-    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-    def silence() -> None:
-        silent = termios.tcgetattr(sys.stdin)
-        silent[0] &= ~termios.ICRNL
-        silent[3] &= ~(termios.ECHO | termios.ICANON)
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
-
-    def again(*_: object) -> None:
-        if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
-            silence()
-
-    def die(number: int, frame: FrameType | None) -> None:
-        signal.signal(number, signal.SIG_DFL)
-        with suppress(OSError, termios.error):  # the terminal may be what has gone
-            termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
-            os.write(sys.stdin.fileno(), GIVE_BACK)
-        os.kill(os.getpid(), number)
-
-    before = termios.tcgetattr(sys.stdin)
-    silence()
-    mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup has one ignored
-    heard = {number: signal.signal(number, die) for number in mortal}
-    heard[signal.SIGCONT] = signal.signal(signal.SIGCONT, again)
-    try:
-        yield
-    finally:
-        for number, handler in heard.items():
-            signal.signal(number, handler)
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+        say(self.console, traceback.format_exc(), "error")
+        say(self.console, "That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")

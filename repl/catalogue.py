@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
-from repl.sanitise import clean, line
+from repl.sanitise import line
 from repl.tables import LEAST_WORDS, Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 
 if TYPE_CHECKING:
     from rich.table import Table as Drawn
 
-    from strategies.parameter import Parameter
 
 HOW = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
@@ -33,19 +32,17 @@ def show_all(spec: str, console: Console) -> None:
     names = max(map(len, STRATEGIES)) + 3
     drawn = is_drawn(console) and console.width >= names + LEAST_WORDS
     for family, strategies in FAMILIES.items():
-        console.print(Text(family if drawn else f"{family}:", style="bold" if drawn else ""))
+        say(console, family if drawn else f"{family}:", "bold" if drawn else "")
         if drawn:
             console.print(_drawn(strategies, used, names))
-        for name, kind in {} if drawn else strategies.items():
-            console.print(
-                Text(
-                    f"  {name}{' (in use)' if name in used else ''}: {first_sentence(kind)} {_defaults(kind)}".rstrip()
-                )
-            )
+            continue
+        for name, kind in strategies.items():
+            mark = " (in use)" if name in used else ""
+            say(console, f"  {name}{mark}: {first_sentence(kind)} {_defaults(kind)}".rstrip())
     console.print()
     console.print(Text.assemble("In use: ", (line(spec), "name")))
     for text in HOW:
-        console.print(Text(text, style="quiet"))
+        say(console, text, "quiet")
 
 
 def show_one(name: str, console: Console) -> None:
@@ -64,14 +61,14 @@ def show_one(name: str, console: Console) -> None:
     asks = " · asks a model" if asks_a_model(kind) else ""
     console.print(Text.assemble((name, "name"), (f" · {family.lower()}{asks}", "quiet")))
     for paragraph in paragraphs(kind):
-        console.print(Text(clean(paragraph)))
+        say(console, paragraph)
         if is_drawn(console):
             console.print()
     taken = parameters(kind)
     if taken:
         rows = [(p.name, p.shown, p.legal, p.meaning) for p in taken]
         Table("Parameters", ("name", "default", "takes", "meaning"), rows).show(console)
-    console.print(Text(f"Swap to it: /strategy {_with_defaults(name, taken)}", style="quiet"))
+    say(console, f"Swap to it: /strategy {name}{':' * bool(taken)}{_defaults(kind, ',')}", "quiet")
 
 
 def paragraphs(kind: type) -> list[str]:
@@ -85,14 +82,10 @@ def first_sentence(kind: type) -> str:
     return re.split(r"(?<=[.!?])\s", paragraphs(kind)[0])[0]
 
 
-def _with_defaults(name: str, taken: Sequence[Parameter]) -> str:
-    return name + ":" * bool(taken) + ",".join(f"{parameter.name}={parameter.shown}" for parameter in taken)
-
-
-def _defaults(kind: type) -> str:
+def _defaults(kind: type, between: str = " ") -> str:
     from strategies.parameter import parameters
 
-    return " ".join(f"{parameter.name}={parameter.shown}" for parameter in parameters(kind))
+    return between.join(f"{parameter.name}={parameter.shown}" for parameter in parameters(kind))
 
 
 def _drawn(strategies: Mapping[str, type], used: Sequence[str], names: int) -> Drawn:

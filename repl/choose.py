@@ -11,11 +11,10 @@ from rich.text import Text
 from agent.errors import UsageError
 from models.ollama.errors import DEFAULT_MODEL
 from repl import figures
-from repl.commands import say
 from repl.forecast import forecast
 from repl.sanitise import line
 from repl.tables import Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 
 if TYPE_CHECKING:
     from repl.session import Session

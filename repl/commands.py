@@ -12,8 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from agent.errors import ThimbleError, UsageError
-from repl.sanitise import clean, line
-from repl.theme import is_drawn
+from repl.sanitise import line
+from repl.theme import is_drawn, say
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -79,11 +79,6 @@ def show_error(console: Console, error: ThimbleError) -> None:
     if error.fix:
         fix = Text(line(error.fix), style="quiet")
         console.print(Padding(fix, (0, 0, 0, 2), expand=False) if drawn else Text("fix: ").append_text(fix))
-
-
-def say(console: Console, text: str, style: str = "") -> None:
-    """Print a text, cleaned of what could steer the terminal."""
-    console.print(Text(clean(text), style=style))
 
 
 COMMANDS: dict[str, Command] = {

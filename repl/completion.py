@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -27,7 +28,7 @@ MOST_FILES = 2_000
 MODELS_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
 BUDGETS = ("2000", "4000", "8000", "16000", "32000")
-
+CONTEXTS = (("next", "what the next call would be sent"), ("raw", "the exact request of the last call"))
 GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
 
 Offer = tuple[str, str]
@@ -48,14 +49,14 @@ class Completions(Completer):
             "articles": self._topics,
             "budget": lambda _: [(size, "tokens") for size in BUDGETS],
             "help": _topics_of_help,
-            "context": lambda _: _of_context(session),
-            "why": lambda _: _of_why(session),
+            "context": lambda _: CONTEXTS,
+            "why": self._offered_by("xray.command"),
             "predict": lambda _: GUESSES,
             "fork": self._forked,
             "retry": self._specs,
             "tree": lambda _: self._branches(),
-            "export": lambda _: _of_export(),
-            "load": lambda _: _of_load(session),
+            "export": self._offered_by("export.command"),
+            "load": self._offered_by("journal.command"),
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -124,6 +125,10 @@ class Completions(Completer):
         else:
             yield from self._specs(text)
 
+    def _offered_by(self, module: str) -> Callable[[str], Iterable[Offer]]:
+        """What a command offers itself, imported when it is asked for."""
+        return lambda _: import_module(f"repl.{module}").offers(self._session)
+
     def _branches(self) -> list[Offer]:
         tree = self._session.journal.tree
         return [(str(number), "in use" if number == tree.current else "") for number in tree.branches]
@@ -156,30 +161,6 @@ def _commands() -> dict[str, Command]:
     from repl.commands import COMMANDS
 
     return COMMANDS
-
-
-def _of_context(session: Session) -> Iterable[Offer]:
-    from repl.xray.command import offers_of_context
-
-    return offers_of_context(session)
-
-
-def _of_export() -> Iterable[Offer]:
-    from repl.export.command import offers
-
-    return offers()
-
-
-def _of_why(session: Session) -> Iterable[Offer]:
-    from repl.xray.command import offers_of_why
-
-    return offers_of_why(session)
-
-
-def _of_load(session: Session) -> Iterable[Offer]:
-    from repl.journal.command import offers
-
-    return offers(session)
 
 
 def _topics_of_help(text: str) -> list[Offer]:

@@ -38,6 +38,12 @@ def share(count: int | None, of: int) -> str:
     return f"{max(percent, 101) if count > of else min(percent, 100)}%"
 
 
+def against(count: int | None, limit: int, exact: bool) -> str:
+    """Tokens beside the budget: `~6,812/8,000 85%`, `9,120/8,000 114% OVER`, `?/8,000 ?`."""
+    over = " OVER" if count is not None and count > limit else ""
+    return f"{tokens(count, exact)}/{limit:,} {share(count, limit)}{over}"
+
+
 def duration(seconds: float) -> str:
     """A time: `4 ms`, `0.4 s`, `2 min 5 s`."""
     if seconds < 0.1:

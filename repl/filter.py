@@ -63,8 +63,9 @@ def run(settings: Settings, budget: str | None) -> int:
         strategy = parse(settings.strategy, side)
         document = read(_standard_input())
         counter = counter_for(settings.model)
+        prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
         with _deep_enough():
-            allowed = Budget(limit, counter, counter.overhead(document.tools), prices_of(settings.price))
+            allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
         if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
             side.backend = _asked(replace(settings, budget=min(limit, allowed.size(document.messages))))
         prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
@@ -72,11 +73,6 @@ def run(settings: Settings, budget: str | None) -> int:
         line = to_line(prepared)
     write(line)
     return 0
-
-
-def prices_of(text: str) -> Prices:
-    """The price card; the usual one where it is left to a server's timings, since a filter has seen none."""
-    return Prices() if text == AUTO else read_prices(text)
 
 
 def read(data: bytes) -> Document:

@@ -32,13 +32,11 @@ class Context:
         return level(self.prompt.tokens, self.limit)
 
     def __str__(self) -> str:
-        share = figures.share(self.prompt.tokens, self.limit)
-        over = " OVER" if self.level == "over" else ""
-        return f"{figures.amount(self.prompt)}/{self.limit:,} {share}{over}"
+        return figures.against(self.prompt.tokens, self.limit, self.prompt.exact)
 
 
-def footer(agent: Agent, width: int, exchange: int | None = None) -> str:
-    """What an exchange cost, in at most `width` columns; the newest exchange unless told otherwise.
+def footer(agent: Agent, width: int) -> str:
+    """What the newest exchange cost, in at most `width` columns.
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
     the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
@@ -47,16 +45,15 @@ def footer(agent: Agent, width: int, exchange: int | None = None) -> str:
     strategy gives up its name if it has something to say, then fields drop from the right.
     """
     ledger = agent.ledger
-    number = ledger.exchanges if exchange is None else exchange
-    calls = ledger.of_exchange(number)
+    calls = ledger.of_exchange(ledger.exchanges)
     answers = [call for call in calls if call.purpose == "answer"]
     spent, total = totals(calls), totals(ledger.calls).prompt
-    saved = _saved(agent) if number == ledger.exchanges and (answers or _unanswered(ledger)) else ""
+    saved = _saved(agent) if answers or _unanswered(ledger) else ""
     protocol = getattr(agent.backend, "protocol", "")
     waited = f" +{spent.waited:.1f}s wait" if spent.waited >= LEAST_WAIT_SECONDS else ""
     fields = [
         f"turns {spent.turns}{f' ({protocol})' if protocol else ''}",
-        f"ctx {context(agent, number)}",
+        f"ctx {context(agent)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
         f"{line(answers[-1].strategy if answers else agent.strategy_name)} {saved}".rstrip(),
@@ -65,17 +62,21 @@ def footer(agent: Agent, width: int, exchange: int | None = None) -> str:
     ]
     if saved and cell_len(" · ".join(fields)) > width:
         fields[4] = saved
-    while len(fields) > 1 and cell_len(" · ".join(fields)) > width:
-        fields.pop()
-    return " · ".join(fields)
+    return " · ".join(fitting(fields, width))
 
 
-def context(agent: Agent, exchange: int | None = None) -> Context:
-    """The last prompt of an exchange: as the server reported it, else as it was counted, else unknown."""
+def fitting(fields: list[str], width: int, least: int = 1) -> list[str]:
+    """The fields that fit in so many columns, with dots between them: the last drop first, down to so many."""
+    while len(fields) > least and cell_len(" · ".join(fields)) > width:
+        fields = fields[:-1]
+    return fields
+
+
+def context(agent: Agent) -> Context:
+    """The last prompt of the newest exchange: as the server reported it, else as it was counted, else unknown."""
     ledger = agent.ledger
-    number = ledger.exchanges if exchange is None else exchange
-    answers = [call for call in ledger.of_exchange(number) if call.purpose == "answer"]
-    pending = _unanswered(ledger) if number == ledger.exchanges else None
+    answers = [call for call in ledger.of_exchange(ledger.exchanges) if call.purpose == "answer"]
+    pending = _unanswered(ledger)
     if pending and ledger.prepared:
         return Context(Amount(pending.tokens, ledger.prepared.exact), pending.limit)
     if answers:

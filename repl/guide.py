@@ -8,10 +8,10 @@ from rich.console import Console
 
 from agent.errors import UsageError
 from repl import figures
-from repl.commands import COMMANDS, named, say
+from repl.commands import COMMANDS, named
 from repl.sanitise import line
 from repl.tables import Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 
 if TYPE_CHECKING:
     from repl.session import Session

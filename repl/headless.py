@@ -47,7 +47,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
         _ = session.agent  # what cannot work at all is said before anything is asked
     if session.past:
         _tell_resumed(session)
-    told = _tell_news(session, 0)
+    _tell_news(session)
     printer = None if as_json else _Printer(session)
     code = DONE
     try:
@@ -61,11 +61,11 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             code = max(code, now)
             if ended:
                 break
-            told = _tell_news(session, told)
+            _tell_news(session)
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)
     session.leave()
-    _tell_news(session, told)
+    _tell_news(session)
     if as_json:
         write(jsonl.to_line(jsonl.session(session)))
     return code
@@ -98,11 +98,9 @@ def _tell_resumed(session: Session) -> None:
         aside(f"{'model: ' if plain else ''}{clean(answer).strip()}\n")
 
 
-def _tell_news(session: Session, told: int) -> int:
-    """Notices that were not told yet; how many there are now."""
-    for notice in session.notices[told:]:
+def _tell_news(session: Session) -> None:
+    for notice in session.news():
         tell(notice)
-    return len(session.notices)
 
 
 def prompts(given: Sequence[str], cassette: Cassette | None = None) -> Iterator[str]:
@@ -140,7 +138,8 @@ def report(error: BaseException, as_json: bool) -> int:
     if isinstance(error, BrokenPipeError):  # whoever read the answers has gone, and needs no telling
         return NOT_ANSWERED
     if isinstance(error, ThimbleError):
-        what, fix, code = error.what, error.fix, _code(error)
+        what, fix = error.what, error.fix
+        code = MODEL if isinstance(error, ModelError) else BUDGET if isinstance(error, BudgetError) else USAGE
     elif isinstance(error, KeyboardInterrupt):
         what, fix, code = str(error) or "stopped before the answer was complete", "", NOT_ANSWERED
     else:
@@ -288,10 +287,6 @@ def _input_lines() -> Iterator[str]:
         except UnicodeDecodeError as error:
             what = f"standard input is not UTF-8 text (line {number}, byte {error.start + 1})"
             raise UsageError(what, "convert it first: iconv -t UTF-8") from error
-
-
-def _code(error: ThimbleError) -> int:
-    return MODEL if isinstance(error, ModelError) else BUDGET if isinstance(error, BudgetError) else USAGE
 
 
 def _in_words(value: object) -> str:

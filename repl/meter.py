@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from agent.errors import ThimbleError
 from agent.view import Fate, View
 from repl import figures
-from repl.footer import Level, level
+from repl.footer import Level, fitting, level
 from repl.forecast import Forecast, forecast
 from repl.sanitise import line
 
@@ -90,7 +90,7 @@ class Meter:
         self._follow_to("" if text.startswith("/") else text.strip())
         spec = line(self._session.spec)
         if self._known is None:
-            return [("class:rest", _fitting([self._session.reading.words or "ctx …", spec], width))]
+            return [("class:rest", " · ".join(fitting([self._session.reading.words or "ctx …", spec], width)))]
         question, next_ = self._known
         agent = self._session.agent
         exact = agent.backend.counter.exact
@@ -99,7 +99,7 @@ class Meter:
         exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
         fields = ["", *outlook, spec, line(figures.model(agent.backend)), *exchanges]
         room = width - cell_len("".join(shown for _, shown in context))
-        return [*context, ("class:rest", _fitting(fields, room))]
+        return [*context, ("class:rest", " · ".join(fitting(fields, room)))]
 
     def _follow_to(self, question: str) -> None:
         with self._changed:
@@ -123,8 +123,8 @@ class Meter:
 def _context(next_: Forecast, exact: bool) -> list[Piece]:
     how: Level = level(next_.tokens, next_.limit)
     filled = min(BAR, round(BAR * next_.tokens / next_.limit))
-    figure = f"{figures.tokens(next_.tokens, exact)}/{next_.limit:,} {figures.share(next_.tokens, next_.limit)}"
-    more = " OVER" if how == "over" else " + ?" * (next_.view is None)
+    figure = figures.against(next_.tokens, next_.limit, exact)
+    more = " + ?" * (next_.view is None and how != "over")
     bar = "▓" * filled + "░" * (BAR - filled)
     return [("class:rest", "ctx "), (f"class:{how}", f"{bar} {figure}{more}")]
 
@@ -143,10 +143,3 @@ def _acts(view: View, exact: bool) -> list[str]:
     less = view.history_tokens - view.tokens
     saved = f" −{figures.short(less, exact)}" if less > 0 else ""
     return [", ".join(deeds) + saved] if deeds else []
-
-
-def _fitting(fields: list[str], width: int) -> str:
-    """Fields with dots between them, dropped from the right until they fit."""
-    while len(fields) > 1 and cell_len(" · ".join(fields)) > width:
-        fields = fields[:-1]
-    return " · ".join(fields)

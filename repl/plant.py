@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.text import Text
 
 from agent.why import why
 from repl import figures
 from repl.forecast import forecast
 from repl.sanitise import line
-from repl.theme import is_drawn
+from repl.theme import say
 
 if TYPE_CHECKING:
     from agent.events import Planted
@@ -22,7 +21,7 @@ def plant_fact(session: Session, fact: str, console: Console) -> None:
     """Plant it, and show where. Raises UsageError for a fact that cannot be planted; nothing has changed then."""
     planted = session.plant(fact)
     for text, style in told(session, planted):
-        console.print(Text(text, style=style if is_drawn(console) else ""))
+        say(console, text, style)
 
 
 def told(session: Session, planted: Planted) -> list[tuple[str, str]]:

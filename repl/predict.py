@@ -12,7 +12,7 @@ from rich.text import Text
 from repl import figures, trace
 from repl.guess import ranges, reveal, take
 from repl.tables import Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 from repl.xray.listing import first_words
 
 if TYPE_CHECKING:
@@ -31,30 +31,28 @@ def predict(session: Session, text: str, console: Console) -> None:
     """Take a guess or take it back; without either list what there is to guess at. Raises UsageError."""
     if text.lower() == "off":
         had, session.guess = session.guess, None
-        _say(console, "The guess is taken back." if had else "There is no guess to take back.")
+        say(console, "The guess is taken back." if had else "There is no guess to take back.")
     elif text:
         guess = take(session, text)
         stay, of = len(guess.stays), len(guess.messages)
-        named = trace.cut(ranges(sorted(guess.stays)), console.width - 4)
-        _say(
-            console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not."
-        )
-        _say(console, f"  {named}" if 0 < stay < of else "", "name")
-        _say(console, "Ask your question: it is told after the answer how right that was.", "quiet")
+        say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not.")
+        if 0 < stay < of:
+            say(console, f"  {trace.cut(ranges(sorted(guess.stays)), console.width - 4)}", "name")
+        say(console, "Ask your question: it is told after the answer how right that was.", "quiet")
     elif not session.agent.history:
-        _say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
+        say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
     else:
         messages(session, console.width if is_drawn(console) else PLAIN_WIDTH).show(console)
         if session.guess:
-            _say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
-        _say(console, HOW, "quiet")
+            say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
+        say(console, HOW, "quiet")
 
 
 def show_reveal(session: Session, console: Console) -> None:
     """Say how right the guess was, if its prompt was sent."""
     for text in reveal(session):
         if not is_drawn(console):
-            _say(console, text)
+            say(console, text)
         elif text.startswith(" "):
             console.print(Padding(Text(text.strip()), (0, 0, 0, 2), expand=False))
         else:
@@ -82,8 +80,3 @@ def messages(session: Session, width: int) -> Table:
 def _counted(met: Sequence[str], places: Sequence[int]) -> Iterator[str]:
     found = [met[place] for place in places]
     yield from (f"{found.count(fate):,} {fate}" for fate in dict.fromkeys(found))
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    if text:
-        console.print(Text(text, style=style if is_drawn(console) else ""))

@@ -138,9 +138,7 @@ class TerminalPrompt:
 
     def _toolbar(self) -> StyleAndTextTuples:
         columns = self._prompt.app.output.get_size().columns
-        pieces: StyleAndTextTuples = []
-        pieces += self._meter.pieces(self._prompt.default_buffer.text, columns - 1)
-        return pieces
+        return [*self._meter.pieces(self._prompt.default_buffer.text, columns - 1)]
 
     def _redraw(self) -> None:
         self._soon(self._prompt.app.invalidate)
@@ -218,7 +216,7 @@ def on_empty(suggested: str | None) -> str:
     return "" if suggested is None else line(suggested) or AT_THE_END
 
 
-def _keys(suggested: Callable[[], str | None] = lambda: None) -> KeyBindings:
+def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
     keys = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
 

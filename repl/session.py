@@ -37,10 +37,7 @@ if TYPE_CHECKING:
     from repl.guess import Guess
     from repl.journal.past import Past
 
-PROBE_SECONDS = 0.3
 SKIPPED_TOLD = 5
-AGENT = "agent"
-"""What a cassette calls the model that the session begins with."""
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
 
@@ -97,6 +94,7 @@ class Session:
     ) -> None:
         self.cassette = cassette
         self.reading = Reading()
+        self._told = 0
         self._begin(settings, journal, past)
 
     def _begin(self, settings: Settings, journal: Journal | None, past: Past | None) -> None:
@@ -167,6 +165,12 @@ class Session:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
+
+    def news(self) -> list[str]:
+        """The notices that nobody has asked for yet."""
+        news = self.notices[self._told :]
+        self._told += len(news)
+        return news
 
     def take_question(self) -> str:
         """The question that a command has handed on, once; "" where there is none."""
@@ -260,7 +264,9 @@ class Session:
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
-        self._write(self.agent, record)
+        from repl.journal.keeping import write
+
+        write(self, self.agent, record)
 
     def fork(self, spec: str = "") -> Agent:
         """An agent that goes on from here; nothing that it does is seen in this session.
@@ -289,11 +295,6 @@ class Session:
         except Exception:
             return strategy_of(self.spec, side)
 
-    def _write(self, agent: Agent, record: Record) -> None:
-        from repl.journal.keeping import write
-
-        write(self, agent, record)
-
     def use(self, backend: Backend) -> None:
         """Go on with this backend; so do the strategies, unless they have a model of their own."""
         agent, side = self.agent, self.agent.side
@@ -302,6 +303,8 @@ class Session:
         agent.backend = backend
 
     def _make_agent(self) -> Agent:
+        from repl.journal.keeping import resume, write
+
         backend = self.backends.first()
         side = SideModel(self.backends.summariser() or backend)
         agent = Agent(
@@ -315,10 +318,8 @@ class Session:
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
         self._equip(agent, self.notes)
-        agent.record = partial(self._write, agent)
+        agent.record = partial(write, self, agent)
         if self.past:
-            from repl.journal.keeping import resume
-
             resume(self, agent, self.past)
         return agent
 

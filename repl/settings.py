@@ -123,23 +123,11 @@ def _price(given: Given) -> str:
     return card
 
 
-def _whole(least: int, most: int) -> Callable[[Given], int]:
-    def read(given: Given) -> int:
-        if isinstance(given.value, bool) or not isinstance(given.value, int | str):
-            raise ValueError
-        number = int(given.value)
-        if not least <= number <= most:
-            raise ValueError
-        return number
-
-    return read
-
-
-def _number(least: float, most: float) -> Callable[[Given], float]:
+def _number(kind: type[int] | type[float], least: int, most: int) -> Callable[[Given], float]:
     def read(given: Given) -> float:
-        if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
+        if isinstance(given.value, bool) or not isinstance(given.value, (kind, int, str)):
             raise ValueError
-        number = float(given.value)
+        number = kind(given.value)
         if not least <= number <= most:
             raise ValueError
         return number
@@ -174,7 +162,7 @@ SETTINGS: dict[str, Setting] = {
     "base_url": Setting(_text, "the address of a model server"),
     "strategy": Setting(_text, "a strategy SPEC such as observation-masking or sliding-window+none"),
     "budget": Setting(
-        _whole(LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
+        _number(int, LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
     ),
     "summariser": Setting(_text, "the name of a model, or reader"),
     "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
@@ -184,11 +172,11 @@ SETTINGS: dict[str, Setting] = {
     "plain": Setting(_switch, "true or false"),
     "stage": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),
-    "pace": Setting(_number(0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
-    "max_turns": Setting(_whole(1, 100), "a whole number, 1 to 100"),
+    "pace": Setting(_number(float, 0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
+    "max_turns": Setting(_number(int, 1, 100), "a whole number, 1 to 100"),
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
     "stream": Setting(_switch, "true or false"),
-    "timeout": Setting(_number(1, 86_400), "a number of seconds, 1 to 86,400"),
+    "timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
     "keep_alive": Setting(_keep_alive, "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all"),
 }
 
@@ -291,11 +279,15 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
     for key, value in table.items():
         name = key.replace("-", "_")
         if name not in SETTINGS:
-            near = get_close_matches(name, SETTINGS, 1)
-            fix = f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}"
-            raise UsageError(f"{called} has an unknown key {key!r}", fix)
+            raise unknown(name, f"{called} has an unknown key {key!r}")
         found[name] = Given(value, called, path.parent)
     return found
+
+
+def unknown(name: str, what: str) -> UsageError:
+    """What to raise for a setting that there is not, with the nearest that there is."""
+    near = get_close_matches(name, SETTINGS, 1)
+    return UsageError(what, f"did you mean {near[0]}?" if near else f"known: {', '.join(SETTINGS)}")
 
 
 def settings_files(folder: Path = Path()) -> dict[str, Path]:

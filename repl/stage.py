@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import select
-import sys
 from collections.abc import Callable
 
 from rich.console import Console, RenderableType
@@ -15,13 +12,13 @@ from agent.events import Event, Prepared, ToolCalled, ToolReturned
 from agent.view import View
 from agent.why import UNSAID, why
 from repl import figures, trace
+from repl.keyboard import forget
 from repl.render import Screen
 from repl.sanitise import clean, line
 
 MARK = "Enter ▸"
 SHOWN_LINES = 10
 """Lines of an observation that are shown: what a room can read."""
-ON, TO_THE_END = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
 Wait = Callable[[], bool]
 """Waits for the presenter; False to wait no more for this question. Raises KeyboardInterrupt at Ctrl-C."""
 
@@ -122,31 +119,3 @@ def rule(view: View, before: View | None) -> str:
     place = next(new, None)
     said = why(view, place) if place is not None else next((view.messages[at].why for at in view.inserted), "")
     return line(said) or UNSAID
-
-
-def forget() -> None:
-    """Drop what was typed by now, so that it skips no step."""
-    if _has_keys():
-        import termios
-
-        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
-
-
-def key() -> bool:
-    """Wait for a key of the presenter; False to run on, as without a terminal."""
-    while _has_keys():
-        here = sys.stdin.fileno()
-        select.select([here], [], [])
-        try:
-            typed = os.read(here, 1024)  # all of a paste, or of what an arrow key sends
-        except OSError:  # the terminal has gone
-            break
-        if typed in TO_THE_END:
-            break
-        if typed[:1] in ON and len(set(typed)) == 1:
-            return True
-    return False
-
-
-def _has_keys() -> bool:
-    return sys.platform != "win32" and sys.stdin is not None and sys.stdin.isatty()

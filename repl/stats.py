@@ -18,7 +18,7 @@ from repl import figures
 from repl.footer import level
 from repl.sanitise import line
 from repl.tables import Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -36,8 +36,8 @@ def show_stats(session: Session, _: str, console: Console) -> None:
     """Print the account of the session; before the first question, what the empty session costs already."""
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
-    console.print(Text(line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}")))
-    console.print(Text(price_line(agent)))
+    say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))
+    say(console, price_line(agent))
     view = agent.ledger.view
     if view is None:
         empty_session(session).show(console)
@@ -137,7 +137,7 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
     drawn = is_drawn(console)
     newest = f", the newest {SHOWN_CALLS}" if len(known) < len(answers) else ""
     title = f"Prompt tokens of each call{newest}; the budget is {known[-1].limit:,}"
-    console.print(Text(title, style="bold" if drawn else ""))
+    say(console, title, "bold")
     if not drawn:
         console.out("  " + ", ".join(figures.amount(call.prompt) for call in known), highlight=False)
         return

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import IO, TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING
+
+from repl.sanitise import clean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,10 +58,9 @@ def styles(stage: bool) -> dict[str, str]:
     return {**{name: staged(style) for name, style in STYLES.items()}, "answer": "not dim"} if stage else {**STYLES}
 
 
-def is_plain(asked: bool, stream: TextIO | None = None) -> bool:
+def is_plain(asked: bool) -> bool:
     """Whether output is append-only lines without any escape sequence: asked for, no terminal, or a dumb one."""
-    stream = sys.stdout if stream is None else stream
-    return asked or not stream.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
+    return asked or not sys.stdout.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
 
 
 def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, stage: bool = False) -> Console:
@@ -77,6 +78,13 @@ def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, st
         no_color=True if plain or not color else None,
         force_terminal=False if plain else None,
     )
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a text, cleaned of what could steer the terminal; the style is seen where the console has colours."""
+    from rich.text import Text
+
+    console.print(Text(clean(text), style=style))
 
 
 def is_drawn(console: Console) -> bool:

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.text import Text
 
 from agent.errors import UsageError
 from repl import figures
@@ -14,6 +13,7 @@ from repl.branches.asked import Question, questions
 from repl.journal.past import Past
 from repl.journal.records import Change, Limited, Remodelled, Swapped
 from repl.sanitise import line
+from repl.theme import say
 from repl.trace import cut
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def fork(session: Session, text: str, console: Console) -> None:
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, _as_it_is(session)
     place = f"behind exchange {behind}" if behind else "before the first question"
-    _say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
-    _say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
+    say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
+    say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
 
 
 def undo(session: Session, text: str, console: Console) -> None:
@@ -55,10 +55,10 @@ def undo(session: Session, text: str, console: Console) -> None:
     gone = asked[taken[-back] :]
     session.branch(gone[0].after)
     for question in gone:
-        _say(console, f"Undone: {_quoted(question)}")
+        say(console, f"Undone: {_quoted(question)}")
     new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
-    _say(console, f"Branch {new} goes on from before that, with {left}, {_as_it_is(session)}.")
-    _say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
+    say(console, f"Branch {new} goes on from before that, with {left}, {_as_it_is(session)}.")
+    say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
 
 
 def retry(session: Session, spec: str, console: Console) -> None:
@@ -71,8 +71,8 @@ def retry(session: Session, spec: str, console: Console) -> None:
         raise UsageError("there is no question to ask again on this branch", "ask one; /tree shows the branches")
     _ask_anew(session, asked[-1], spec)
     new = session.journal.tree.current
-    _say(console, f"Branch {new} asks again, {_as_it_is(session)}: {_quoted(asked[-1])}")
-    _say(console, f"Branch {old} keeps the answer of before: /tree {old} goes back to it.", "quiet")
+    say(console, f"Branch {new} asks again, {_as_it_is(session)}: {_quoted(asked[-1])}")
+    say(console, f"Branch {old} keeps the answer of before: /tree {old} goes back to it.", "quiet")
     session.next_question = asked[-1].text
 
 
@@ -123,7 +123,7 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
 
 
 def _as_it_is(session: Session) -> str:
-    return f"under {session.spec} in {session.agent.limit:,} tokens"
+    return f"under {line(session.spec)} in {session.agent.limit:,} tokens"
 
 
 def _quoted(question: Question) -> str:
@@ -131,7 +131,3 @@ def _quoted(question: Question) -> str:
     refused = " (which the budget refused)" if question.refused else ""
     facts = "".join(f"; with it the planted “{cut(line(fact), WORDS)}”" for fact in question.planted)
     return f"“{cut(line(question.text), WORDS)}”{refused}{facts}"
-
-
-def _say(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(line(text), style=style))

@@ -18,7 +18,7 @@ from repl.compare.asked import cost, prefill
 from repl.sanitise import line
 from repl.stats import SHOWN_CALLS, chart
 from repl.tables import Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 from repl.trace import cut
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _go(session: Session, text: str, console: Console) -> None:
     session.switch(int(text))
     agent = session.agent
     is_at = f"{figures.several(agent.ledger.exchanges, 'exchange')}, {figures.several(len(agent.history), 'message')}"
-    console.print(Text(line(f"On branch {int(text)}: {is_at}, under {session.spec} in {agent.limit:,} tokens.")))
+    say(console, line(f"On branch {int(text)}: {is_at}, under {session.spec} in {agent.limit:,} tokens."))
 
 
 def _names(found: Sequence[Account], current: int, drawn: bool) -> list[Text]:
@@ -79,12 +79,7 @@ def _names(found: Sequence[Account], current: int, drawn: bool) -> list[Text]:
 
 def _branches(found: Sequence[Account], names: Sequence[Text]) -> Table:
     rows = [
-        (
-            name,
-            _place(one),
-            one.strategy,
-            cut(line(one.question), WORDS) or "–",
-        )
+        (name, _place(one), one.strategy, cut(line(one.question), WORDS) or "–")
         for one, name in zip(found, names, strict=True)
     ]
     return Table("The branches", ("branch", "grew from", "strategy", "last question of its own"), rows)
@@ -121,7 +116,7 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
     title = "Prompt tokens of each call, call below call"
     if drawn and last > columns:
         title += f": the newest {columns}"
-    console.print(Text(title, style="bold" if drawn else ""))
+    say(console, title, "bold")
     if not drawn:
         for one in grown:
             _tell(one, current, console)
@@ -154,7 +149,7 @@ def _tell(one: Account, current: int, console: Console) -> None:
     first = one.calls_before + len(_answers(one)) - len(calls) + 1
     tokens = ", ".join(figures.amount(call.prompt) for call in calls)
     used = " (in use)" if one.number == current else ""
-    console.print(Text(f"  branch {one.number}{used}, budget {calls[-1].limit:,}, from call {first} on: {tokens}"))
+    say(console, f"  branch {one.number}{used}, budget {calls[-1].limit:,}, from call {first} on: {tokens}")
 
 
 def _answers(one: Account) -> list[Call]:

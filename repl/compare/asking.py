@@ -16,7 +16,7 @@ from repl.compare.progress import progress
 from repl.compare.show import named
 from repl.sanitise import clean, line
 from repl.tables import Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 from repl.trace import cut
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def show_answers(found: Sequence[Asked], names: Sequence[str], console: Console)
         if same != one.spec:
             console.print(Text.assemble((f"{line(name)}:", "name"), f" the same as {line(same)}"))
             continue
-        console.print(Text(f"{line(name)}:", style="name"))
+        say(console, f"{line(name)}:", "name")
         for text in shortened(answer, console):
-            console.print(Text(f"  {text}"))
+            say(console, f"  {text}")
 
 
 def shortened(answer: str, console: Console) -> list[str]:

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 from rich.console import Console
-from rich.text import Text
 
 from repl.sanitise import line
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 from repl.trace import cut
 
 if TYPE_CHECKING:
@@ -80,5 +79,5 @@ class _Lines:
         """Only what is done is told."""
 
     def done(self, place: int, said: str) -> None:
-        words = f"done {place + 1} of {len(self._names)}: {line(self._names[place])}: {line(said)}"
-        self._console.print(Text(words))
+        of = f"done {place + 1} of {len(self._names)}"
+        say(self._console, f"{of}: {line(self._names[place])}: {line(said)}")

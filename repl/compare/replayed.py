@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from agent.agent import Agent
 from agent.budget import Budget
 from agent.errors import BudgetError, UsageError
 from agent.events import SideCalled
 from agent.replay import replay
-from agent.side import SideModel
 from agent.view import Fate, View
-from strategies.table import parse
+
+if TYPE_CHECKING:
+    from repl.session import Session
 
 
 @dataclass
@@ -61,22 +62,21 @@ class Replayed:
         self.over += view.tokens > view.limit
 
 
-def replayed(agent: Agent, spec: str, on_call: Callable[[], None] = lambda: None) -> Replayed:
-    """The figures of the agent's history under a strategy, as if it had been in use from the start.
+def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: None) -> Replayed:
+    """The figures of the session's history under a strategy, as if it had been in use from the start.
 
-    The tools are those that the agent would offer with it. Nothing of the agent changes. A strategy that asks a model
+    The tools are those that it would offer with it. Nothing of the session changes. A strategy that asks a model
     asks the one that it would ask in the session.
 
     Raises:
         UsageError: the SPEC names no strategy.
     """
-    found, side = Replayed(spec), SideModel(agent.side.backend)
-    as_if = replace(agent, strategy=parse(spec, side))
-    tools = as_if.schemas()
-    budget = as_if.budget(tools)
-    side.offered = tools if side.backend is agent.backend else ()
+    found, fork = Replayed(spec), session.fork(spec)
+    tools, side = fork.schemas(), fork.side
+    budget = fork.budget(tools)
+    side.offered = tools if side.backend is fork.backend else ()
     try:
-        for view in replay([*agent.history], as_if.strategy, budget):
+        for view in replay(fork.history, fork.strategy, budget):
             found.add(view)
             on_call()
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does

@@ -15,7 +15,7 @@ from repl.compare.replayed import Replayed
 from repl.fates import LETTERS
 from repl.sanitise import line
 from repl.tables import Table
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 from repl.trace import cut
 
 if TYPE_CHECKING:
@@ -38,10 +38,10 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console)
         if is_drawn(console):
             show_strips(session, found, console)
         for text in key(session, found, console):
-            console.print(Text(text, style="quiet"))
+            say(console, text, "quiet")
     for one in found:
         for text in remarks(one, exact):
-            console.print(Text(line(f"{one.spec}: {text}"), style="warn"))
+            say(console, line(f"{one.spec}: {text}"), "warn")
 
 
 def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
@@ -85,7 +85,7 @@ def show_strips(session: Session, found: Sequence[Replayed], console: Console) -
     count = session.agent.backend.counter.count
     names = [cut(line(named(session, one.spec, console)), NAMES) for one in found]
     room = max(map(cell_len, names)) + 4
-    console.print(Text("Each message of the history, as wide as its tokens, oldest first", style="bold"))
+    say(console, "Each message of the history, as wide as its tokens, oldest first", "bold")
     for one, name in zip(found, names, strict=True):
         if one.next and not one.failed:
             blocks = messages_before(rows_of(one.next, count))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -40,18 +40,17 @@ PACKAGES = ("httpx", "rich", "prompt_toolkit", "pydantic", "tiktoken")
 
 def looks(settings: Settings, console: Console) -> list[Look]:
     """All that is looked at beside the servers."""
-    found: list[tuple[str, str, Callable[[], Iterator[Check]]]] = [
-        ("reader", "reader", reader),
-        ("corpus", "articles", partial(articles, settings.corpus)),
-        ("corpus", "files", partial(files, settings.files)),
-        ("tokens", "vocabulary", vocabulary),
-        ("terminal", "terminal", partial(terminal, console, settings.color)),
-        ("folders", "folders", partial(folders, settings.session_dir)),
-        ("settings", "settings", partial(sources, settings)),
-        ("environment", "environment", partial(environment, settings)),
-        ("versions", "versions", versions),
+    return [
+        Look("reader", "reader", reader),
+        Look("corpus", "articles", partial(articles, settings.corpus)),
+        Look("corpus", "files", partial(files, settings.files)),
+        Look("tokens", "vocabulary", vocabulary),
+        Look("terminal", "terminal", partial(terminal, console, settings.color)),
+        Look("folders", "folders", partial(folders, settings.session_dir)),
+        Look("settings", "settings", partial(sources, settings)),
+        Look("environment", "environment", partial(environment, settings)),
+        Look("versions", "versions", versions),
     ]
-    return [Look(*each) for each in found]
 
 
 def reader() -> Iterator[Check]:

@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.text import Text
 
 from agent.errors import UsageError
 from repl.sanitise import line
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -45,7 +44,7 @@ def export(session: Session, rest: str, console: Console) -> None:
         raise UsageError(f"{path} is there already", f"to replace it: /export {kind} {path}!")
     columns = console.width if is_drawn(console) else PLAIN_COLUMNS
     size = write(path, import_module(f"repl.export.{module}").export(session, columns))
-    console.print(Text(f"Written: {line(str(path))}, {size:,} bytes."))
+    say(console, f"Written: {line(str(path))}, {size:,} bytes.")
 
 
 def wanted(rest: str) -> tuple[str, Path | None, bool]:
@@ -94,6 +93,6 @@ def write(path: Path, pieces: Iterable[str]) -> int:
     return size
 
 
-def offers() -> Iterator[tuple[str, str]]:
+def offers(_: Session) -> Iterator[tuple[str, str]]:
     """What Tab offers behind /export."""
-    yield from ((name, meaning) for name, (_, _, meaning) in FORMATS.items())
+    return ((name, meaning) for name, (_, _, meaning) in FORMATS.items())

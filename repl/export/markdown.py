@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from agent.ledger import Call, totals
-from agent.messages import ToolCall
 from repl import figures
 from repl.export.story import Exchange, Made, Story, story
 from repl.sanitise import clean, line
@@ -69,12 +68,8 @@ def _turn(of: Made) -> Iterator[str]:
         done = results.get(call.id)
         took = f", {figures.tokens(done.tokens, done.exact)} tokens" if done else ", no result"
         failed = "" if done is None or done.ok else ", failed"
-        text = _shortened(done.message.content) if done else ""
-        yield f"\n<details><summary>{plain(call.name)}{failed}{took}</summary>\n\n{_asked(call)}\n{text}\n</details>\n"
-
-
-def _asked(call: ToolCall) -> str:
-    return fenced(call.arguments, "json")
+        asked, text = fenced(call.arguments, "json"), _shortened(done.message.content) if done else ""
+        yield f"\n<details><summary>{plain(call.name)}{failed}{took}</summary>\n\n{asked}\n{text}\n</details>\n"
 
 
 def _shortened(text: str) -> str:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
 from agent.errors import UsageError
 from repl import figures
@@ -19,6 +18,7 @@ from repl.journal.shelf import Shelved
 from repl.journal.show import show_resumed
 from repl.sanitise import clean, line
 from repl.tables import Table
+from repl.theme import say
 from repl.trace import cut
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def sessions(session: Session, words: str, console: Console) -> None:
     folder = session.settings.session_dir
     paths = shelf.paths(folder)
     if not paths:
-        console.print(Text(f"No session is kept in {line(str(folder))} yet: one is from its first question on."))
+        say(console, f"No session is kept in {line(str(folder))} yet: one is from its first question on.")
         return
     found = [one for path in paths if (one := shelf.glance(path)).has(words)] if words else []
     if words and not found:
@@ -47,7 +47,7 @@ def sessions(session: Session, words: str, console: Console) -> None:
     Table(title, COLUMNS, [_row(one, one.path == session.journal.path) for one in shown]).show(console)
     if count > len(shown):
         rest = f"{count - len(shown):,} older ones are not shown: /sessions WORDS looks in all of them."
-        console.print(Text(rest, style="quiet"))
+        say(console, rest, "quiet")
 
 
 def save(session: Session, text: str, console: Console) -> None:
@@ -62,11 +62,11 @@ def save(session: Session, text: str, console: Console) -> None:
     if shelf.ID.match(name) or name.startswith("-"):
         raise UsageError(f"{name} would be taken for {'a flag' if name[0] == '-' else 'an id'}", "take a name of words")
     for path in shelf.paths(session.settings.session_dir):
-        if path != session.journal.path and shelf.name_of(path) == name:
+        if path != session.journal.path and shelf.glance(path).name == name:
             raise UsageError(f"another session is called {name}: {path.stem}", "take another name")
     session.record(Named(name))
     told = f"This session is called “{name}”: thimble --resume {quote(name)} goes on with it, and so does /load {name}."
-    console.print(Text(line(told)))
+    say(console, line(told))
 
 
 def load(session: Session, wanted: str, console: Console) -> None:

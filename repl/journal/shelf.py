@@ -99,7 +99,7 @@ def glance(path: Path) -> Shelved:
         strategy = raw if kind in NAME_STRATEGY else strategy
         model = raw if kind in NAME_MODEL else model
         if kind == b"asked":
-            asked.append(_text(_inner(_fields(raw), "message"), "content"))
+            asked.append(_text(_fields(raw).get("message"), "content"))
         elif kind in (b"replied", b"side_called"):
             prompt += _prompt(raw, newest.get(b"prepared", b""))
     opened, model_told = _fields(newest.get(b"opened", b"")), _fields(model)
@@ -117,11 +117,6 @@ def glance(path: Path) -> Shelved:
     )
 
 
-def name_of(path: Path) -> str:
-    """The name of a session, "" where it has none."""
-    return glance(path).name
-
-
 def find(folder: Path, wanted: str = "") -> Path:
     """The session of this id, name or beginning of an id; the newest for "". Raises UsageError with a way to mend."""
     found = paths(folder)
@@ -132,7 +127,7 @@ def find(folder: Path, wanted: str = "") -> Path:
     by_id = {path.stem: path for path in found}
     if wanted in by_id:
         return by_id[wanted]
-    by_name = {name: path for path in reversed(found) if (name := name_of(path))}
+    by_name = {name: path for path in reversed(found) if (name := glance(path).name)}
     if wanted in by_name:
         return by_name[wanted]
     begun = [id for id in by_id if id.startswith(wanted)]
@@ -186,11 +181,6 @@ def _fields(raw: bytes) -> dict[str, object]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _inner(fields: dict[str, object], name: str) -> dict[str, object]:
-    inner = fields.get(name)
-    return inner if isinstance(inner, dict) else {}
-
-
-def _text(fields: dict[str, object], name: str) -> str:
-    text = fields.get(name)
+def _text(fields: object, name: str) -> str:
+    text = fields.get(name) if isinstance(fields, dict) else None
     return text if isinstance(text, str) else ""

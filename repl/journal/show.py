@@ -11,7 +11,7 @@ from rich.text import Text
 from agent.events import Said
 from repl import figures
 from repl.sanitise import clean, line
-from repl.theme import GLYPH, is_drawn
+from repl.theme import GLYPH, is_drawn, say
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -27,7 +27,7 @@ def show_resumed(session: Session, console: Console) -> None:
 
     drawn = is_drawn(console)
     for text, style in resumed(session):
-        console.print(Text(text, style=style))
+        say(console, text, style)
     question, answer = last_exchange(session)
     if not question:
         return

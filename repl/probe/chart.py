@@ -15,7 +15,7 @@ from agent.replay import calls
 from repl import trace
 from repl.probe.survival import Survival, cells, strategies, survive, told
 from repl.sanitise import line
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 
 if TYPE_CHECKING:
     from repl.session import Session
@@ -44,7 +44,7 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
     names = min(NAME, max(map(cell_len, specs)) + 2)
     columns = max(LEAST_COLUMNS, min(COLUMNS, console.width - names - WORDS - 4))
     for text in _heading(session, specs):
-        console.print(Text(text, style="bold" if drawn else ""))
+        say(console, text, "bold")
     done: list[Survival] = []
     try:
         with _bar(console, len(specs) * each) as tick:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.text import Text
 
 from agent.errors import UsageError
 from repl import figures
-from repl.theme import is_drawn
+from repl.footer import fitting
+from repl.theme import is_drawn, say
 from repl.trace import cut
 from repl.xray.listing import Group, folded, most_rows, row_by_row, show_list, span
 from repl.xray.message import sentence, show_message
@@ -56,19 +56,19 @@ def why(session: Session, rest: str, console: Console) -> None:
         )
         raise UsageError(what, "write /why 12, or /why +1 for one that was inserted; /context lists them")
     xray = last_call(session)
-    console.print(Text(sentence(xray, xray.find(rest))))
+    say(console, sentence(xray, xray.find(rest)))
 
 
 def show_call(xray: Xray, console: Console) -> None:
     """Print what a call is sent: the head line, the strip, the list."""
     if is_drawn(console):
         over = xray.view.tokens > xray.view.limit
-        console.print(Text(head(xray, console.width), style="over" if over else "bold"))
+        say(console, head(xray, console.width), "over" if over else "bold")
         show_strip(xray, console)
         console.print()
     else:
         for words in (head(xray, 10_000), *in_words(xray)):
-            console.print(Text(words))
+            say(console, words)
     groups = folded(xray.rows, most_rows(console))
     show_list(xray, groups, console)
     _tell_shared(groups, console)
@@ -80,25 +80,16 @@ def head(xray: Xray, width: int) -> str:
     Fields drop from the right.
     """
     view = xray.view
-    over = " OVER" if view.tokens > view.limit else ""
-    size = f"{xray.tokens(view.tokens)}/{view.limit:,} {figures.share(view.tokens, view.limit)}{over}"
+    size = figures.against(view.tokens, view.limit, xray.exact)
     parts = [f"cached {xray.tokens(view.cached)}", f"prefill {xray.tokens(view.prefill)}"]
-    fields = [xray.call, xray.strategy, size, *parts]
-    while len(fields) > 3 and cell_len(" · ".join(fields)) > width:
-        fields.pop()
+    fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
     fields[1] = cut(fields[1], max(8, room))
     return " · ".join(fields)
 
 
-def offers_of_context(session: Session) -> Iterator[tuple[str, str]]:
-    """What Tab offers behind /context."""
-    yield "next", "what the next call would be sent"
-    yield "raw", "the exact request of the last call"
-
-
-def offers_of_why(session: Session) -> Iterator[tuple[str, str]]:
-    """The newest messages of the last call that are not as they were."""
+def offers(session: Session) -> Iterator[tuple[str, str]]:
+    """What Tab offers behind /why: the newest messages of the last call that are not as they were."""
     if session.agent.ledger.view:
         changed = [row for row in last_call(session).rows if row.fate != "kept"]
         yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-OFFERED:])
@@ -109,15 +100,14 @@ def _tell_later(session: Session, console: Console) -> None:
     view = session.agent.ledger.view
     later = len(session.agent.history) - len(view.history) if view else 0
     if later > 0:
-        words = f"{figures.several(later, 'message')} came after this call; /context next has all"
-        console.print(Text(words, style="quiet"))
+        say(console, f"{figures.several(later, 'message')} came after this call; /context next has all", "quiet")
 
 
 def _tell_shared(groups: Sequence[Group], console: Console) -> None:
     """How to see the messages that share a row."""
     shared = next((span(group) for group in groups if len(group) > 1), "")
     if shared:
-        console.print(Text(f"messages share a row; /context {shared.replace('–', '-')} has a row each", style="quiet"))
+        say(console, f"messages share a row; /context {shared.replace('–', '-')} has a row each", "quiet")
 
 
 def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:

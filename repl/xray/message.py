@@ -12,7 +12,7 @@ from agent.messages import Message
 from agent.why import UNSAID, why
 from repl import figures
 from repl.sanitise import clean, line
-from repl.theme import is_drawn
+from repl.theme import is_drawn, say
 from repl.trace import call_line
 from repl.xray.rows import Row, Xray
 
@@ -41,10 +41,10 @@ def rule(xray: Xray, place: int) -> str:
 def show_message(xray: Xray, place: int, console: Console) -> None:
     """Print the message before and after, what it calls or answers, and why it is so."""
     row = xray.rows[place]
-    _say(console, _title(xray, row), f"fate.{row.fate}")
+    say(console, _title(xray, row), f"fate.{row.fate}")
     for words in _belongs(xray, place, console.width):
-        _say(console, words, "quiet")
-    _say(console, f"why: {rule(xray, place)}")
+        say(console, words, "quiet")
+    say(console, f"why: {rule(xray, place)}")
     if row.before and row.after and row.after.same(row.before):
         _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, SENT)
         return
@@ -53,7 +53,7 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
     if row.after:
         _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, SENT)
     else:
-        _say(console, "after: it is not sent", "bold")
+        say(console, "after: it is not sent", "bold")
 
 
 def _title(xray: Xray, row: Row) -> str:
@@ -102,12 +102,12 @@ def _covered(xray: Xray, message: Message) -> str:
 
 def _say_text(console: Console, title: str, text: str, hint: str = "") -> None:
     """A text under its title, cut to so many lines, and how much more there is."""
-    _say(console, f"{title}:" if text else f"{title}: (empty)", "bold")
+    say(console, f"{title}:" if text else f"{title}: (empty)", "bold")
     shown, rest = excerpt(console, text)
     for words in shown:
-        _say(console, f"  {words}")
+        say(console, f"  {words}")
     if rest:
-        _say(console, f"  … {rest:,} characters more{hint}", "quiet")
+        say(console, f"  … {rest:,} characters more{hint}", "quiet")
 
 
 def excerpt(console: Console, text: str) -> tuple[list[str], int]:
@@ -117,7 +117,3 @@ def excerpt(console: Console, text: str) -> tuple[list[str], int]:
     columns = max(1, console.width - 2) if is_drawn(console) else len(looked_at)
     lines = [found.plain for found in shown.wrap(console, columns)] if shown else []
     return lines[:MOST_LINES], len(text) - len(looked_at) + sum(map(len, lines[MOST_LINES:]))
-
-
-def _say(console: Console, words: str, style: str = "") -> None:
-    console.print(Text(words, style=style))

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from repl import figures
 from repl.fates import LETTERS
+from repl.theme import say
 from repl.xray.rows import Row, Xray, spread
 
 FILLS = {"kept": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
@@ -36,10 +37,10 @@ def show_strip(xray: Xray, console: Console) -> None:
     view = xray.view
     was, sent = was_blocks(xray), sent_blocks(xray)
     messages = figures.several(len(view.history), "message")
-    _say(console, f"was   {xray.tokens(view.history_tokens)} tokens: the whole history, {messages}")
+    say(console, f"was   {xray.tokens(view.history_tokens)} tokens: the whole history, {messages}")
     console.print(bar(was, widths([block.tokens for block in was], console.width)))
     columns = widths([block.tokens for block in sent], console.width)
-    _say(console, f"sent  {_size(xray)}", "over" if view.tokens > view.limit else "")
+    say(console, f"sent  {_size(xray)}", "over" if view.tokens > view.limit else "")
     shown = bar(sent, columns)
     console.print(over(shown, limit_column(view.tokens, view.limit, console.width)))
     console.print(ruler(xray, sent, columns))
@@ -160,7 +161,3 @@ def _block(row: Row, tokens: int) -> Block:
 
 def _is_system(row: Row) -> bool:
     return row.message.role == "system" and row.before is not None
-
-
-def _say(console: Console, words: str, style: str = "") -> None:
-    console.print(Text(words, style=style))

@@ -55,6 +55,7 @@ from repl.prompt import on_empty
 from repl.render import Lines, Screen
 from repl.session import Session
 from repl.stage import Stage
+from repl.theme import say
 from tests.histories import TinyCounter
 from tests.repl.sessions import Paper, scripted, tool_call
 
@@ -225,7 +226,7 @@ def said_by_app(payload: str) -> str:
         raise ValueError(payload)
     except ValueError:
         conversation._bug()
-    conversation._say(payload)
+    say(paper.console, payload)
     Printed(paper.console, io.StringIO()).write(f"{payload}\n")
     return paper.text
 

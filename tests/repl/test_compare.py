@@ -61,8 +61,8 @@ def text_of(session: Session, command: str, width: int = 80, drawn: bool = False
 @pytest.mark.parametrize("spec", SPECS)
 @given(history=sound_histories(), limit=LIMITS)
 def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Message], limit: int) -> None:
-    agent = told(history, limit).agent
-    found = replayed(agent, spec)
+    session = told(history, limit)
+    agent, found = session.agent, replayed(session, spec)
     strategy = parse(spec, SideModel(Summariser()))
     as_if = replace(agent, strategy=strategy)
     budget = as_if.budget(as_if.schemas())
@@ -81,7 +81,7 @@ def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Messag
 def test_survivors_and_what_is_lost_add_up_and_nothing_changes(spec: str, history: list[Message], limit: int) -> None:
     session = told(history, limit)
     before = all_of(session)
-    found = replayed(session.agent, spec)
+    found = replayed(session, spec)
     assert all_of(session) == before
     assert found.failed == ""
     assert found.fits == (not found.over and not found.refused)
@@ -166,7 +166,7 @@ def test_a_model_is_asked_only_for_what_was_named_or_is_in_use() -> None:
 def test_the_table() -> None:
     session = told(react(10), 4_000)
     text = text_of(session, "/compare none observation-masking truncate", drawn=True)
-    found = [replayed(session.agent, spec) for spec in ("none", "observation-masking", "truncate")]
+    found = [replayed(session, spec) for spec in ("none", "observation-masking", "truncate")]
     assert f"{len(calls(session.agent.history)) - 1} calls of this session and the next one, in 4,000 tokens" in text
     table, _, strips = text.partition("Each message of the history")
     rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith("  ")}
@@ -199,7 +199,7 @@ def test_in_plain_a_line_a_strategy_as_it_is_done() -> None:
 
 def test_fates_are_words_in_plain() -> None:
     session = told(react(10), 4_000)
-    masked = replayed(session.agent, "observation-masking").fates["masked"]
+    masked = replayed(session, "observation-masking").fates["masked"]
     text = text_of(session, "/compare none observation-masking")
     assert f"; fates: {masked} masked\n" in text
     assert "M masked" not in text
@@ -218,7 +218,7 @@ def test_a_next_prompt_that_the_budget_cannot_hold() -> None:
 
 def test_the_tools_that_a_strategy_brings_are_counted() -> None:
     session = told(react(3))
-    none, offload = (replayed(session.agent, spec).next for spec in ("none", "offload"))
+    none, offload = (replayed(session, spec).next for spec in ("none", "offload"))
     assert none
     assert offload
     assert offload.overhead > none.overhead

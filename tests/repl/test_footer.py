@@ -38,7 +38,8 @@ def test_it_is_as_designed() -> None:
     ]
     expected = "turns 4 · ctx 6,812/8,000 85% · cached 5,903 · out 412 · observation-masking · 3.1s · Σ 21.4k"
     assert footer(session.agent, 120) == expected
-    assert footer(session.agent, 120, 1).startswith("turns 1 · ctx 14,588/8,000 182% OVER · cached ? · out 50")
+    session.agent.ledger.exchanges = 1
+    assert footer(session.agent, 120).startswith("turns 1 · ctx 14,588/8,000 182% OVER · cached ? · out 50")
 
 
 def test_unknown_is_a_question_mark_and_an_estimate_has_its_tilde() -> None:

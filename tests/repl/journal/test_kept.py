@@ -174,7 +174,7 @@ def test_a_session_whose_server_or_folder_is_gone_says_how_to_go_on(environ: dic
 ON_A_FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
-from repl.headless import _tell_news, answer
+from repl.headless import answer
 from repl.journal.file import Journal
 from repl.session import open_session
 from repl.settings import Settings

@@ -1,0 +1,87 @@
+"""The keyboard while no prompt reads it: silent, so that nothing is echoed into what is drawn, or read key by key."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
+"""To a terminal: pastes unmarked, long lines wrapped, the cursor shown, no colour, a line of its own, nothing below."""
+ON, TO_THE_END = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
+
+
+@contextmanager
+def silent_keyboard(drawn: bool) -> Iterator[None]:
+    """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt.
+
+    So it is again after Ctrl-Z and `fg`, where shells leave the terminal as they like it. Whoever is killed by a signal
+    that can be heard gives the terminal back first: with echo, a cursor, and what is written from a fresh line on.
+    """
+    if not (drawn and _has_keys()):
+        yield
+        return
+    import termios
+
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+    def silence() -> None:
+        silent = termios.tcgetattr(sys.stdin)
+        silent[0] &= ~termios.ICRNL
+        silent[3] &= ~(termios.ECHO | termios.ICANON)
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+
+    def again(*_: object) -> None:
+        if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
+            silence()
+
+    def die(number: int, frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        with suppress(OSError, termios.error):  # the terminal may be what has gone
+            termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+            os.write(sys.stdin.fileno(), GIVE_BACK)
+        os.kill(os.getpid(), number)
+
+    before = termios.tcgetattr(sys.stdin)
+    silence()
+    mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup has one ignored
+    heard = {number: signal.signal(number, die) for number in mortal}
+    heard[signal.SIGCONT] = signal.signal(signal.SIGCONT, again)
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+
+
+def forget() -> None:
+    """Drop what was typed by now, so that it skips no step."""
+    if _has_keys():
+        import termios
+
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def key() -> bool:
+    """Wait for a key of the presenter; False to run on, as without a terminal."""
+    while _has_keys():
+        here = sys.stdin.fileno()
+        select.select([here], [], [])
+        try:
+            typed = os.read(here, 1024)  # all of a paste, or of what an arrow key sends
+        except OSError:  # the terminal has gone
+            break
+        if typed in TO_THE_END:
+            break
+        if typed[:1] in ON and len(set(typed)) == 1:
+            return True
+    return False
+
+
+def _has_keys() -> bool:
+    return sys.platform != "win32" and sys.stdin is not None and sys.stdin.isatty()
