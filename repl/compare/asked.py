@@ -109,9 +109,9 @@ def cost(prompt: Amount, prefill: Amount, out: Amount, prices: Prices) -> Amount
 def _under_way(event: Event) -> str:
     match event:
         case Preparing():
-            return f"turn {event.turn}"
+            return f"turn {event.turn}: prepares the view"
         case Prepared():
-            return f"turn {event.turn}: {figures.tokens(event.view.tokens, event.exact)} tokens"
+            return f"turn {event.turn}: sends {figures.tokens(event.view.tokens, event.exact)} tokens"
         case Waiting(what):
             return what
         case ToolCalled():

@@ -113,9 +113,9 @@ def test_what_is_under_way_is_told() -> None:
     told: list[tuple[str, bool]] = []
     ask(session.fork("none"), "Why?", Asked("none"), lambda said, turn: told.append((said, turn)))
     words = [said for said, _ in told]
-    assert [said for said, turn in told if turn] == ["turn 1", "turn 2"]
+    assert [said for said, turn in told if turn] == ["turn 1: prepares the view", "turn 2: prepares the view"]
     assert words[2:4] == ["the server is busy", "search_articles"]
-    assert words[1].startswith("turn 1: ")
+    assert words[1].startswith("turn 1: sends ")
     assert words[1].endswith(" tokens")
 
 
