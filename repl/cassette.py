@@ -103,7 +103,7 @@ class Recorded:
         """It goes on the tape."""
         from models.cassette.tape import Line
 
-        if text.split()[0] not in LEFT_OUT:
+        if repeated(text):
             self._tape.write(Line(text, session.spec, _budget(session)))
         if self._tape.error and not self._told:
             self._told = True
@@ -135,8 +135,7 @@ class Played:
 
         self.tape, self.steps, self.notices = tape, steps, told_of(tape, title)
         self._playback = Playback(tape, pace, self._differs)
-        self._lines = [line.text for line in tape.lines if line.text.split()[0] not in LEFT_OUT]
-        self._lines = [text for text in self._lines if not names_code(text)]
+        self._lines = [line.text for line in tape.lines if repeated(line.text) and not names_code(line.text)]
         self._next = 0
         self._now: Callable[[], Mapping[str, object]] = dict
         self._taken: Counter[str] = Counter()
@@ -230,6 +229,12 @@ def told_of(tape: Tape, title: str) -> list[str]:
 def called(voice: Voice) -> str:
     """What /model calls a voice."""
     return READER if voice.name == READER else voice.model
+
+
+def repeated(line: str) -> bool:
+    """Whether a cassette repeats this: a question, or a command but for some."""
+    words = line.split()
+    return bool(words) and words[0] not in LEFT_OUT
 
 
 def names_code(line: str) -> bool:

@@ -381,3 +381,12 @@ def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monk
     monkeypatch.setattr("models.tokens.qwen_file", lambda: None)
     assert facts(hold(played(f"reader/{strategy}"), LINES[:6])) == with_it
     assert len(with_it) > 20
+
+
+@pytest.mark.parametrize("question", ["", " ", "\n"])
+def test_a_blank_question_leaves_the_cassette_whole(question: str, tmp_path: Path) -> None:
+    settings, path = Settings(backend="reader"), tmp_path / "tape.jsonl"
+    session = open_session(settings, cassette=Recorded(path, settings))
+    assert isinstance([*session.ask(question), *session.ask("What is truncation?")][-1], Answered)
+    tape = load(str(path))
+    assert ([line.text for line in tape.lines], tape.damaged) == (["What is truncation?"], [])
