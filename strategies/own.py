@@ -87,7 +87,7 @@ def _tell(spec: str, strategy: Any) -> None:
         return
     kind = type(strategy)
     prepare = _told(spec, lambda self, *given: super(told, self).prepare(*given), strategy.prepare)
-    told = type(kind.__name__, (kind,), {"__slots__": (), "__module__": kind.__module__, "prepare": prepare})
+    told: Any = type(kind.__name__, (kind,), {"__slots__": (), "__module__": kind.__module__, "prepare": prepare})
     object.__setattr__(strategy, "__class__", told)
 
 

@@ -390,3 +390,10 @@ def test_a_blank_question_leaves_the_cassette_whole(question: str, tmp_path: Pat
     assert isinstance([*session.ask(question), *session.ask("What is truncation?")][-1], Answered)
     tape = load(str(path))
     assert ([line.text for line in tape.lines], tape.damaged) == (["What is truncation?"], [])
+
+
+def test_a_comparison_that_is_not_on_the_cassette_shows_no_rows() -> None:
+    session, paper = played("reader/hybrid"), Paper(80, drawn=False)
+    with pytest.raises(NotOnTape, match="this prompt is not on the cassette, and no model is asked"):
+        obey(session, "/compare none truncate run What is observation masking?", paper.console)
+    assert paper.text == ""
