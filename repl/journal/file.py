@@ -105,7 +105,8 @@ class Journal:
             self._append(record, history, kept)
 
     def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
-        raw = self._writer.line(record, time.time(), history, kept).encode()
+        at = max(0.0, time.time())  # no clock is before 1970, but those that are wrong
+        raw = self._writer.line(record, at, history, kept).encode()
         self._waiting += raw
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)

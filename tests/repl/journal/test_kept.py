@@ -156,6 +156,14 @@ def test_two_processes_do_not_write_one_session(environ: dict[str, str], folder:
     assert thimble(environ, "--resume", "-p", "And what helps?").returncode == 0
 
 
+def test_a_clock_before_1970_costs_no_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: -4e9)
+    here = reading(folder, QUESTION)
+    here.leave()
+    assert here.journal.error == ""
+    assert past(Journal.reopen(shelf.find(folder)).read()[0]).ledger.exchanges == 1
+
+
 def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def flock(*_: object) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
