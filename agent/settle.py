@@ -16,10 +16,11 @@ def messages_of(answer: Sequence[Message]) -> list[Message]:
     """The answer of a strategy. Raises TypeError, in words, for one that is no messages."""
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
-    proposed = list(answer)
-    for one in proposed:
+    proposed = []
+    for one in answer:  # one by one: it may have no end
         if not isinstance(one, Message):
             raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
+        proposed.append(one)
     return proposed
 
 

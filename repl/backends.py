@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from agent.errors import ModelError, ThimbleError
+from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
 from models import READER, SERVERS, built_in, find, room, server_at
 from models.address import is_loopback
@@ -123,6 +123,8 @@ class Backends:
 
     def _summariser(self) -> Backend | None:
         name, at, url = self.settings.summariser.rpartition("@")
+        if at and not (name and url):
+            raise UsageError(f"the summariser cannot be {self.settings.summariser!r}", "write NAME or NAME@URL")
         name, url = (name, url) if at else (url, "")
         if name in ("", READER):
             return built_in() if name else None

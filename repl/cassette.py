@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent import protocols
-from agent.errors import ModelError, NotOnTape, ThimbleError
+from agent.errors import ModelError, NotOnTape, ThimbleError, UsageError
 from agent.protocols import Backend, Tool
 from models import READER
 from repl import figures
@@ -39,6 +39,10 @@ class Cassette(Protocol):
 
     steps: bool
     notices: list[str]
+
+    @property
+    def error(self) -> str:
+        """Why nothing more is recorded; "" where all is, or nothing is to be."""
 
     def backend(self, part: str, make: Callable[[], Backend]) -> Backend:
         """The model that the session has for this; `make` gives the live one. Raises ThimbleError."""
@@ -73,8 +77,16 @@ class Recorded:
 
         self._tape = Recording(path, clock) if clock else Recording(path)
         self._tape.write(Header(VERSION, {name: getattr(settings, name) for name in SHAPING}))
+        if self.error:
+            path.unlink(missing_ok=True)
+            raise UsageError(f"{path} cannot be recorded to: {self.error}", "name a file where there is room")
         self._offered = self._told = False
         self.notices = [f"Recorded to {path}: all that is asked, and all that is answered."]
+
+    @property
+    def error(self) -> str:
+        """Why nothing more is recorded."""
+        return self._tape.error
 
     def backend(self, part: str, make: Callable[[], Backend]) -> Backend:
         """The live one, recorded."""
@@ -103,11 +115,11 @@ class Recorded:
         """It goes on the tape."""
         from models.cassette.tape import Line
 
-        if text.split()[0] not in LEFT_OUT:
+        if repeated(text):
             self._tape.write(Line(text, session.spec, _budget(session)))
-        if self._tape.error and not self._told:
+        if self.error and not self._told:
             self._told = True
-            session.notices.append(f"The cassette cannot be recorded any more: {self._tape.error}.")
+            session.notices.append(f"The cassette cannot be recorded any more: {self.error}.")
 
     def suggested(self) -> None:
         """Nothing is played."""
@@ -130,13 +142,14 @@ class Played:
         steps: Whether the presenter presses a key for each step.
     """
 
+    error = ""
+
     def __init__(self, tape: Tape, title: str, pace: Pace, steps: bool = False) -> None:
         from models.cassette.player import Playback
 
         self.tape, self.steps, self.notices = tape, steps, told_of(tape, title)
         self._playback = Playback(tape, pace, self._differs)
-        self._lines = [line.text for line in tape.lines if line.text.split()[0] not in LEFT_OUT]
-        self._lines = [text for text in self._lines if not names_code(text)]
+        self._lines = [line.text for line in tape.lines if repeated(line.text) and not names_code(line.text)]
         self._next = 0
         self._now: Callable[[], Mapping[str, object]] = dict
         self._taken: Counter[str] = Counter()
@@ -230,6 +243,12 @@ def told_of(tape: Tape, title: str) -> list[str]:
 def called(voice: Voice) -> str:
     """What /model calls a voice."""
     return READER if voice.name == READER else voice.model
+
+
+def repeated(line: str) -> bool:
+    """Whether a cassette repeats this: a question, or a command but for some."""
+    words = line.split()
+    return bool(words) and words[0] not in LEFT_OUT
 
 
 def names_code(line: str) -> bool:

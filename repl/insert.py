@@ -31,7 +31,11 @@ def insert(
     if record and replay:
         raise UsageError("--record does not go with --replay", "take one of them: a cassette is played as it is")
     if record:
-        return Recorded(Path(record).expanduser(), settings), settings
+        try:
+            path = Path(record).expanduser()
+        except RuntimeError as error:  # a ~user that nobody is
+            raise UsageError(f"{record[:200]} cannot be recorded to: {error}", "name a file in a folder") from error
+        return Recorded(path, settings), settings
     tape = load(replay or "")
     pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL))
     if steps and (headless or settings.plain):

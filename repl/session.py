@@ -257,10 +257,12 @@ class Session:
         before["journal"].close()
 
     def leave(self) -> None:
-        """Give the journal free. What of it could not be written is lost now, and a notice says so."""
+        """Give the journal free. What of it or of a cassette could not be written is lost now, and a notice says so."""
         self.journal.close()
         if self.journal.error:
             self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
+        if self.cassette and self.cassette.error:
+            self.notices.append(f"The end of this session is not on the cassette: {self.cassette.error}.")
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""

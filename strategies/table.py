@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from agent.budget import Budget
@@ -65,6 +67,7 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
 }
 """What a strategy does with what is old, and the strategies that do it."""
 
+FILE = re.compile(r"(.*\.py)(?::(.*))?")
 STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in family.items()}
 
 
@@ -125,15 +128,32 @@ def parse(spec: str, side: SideModel) -> Strategy:
     Raises:
         UsageError: no such strategy, parameter or value; the fix names the nearest right one.
     """
-    parts = [_one(part.strip(), side) for part in spec.split("+")]
+    parts = [_one(part.strip(), side) for part in _parts(spec)]
     return parts[0] if len(parts) == 1 else Pipeline(parts)
+
+
+def _parts(spec: str) -> Iterator[str]:
+    """What `+` joins; one that stands in the path of a file, such as `c++/mine.py`, joins nothing."""
+    rest = spec.split("+")
+    while rest:
+        ends = range(len(rest), 1, -1)
+        end = next((end for end in ends if _is_file("+".join(rest[:end]))), 1)
+        yield "+".join(rest[:end])
+        del rest[:end]
+
+
+def _is_file(part: str) -> bool:
+    found = FILE.fullmatch(part.strip())
+    with suppress(OSError, RuntimeError):  # its name is too long, or that of nobody's folder
+        return found is not None and Path(found[1]).expanduser().is_file()
+    return False
 
 
 def _one(spec: str, side: SideModel) -> Strategy:
     name, _, settings = spec.partition(":")
     if name in STRATEGIES:
         return _build(name, STRATEGIES[name], settings, side)
-    if file := re.fullmatch(r"(.*\.py)(?::(.*))?", spec):
+    if file := FILE.fullmatch(spec):
         name, settings = file[1], file[2] or ""
     member, _, settings = settings.partition(":")
     if name.endswith(".py") or (member.isidentifier() and all(word.isidentifier() for word in name.split("."))):

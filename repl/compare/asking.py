@@ -33,6 +33,7 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
     """Ask under each of these strategies, and show what came of it; one that fails is a row.
 
     Raises:
+        NotOnTape: a cassette is played that does not hold this; nothing is shown.
         KeyboardInterrupt: the user stopped it; what was done is shown, and the text says how much that was.
     """
     agent, found, done = session.agent, list[Asked](), 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -25,6 +26,8 @@ PASSING = (Said, Waiting)
 BEGINNING = b'{"type":"opened",'
 """What the first line begins with, of which that may be all that there is."""
 GONE = "its file was deleted or replaced"
+HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+"""What a lock that another process holds is refused with; any other error says that there are no locks here."""
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
 
@@ -39,6 +42,7 @@ class Journal:
         tree: The branches, without the lines of events that leave nothing behind.
         damaged: The lines that could not be read when it was opened again.
         error: Why lines wait; "" while none does.
+        unlocked: Why nothing keeps another process from writing it too; "" where that is seen to, or has been told.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -47,7 +51,7 @@ class Journal:
         self.begun = False
         self.tree = Tree()
         self.damaged: list[Damage] = []
-        self.error = ""
+        self.error = self.unlocked = ""
         self._file: int | None = None
         self._waiting = bytearray()
         self._writer = Writer()
@@ -101,7 +105,8 @@ class Journal:
             self._append(record, history, kept)
 
     def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
-        raw = self._writer.line(record, time.time(), history, kept).encode()
+        at = max(0.0, time.time())  # no clock is before 1970, but those that are wrong
+        raw = self._writer.line(record, at, history, kept).encode()
         self._waiting += raw
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)
@@ -152,6 +157,9 @@ class Journal:
         try:
             _lock(self._file or 0)
         except OSError as error:
+            if error.errno not in HELD:
+                self.unlocked = error.strerror or type(error).__name__
+                return
             what = f"the session {self.id} is open in another thimble, which writes it"
             raise UsageError(what, "leave it there first, or begin a new one") from error
 

@@ -42,6 +42,8 @@ QUIET = (Said, Waiting, Preparing, Branched, Switched)
 """Records behind which the session remembers what it did before."""
 IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
 
+ALONE = "The session is kept all the same: open it in one thimble at a time."
+
 
 def opened(session: Session, agent: Agent) -> Opened:
     """The first line, as the session is now."""
@@ -70,8 +72,8 @@ def _kept(session: Session, agent: Agent, record: Record) -> str:
     kept = {"notes": session.notes.state, "learnt": getattr(agent.backend.counter, "learnt", None)}
     try:
         return json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept})
-    except (TypeError, ValueError, RecursionError):
-        return json.dumps(kept)  # a strategy of the user's own, whose state is not JSON: on resume it begins anew
+    except Exception:  # a strategy of the user's own, whose state fails or is not JSON: on resume it begins anew
+        return json.dumps(kept)
 
 
 def past_of(journal: Journal) -> Past:
@@ -100,6 +102,9 @@ def write(session: Session, agent: Agent, record: Record) -> None:
             return
         journal.write(opened(session, agent))
     journal.write(record, agent.history, _kept(session, agent, record))
+    if journal.unlocked:
+        session.notices.append(f"The journal cannot be locked: {journal.unlocked}. {ALONE}")
+        journal.unlocked = ""
     if journal.error and not waited:
         session.notices.append(f"The journal cannot be written: {journal.error}. {IN_MEMORY}")
     elif waited and not journal.error:
@@ -186,5 +191,5 @@ def _give_back(session: Session, what: str, to: Any, name: str, value: Any) -> N
         return
     try:
         setattr(to, name, value)
-    except (AttributeError, KeyError, TypeError, ValueError, UsageError):
+    except Exception:  # what a state does when it is set, the user's own code may say
         session.notices.append(f"The journal's word on {what} cannot be used: it begins anew.")

@@ -6,8 +6,8 @@ import io
 import json
 import re
 import socket
-from collections.abc import Iterable
-from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -381,3 +381,56 @@ def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monk
     monkeypatch.setattr("models.tokens.qwen_file", lambda: None)
     assert facts(hold(played(f"reader/{strategy}"), LINES[:6])) == with_it
     assert len(with_it) > 20
+
+
+@pytest.mark.parametrize("question", ["", " ", "\n"])
+def test_a_blank_question_leaves_the_cassette_whole(question: str, tmp_path: Path) -> None:
+    settings, path = Settings(backend="reader"), tmp_path / "tape.jsonl"
+    session = open_session(settings, cassette=Recorded(path, settings))
+    assert isinstance([*session.ask(question), *session.ask("What is truncation?")][-1], Answered)
+    tape = load(str(path))
+    assert ([line.text for line in tape.lines], tape.damaged) == (["What is truncation?"], [])
+
+
+def test_a_comparison_that_is_not_on_the_cassette_shows_no_rows() -> None:
+    session, paper = played("reader/hybrid"), Paper(80, drawn=False)
+    with pytest.raises(NotOnTape, match="this prompt is not on the cassette, and no model is asked"):
+        obey(session, "/compare none truncate run What is observation masking?", paper.console)
+    assert paper.text == ""
+
+
+@pytest.mark.parametrize("share", [0, 0.2, 0.9, 2])
+def test_a_full_disk_leaves_a_cassette_that_can_be_played_or_none_and_is_told(share: float, tmp_path: Path) -> None:
+    whole, path, settings = tmp_path / "whole.jsonl", tmp_path / "tape.jsonl", Settings(backend="reader")
+    with largest_file(None):
+        one_exchange(whole, settings)
+    with largest_file(int(whole.stat().st_size * share)):
+        if share == 0:
+            with pytest.raises(UsageError, match=r"tape\.jsonl cannot be recorded to: File too large"):
+                Recorded(path, settings)
+            assert not path.exists()
+            return
+        session = one_exchange(path, settings)
+    told = [notice for notice in session.notices if "not on the cassette" in notice]
+    assert told == ["The end of this session is not on the cassette: File too large."] * (share < 1)
+    assert load(str(path)).cut_off == (share < 1)
+
+
+def one_exchange(path: Path, settings: Settings) -> Session:
+    session = open_session(settings, cassette=Recorded(path, settings))
+    assert isinstance([*session.ask("What is truncation?")][-1], Answered)
+    session.leave()
+    return session
+
+
+@contextmanager
+def largest_file(size: int | None) -> Iterator[None]:
+    """No file grows beyond this."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (before[1] if size is None else size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

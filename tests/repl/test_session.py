@@ -344,6 +344,9 @@ def test_a_summariser_that_cannot_be_used_is_told_with_a_way_to_mend() -> None:
     assert "ollama pull mistral" in caught.value.fix
     with pytest.raises(UsageError, match="no address"):
         _ = reader(summariser="x", base_url="::::").agent
+    for half in ("@", "x@", "@127.0.0.1:11434"):
+        with pytest.raises(UsageError, match="the summariser cannot be"):
+            _ = reader(summariser=half).agent
 
 
 # ---- prices ----

@@ -113,3 +113,77 @@ def test_a_file_is_read_anew_each_time(tmp_path: Path) -> None:
     Path(path).write_text("def prepare(messages, budget):\n    return messages[:3]\n")
     assert len(build(path).prepare(react40(), budget())) == 3
     assert len(before.prepare(react40(), budget())) == 2
+
+
+BREAKS = "    def prepare(self, messages, budget): 1 / 0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (f"class Mine:\n    __slots__ = ()\n{BREAKS}it = Mine()\n", 3),
+        (f"class Mine:\n    seen = []\n{BREAKS}it = Mine()\n", 3),
+        (f"import dataclasses\n@dataclasses.dataclass(frozen=True)\nclass Mine:\n{BREAKS}it = Mine()\n", 4),
+        ("from types import SimpleNamespace\nit = SimpleNamespace(prepare=lambda messages, budget: 1 / 0)\n", 2),
+    ],
+    ids=["slots", "class", "frozen", "namespace"],
+)
+def test_a_ready_made_object_is_told_like_the_others(text: str, line: int, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    for strategy in (build(f"{path}:it"), deepcopy(build(f"{path}:it"))):
+        with pytest.raises(UsageError, match=rf"mine\.py:it, line {line}: ZeroDivisionError: division by zero, in: "):
+            strategy.prepare(react40(), budget())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from functools import partial\ndef first(count, messages, budget): return messages[:count]\n"
+        "prepare = partial(first, 2)\nclass Mine: prepare = partial(first, 2)\n",
+        "prepare = lambda messages, budget: messages[:2]\nclass Mine: prepare = staticmethod(prepare)\n",
+        "class Mine:\n    __slots__ = ()\n    @classmethod\n    def prepare(cls, messages, budget):\n"
+        "        return messages[:2]\nprepare = Mine.prepare\n",
+    ],
+    ids=["partial", "lambda", "method"],
+)
+def test_whatever_can_be_called_is_a_prepare(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    assert [len(build(spec).prepare(react40(), budget())) for spec in (path, f"{path}:Mine")] == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("class E(BaseException): pass\nraise E('no')\n", " cannot be loaded: E: no (line 2)"),
+        ("class E(Exception):\n    def __str__(self): 1 / 0\nraise E\n", " cannot be loaded: E (line 3)"),
+        ("async def prepare(messages, budget): ...\n", ", line 1: prepare() is async, and nothing awaits it"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_words(text: str, what: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        build(path)
+    assert caught.value.what == f"{path}{what}"
+
+
+@pytest.mark.parametrize("name", ["fitted", "priced", "tools", "state", "why"])
+def test_a_property_that_fails_is_told_before_it_is_used(name: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"class Mine:\n    @property\n    def {name}(self): 1 / 0\n{BREAKS}")
+    with pytest.raises(UsageError, match=r"cannot be loaded: ZeroDivisionError: division by zero \(line 3\)"):
+        build(f"{path}:Mine")
+
+
+def test_an_answer_without_an_end_is_refused_at_what_is_no_message(tmp_path: Path) -> None:
+    path = written(tmp_path, "def prepare(messages, budget):\n    return iter(int, 1)\n")
+    with pytest.raises(UsageError, match="0 in it is none"):
+        build(path).prepare(react40(), budget())
+
+
+def test_a_plus_in_a_path_joins_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "c++"
+    folder.mkdir()
+    path = written(folder, "def prepare(messages, budget):\n    return messages[:2]\nclass Mine:\n" + BREAKS)
+    with pytest.raises(UsageError, match="Mine, line 4: ZeroDivisionError"):
+        build(f"{path} + {path}:Mine").prepare(react40(), budget())
+    for spec in (path, f"none+{path}", f"{path}+{path}"):
+        assert len(build(spec).prepare(react40(), budget())) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -21,6 +22,7 @@ from repl.completion import Completions
 from repl.interrupts import Interrupts
 from repl.journal import shelf
 from repl.journal.file import GONE, Journal
+from repl.journal.keeping import ALONE
 from repl.journal.past import past
 from repl.journal.records import VERSION, Named
 from repl.journal.show import UNANSWERED, last_exchange, resumed, show_resumed
@@ -152,6 +154,28 @@ def test_two_processes_do_not_write_one_session(environ: dict[str, str], folder:
     assert fix.startswith("fix: ")
     here.close()
     assert thimble(environ, "--resume", "-p", "And what helps?").returncode == 0
+
+
+def test_a_clock_before_1970_costs_no_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: -4e9)
+    here = reading(folder, QUESTION)
+    here.leave()
+    assert here.journal.error == ""
+    assert past(Journal.reopen(shelf.find(folder)).read()[0]).ledger.exchanges == 1
+
+
+def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    here = reading(folder, QUESTION, "And what helps?")
+    path = here.journal.path or folder
+    here.leave()
+    assert [notice for notice in here.notices if "locked" in notice] == [
+        f"The journal cannot be locked: No locks available. {ALONE}"
+    ]
+    assert past(Journal.reopen(path).read()[0]).ledger.exchanges == 2
 
 
 def test_a_session_whose_server_or_folder_is_gone_says_how_to_go_on(environ: dict[str, str], tmp_path: Path) -> None:
