@@ -86,7 +86,7 @@ class _Draft:
         return shortened(whole, self.share[message.id], self.budget)
 
     def drop_oldest(self, stays: Collection[str], gone: Collection[str]) -> None:
-        """Drop what is gone already; then the oldest blocks, a quarter of the budget at a time.
+        """Drop what is gone already, unless that leaves half of the budget free; then the oldest blocks, by quarters.
 
         The last turn and what stays never go. Summaries go last: they are small, and stand for more than any other
         block.
@@ -101,6 +101,8 @@ class _Draft:
         free = [group for group in groups if group != last_turn and staying.isdisjoint(group)]
         again = [group for group in free if all(self.messages[index].id in gone for index in group)]
         over = self.over - sum(map(self._size, again))
+        if over < -self.budget.limit // 2:  # of another strategy or budget
+            again, over = [], self.over
         quarter = max(1, self.budget.limit // 4)
         goal = -(-over // quarter) * quarter
         dropped = {index for group in again for index in group}

@@ -181,14 +181,42 @@ def test_between_two_edits_of_the_strategy_the_view_changes_only_where_more_has_
     for size in sizes:
         story.turn(size, says=60)
     before: View | None = None
+    nothing_halved = max(sizes) + 4 <= max(SMALLEST, limit // 8)
     for messages in calls_of(story.messages):
         view = prepare(messages, strategy, allowed, before)
-        if before and allowed.over(strategy.prepare(messages, allowed)):
-            assert _dropped(before) <= _dropped(view)
+        if before and nothing_halved and allowed.over(strategy.prepare(messages, allowed)):
             kept = [message for message in strategy.prepare(messages, allowed) if message.id not in _dropped(before)]
-            if max(sizes) + 4 <= max(SMALLEST, limit // 8) and not allowed.over(kept):
-                assert list(view.messages) == kept
+            if allowed.size(kept) >= limit / 2:
+                assert _dropped(before) <= _dropped(view)
+                assert allowed.over(kept) or list(view.messages) == kept
         before = view
+
+
+@given(st.lists(st.integers(50, 400), min_size=20, max_size=60), st.integers(1_000, 3_000), st.booleans())
+def test_what_another_strategy_or_a_smaller_budget_left_out_comes_back(
+    sizes: list[int], limit: int, narrow: bool
+) -> None:
+    story = Story().ask("?")
+    for size in sizes:
+        story.turn(size, says=60)
+    messages, allowed = story.messages, budget(limit)
+    before = prepare(messages, *((All(), budget(limit // 4)) if narrow else (Newest(), allowed)))
+    assert prepare(messages, All(), allowed, before).tokens >= min(allowed.size(messages), limit / 2 - max(sizes) - 100)
+
+
+class All:
+    """Leaves it all to fit."""
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        return list(messages)
+
+
+class Newest:
+    """Keeps the question and the newest turn."""
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        newest = last_turn(messages)
+        return [message for message in messages if message.role in ("system", "user") or message.id in newest]
 
 
 def _dropped(view: View) -> set[str]:
