@@ -99,7 +99,7 @@ class _Draft:
         turns = (group for group in reversed(groups) if self.messages[group.start].role == "assistant")
         last_turn = next((turn for turn in turns if turn.start > asked), None)
         free = [group for group in groups if group != last_turn and staying.isdisjoint(group)]
-        again = [group for group in free if all(self.messages[index].id in gone for index in group)]
+        again = [group for group in free if self.messages[group.start].id in gone]
         over = self.over - sum(map(self._size, again))
         if over < -self.budget.limit // 2:  # of another strategy or budget
             again, over = [], self.over

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES = get_args(Role)
 TEXTS = ("id", "content", "thinking", "call_id", "name", "why", "ref")
+ALL_TEXT = (str,) * len(TEXTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,12 @@ class Message:
     ref: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        texts = (self.id, self.content, self.thinking, self.call_id, self.name, self.why, self.ref)
+        if self.calls != () or self.covers != () or self.role not in ROLES or tuple(map(type, texts)) != ALL_TEXT:
+            self._check()
+
+    def _check(self) -> None:
+        """Raise TypeError for what is of another type, if anything is."""
         if self.role not in ROLES:
             raise TypeError(f"a message has no role {self.role!r:.40}: it is one of {', '.join(ROLES)}")
         for name in TEXTS:

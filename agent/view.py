@@ -86,7 +86,7 @@ def prepare(
 def _gone(history: Sequence[Message], before: View | None) -> set[str]:
     """What the view before left out of the same history."""
     known = zip(history, before.history, before.fates, strict=False) if before else ()
-    return {message.id for message, was, fate in known if fate == "dropped" and message == was}
+    return {message.id for message, was, fate in known if fate == "dropped" and (message is was or message == was)}
 
 
 def _left_out(view: View, offered: Sequence[Message], strategy: Strategy, budget: Budget) -> dict[str, str]:
