@@ -139,10 +139,18 @@ def test_every_slash_command_is_documented() -> None:
         assert f"`/{name.lstrip('/')}" in text, name
 
 
-def test_links_between_pages_resolve() -> None:
+def anchors(page: Path) -> set[str]:
+    """What its headings are called in an address."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_resolve_to_a_file_and_a_heading_of_it() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+\.md)\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", FENCE.sub("", page.read_text())):
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in anchors(file), f"{page.name}: {target}#{anchor}"
 
 
 def test_the_strategy_of_the_readme_stands_in_the_docs() -> None:
