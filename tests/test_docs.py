@@ -119,6 +119,14 @@ def test_the_page_on_prepare_shows_what_comes_out(workshop: Path, monkeypatch: p
     assert shown["prepared"](conversation)["messages"] == conversation
 
 
+@pytest.mark.parametrize("page", ["branches.md", "compare.md", "context.md", "predict.md"])
+def test_the_figures_of_a_sample_come_out_of_the_command_beside_it(page: str, workshop: Path) -> None:
+    sample = next(body for name, body in blocks("text") if name == page)
+    run = run_in(workshop, commands_of(page)[0])
+    told = run.stdout + run.stderr
+    assert [figure for figure in re.findall(r"\d[\d,.]+", sample) if figure.strip(",.") not in told] == []
+
+
 def test_the_first_session_is_what_the_program_does_today() -> None:
     page = ROOT / "docs" / "first-session.md"
     run = subprocess.run([sys.executable, "-m", "lab.first_session"], cwd=ROOT, capture_output=True, text=True)
