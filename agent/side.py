@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter
@@ -18,11 +18,13 @@ class SideModel:
     """Asks a backend outside the conversation. What is asked here never enters the history.
 
     `offered` are the tools of the agent's own call, which the loop sets while the agent's backend is asked here too.
+    `on_ask` is told the purpose of whoever is about to ask.
     """
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.offered: Sequence[Schema] = ()
+        self.on_ask: Callable[[str], object] = lambda purpose: None
         self._calls: list[SideCalled] = []
 
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
@@ -41,6 +43,7 @@ class SideModel:
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:
         """The same backend, whose every call is reported here, whatever comes of it."""
+        self.on_ask(purpose)
         return _Reporting(backend, purpose, self._calls)
 
     def drain(self) -> Iterator[SideCalled]:

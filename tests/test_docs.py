@@ -119,6 +119,14 @@ def test_the_page_on_prepare_shows_what_comes_out(workshop: Path, monkeypatch: p
     assert shown["prepared"](conversation)["messages"] == conversation
 
 
+@pytest.mark.parametrize("page", ["branches.md", "compare.md", "context.md", "predict.md"])
+def test_the_figures_of_a_sample_come_out_of_the_command_beside_it(page: str, workshop: Path) -> None:
+    sample = next(body for name, body in blocks("text") if name == page)
+    run = run_in(workshop, commands_of(page)[0])
+    told = run.stdout + run.stderr
+    assert [figure for figure in re.findall(r"\d[\d,.]+", sample) if figure.strip(",.") not in told] == []
+
+
 def test_the_first_session_is_what_the_program_does_today() -> None:
     page = ROOT / "docs" / "first-session.md"
     run = subprocess.run([sys.executable, "-m", "lab.first_session"], cwd=ROOT, capture_output=True, text=True)
@@ -139,10 +147,18 @@ def test_every_slash_command_is_documented() -> None:
         assert f"`/{name.lstrip('/')}" in text, name
 
 
-def test_links_between_pages_resolve() -> None:
+def anchors(page: Path) -> set[str]:
+    """What its headings are called in an address."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_resolve_to_a_file_and_a_heading_of_it() -> None:
     for page in PAGES:
-        for target in re.findall(r"\]\(([^)#]+\.md)\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name}: {target}"
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", FENCE.sub("", page.read_text())):
+            file = page.parent / target if target else page
+            assert file.exists(), f"{page.name}: {target}"
+            assert not anchor or anchor in anchors(file), f"{page.name}: {target}#{anchor}"
 
 
 def test_the_strategy_of_the_readme_stands_in_the_docs() -> None:

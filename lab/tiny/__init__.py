@@ -3,5 +3,6 @@
 `words` makes words up, `corpora` articles and questions of them, `dialogues` what is to be learnt from these by way of
 the real tools. `template` renders a conversation as a server does, `tokenizer` cuts it into tokens, `model` is the
 network, `training` trains it, `weights` writes and reads the folder that vLLM loads, `gguf_file` writes the file that
-llama.cpp loads, `evaluation` measures. `make tiny-model` does it all; what came of it is in `lab/tiny/qwen2-tiny/`.
+llama.cpp loads, `evaluation` measures. `make tiny-model` does it all, in an environment of its own (`.tiny`); what
+came of it is in `lab/tiny/qwen2-tiny/`.
 """

@@ -10,7 +10,7 @@ from typing import Any
 from agent.agent import Agent
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError, NotOnTape
-from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, SideCalled, ToolCalled
+from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
 from agent.ledger import NOTHING, Amount, Call, totals
 from agent.loop import run
 from agent.protocols import Waiting
@@ -61,6 +61,7 @@ def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool],
     `on_step` is told what is under way, and whether a turn begins. Raises NotOnTape where a cassette has no answer.
     """
     prices, cut = fork.price_card(), ""
+    fork.side.on_ask = lambda purpose: on_step(f"asks a model: {purpose}", False)
     try:
         with unlearnt(fork.backend.counter), closing(run(fork, question)) as events:
             for event in events:
@@ -118,6 +119,4 @@ def _under_way(event: Event) -> str:
             return what
         case ToolCalled():
             return event.call.name
-        case SideCalled():
-            return f"asked a model: {event.purpose}"
     return ""

@@ -119,6 +119,16 @@ def test_what_is_under_way_is_told() -> None:
     assert words[1].endswith(" tokens")
 
 
+def test_that_a_strategy_asks_a_model_is_told_while_it_does() -> None:
+    session = open_session(Settings(backend="reader", budget=2000))
+    ask_session(session, "What is observation masking?")
+    fork, told = session.fork("summary-buffer"), list[str]()
+    ask(fork, "What are KV caches?", Asked("summary-buffer"), lambda said, _: told.append(said))
+    asked = told.index("asks a model: summary")
+    assert told[asked - 1].endswith(": prepares the view")
+    assert ": sends " in told[asked + 1]
+
+
 # ---- errors are rows -------------------------------------------------------------------------------------------------
 
 
