@@ -81,7 +81,7 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     try:
         with progress(console, specs, len(calls(agent.history))) as bars:
             for place, spec in enumerate(specs):
-                one = replayed(session, spec, partial(bars.step, place))
+                one = replayed(session, spec, partial(bars.say, place, "", True))
                 found.append(one)
                 bars.done(place, show.in_brief(one, agent.backend.counter.exact))
     except KeyboardInterrupt:

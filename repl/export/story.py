@@ -73,21 +73,22 @@ class Story:
 
 def story(session: Session) -> Story:
     """What the journal tells of the branch that the session is on. Raises UsageError where nothing was asked."""
-    lines, branch, branches, damaged = path(session)
-    beginning(lines)
-    told = Story(Past(), [], branch, branches, damaged)
-    for line in lines:
+    lines, damaged = session.journal.read()
+    tree = Tree(lines)
+    told = Story(Past(), [], tree.current, len(tree.branches), len(damaged))
+    branch = tree.path(tree.current)
+    beginning(branch)
+    for line in branch:
         _take(told, told.past.take(line), line.at)
     for exchange in told.exchanges:
         exchange.accounts = told.past.ledger.of_exchange(exchange.number)
     return told
 
 
-def path(session: Session) -> tuple[Sequence[Line], int, int, int]:
-    """The lines of the current branch; its number, how many branches there are, and how many lines are damaged."""
-    lines, damage = session.journal.read()
-    tree = Tree(lines)
-    return tree.path(tree.current), tree.current, len(tree.branches), len(damage)
+def path(session: Session) -> Sequence[Line]:
+    """The lines of the current branch."""
+    tree = Tree(session.journal.read()[0])
+    return tree.path(tree.current)
 
 
 def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
