@@ -152,6 +152,18 @@ def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
     return [start, after[start : len(after) - end], end]
 
 
+class Differences:
+    """Lists, each as what is new of it since it was told before."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Sequence[Any]] = {}
+
+    def new(self, name: str, listed: Sequence[Any]) -> list[Any]:
+        """What is new of the list of this name."""
+        before, self._told[name] = self._told.get(name, ()), listed
+        return difference(before, listed)
+
+
 def left_out(view: View) -> list[tuple[str, int]]:
     """Why each dropped message is not there, in order: the reason, and how many in a row have it."""
     dropped = (one for one, fate in view.fated if fate == "dropped")
