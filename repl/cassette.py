@@ -135,8 +135,8 @@ class Played:
 
         self.tape, self.steps, self.notices = tape, steps, told_of(tape, title)
         self._playback = Playback(tape, pace, self._differs)
-        self._lines = [line.text for line in tape.lines if line.text.split()[0] not in LEFT_OUT]
-        self._lines = [text for text in self._lines if not names_code(text)]
+        texts = (line.text for line in tape.lines)
+        self._lines = [text for text in texts if text.split()[0] not in LEFT_OUT and not names_code(text)]
         self._next = 0
         self._now: Callable[[], Mapping[str, object]] = dict
         self._taken: Counter[str] = Counter()
