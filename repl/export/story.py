@@ -40,10 +40,7 @@ class Made:
 
 @dataclass
 class Exchange:
-    """A question and what came of it; `ending` says how it ended. `accounts` has the calls of strategies too.
-
-    `asides` are those that belong to no call that was made.
-    """
+    """A question and what came of it; `ending` says how it ended. `asides` belong to no call that was made."""
 
     number: int
     at: float
@@ -52,7 +49,6 @@ class Exchange:
     answer: str = ""
     until: float = 0.0
     calls: list[Made] = field(default_factory=list)
-    accounts: list[Call] = field(default_factory=list)
     asides: list[SideCalled] = field(default_factory=list)
 
 
@@ -80,8 +76,6 @@ def story(session: Session) -> Story:
     beginning(branch)
     for line in branch:
         _take(told, told.past.take(line), line.at)
-    for exchange in told.exchanges:
-        exchange.accounts = told.past.ledger.of_exchange(exchange.number)
     return told
 
 
