@@ -1,4 +1,4 @@
-"""/strategy, /budget and /model: what the next prompt is made under. /reset: begin again under the same."""
+"""/strategy, /budget and /model: what the next prompt is made under."""
 
 from __future__ import annotations
 
@@ -58,17 +58,6 @@ def model(session: Session, name: str, console: Console) -> None:
     Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
     if alone and len(names) < 2:
         say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
-
-
-def reset(session: Session, _: str, console: Console) -> None:
-    """Begin an empty branch, and say what is kept on the one that is left."""
-    kept = [figures.several(len(session.agent.history), "message")]
-    kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
-    old = session.journal.tree.current
-    session.reset()
-    new, now = session.journal.tree.current, f"under {line(session.spec)} in {session.agent.limit:,} tokens"
-    say(console, f"Branch {new} begins empty, {now}, which starts fresh.")
-    say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 
 def _tokens(text: str) -> int:

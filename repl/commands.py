@@ -230,7 +230,7 @@ COMMANDS: dict[str, Command] = {
         "begin again, empty; strategy, budget and model stay",
         "A branch without history, notes or statistics; the strategy starts fresh. The branch that is left stays as it "
         "was: /tree N goes back to it.",
-        "choose.reset",
+        "branches.moves.reset",
     ),
     "help": Command("/help [COMMAND]", "this list, or more on one command", "", "guide.help_"),
     "quit": Command("/quit", "leave (also /exit and Ctrl-D)", "", ""),

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from types import FrameType, TracebackType
+from types import FrameType
 
 from agent.events import Event
 
@@ -27,7 +27,7 @@ class Interrupts:
         self._told_before, sys.unraisablehook = sys.unraisablehook, self._lost
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give Ctrl-C back its usual meaning."""
         sys.unraisablehook = self._told_before
         signal.signal(signal.SIGINT, self._before)

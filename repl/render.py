@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from time import perf_counter
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
 from rich.console import Console, RenderableType
@@ -64,9 +63,7 @@ class Lines:
         """Ready to show events."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """What was begun is ended, however the exchange ended."""
         self._end_text(called=False)
 
@@ -97,18 +94,14 @@ class Lines:
 
     def _replied(self, event: Replied) -> None:
         self._end_text(called=bool(event.message.calls))
-        cut_off = trace.cut_off_line(event)
-        if cut_off:
-            self._line("note", cut_off)
+        self._line("note", trace.cut_off_line(event))
 
     def _prepared(self, event: Prepared) -> None:
         before, self._before = self._before, event.view
         for note in trace.note_lines(event, before):
             self._line("note", note)
         self._act(event, before)
-        over = trace.over_line(event)
-        if over:
-            self._line("over", over)
+        self._line("over", trace.over_line(event))
         self._wait(f"reading {figures.tokens(event.view.tokens, event.exact)} tokens")
 
     def _said(self, event: Said) -> None:
@@ -137,9 +130,7 @@ class Lines:
         self._end_said(called)
 
     def _act(self, event: Prepared, before: View | None) -> None:
-        acted = trace.acted_line(event, before, self._width())
-        if acted:
-            self._line("act", acted)
+        self._line("act", trace.acted_line(event, before, self._width()))
 
     def _returned(self, event: ToolReturned) -> None:
         self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
@@ -155,8 +146,9 @@ class Lines:
     def _wait(self, what: str) -> None:
         """Nothing is drawn while waiting."""
 
-    def _line(self, kind: Kind, text: str) -> None:
-        self.console.out(trace.labelled(kind, text), highlight=False)
+    def _line(self, kind: Kind, text: str | None) -> None:
+        if text:
+            self.console.out(trace.labelled(kind, text), highlight=False)
 
     def _say(self, text: str) -> None:
         if not self._column:
@@ -198,12 +190,10 @@ class Screen(Lines):
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Wipe the live lines; an answer that was cut off stays as far as it came."""
         try:
-            super().__exit__(kind, error, where)
+            super().__exit__()
         finally:
             if self._live:
                 self._waiting = ""
@@ -218,8 +208,9 @@ class Screen(Lines):
     def _wait(self, what: str) -> None:
         self._waiting, self._since = what, self._now()
 
-    def _line(self, kind: Kind, text: str) -> None:
-        self._print(Text(text, style=STYLES[kind]), "trace")
+    def _line(self, kind: Kind, text: str | None) -> None:
+        if text:
+            self._print(Text(text, style=STYLES[kind]), "trace")
 
     def _say(self, text: str) -> None:
         self._wait("writing")

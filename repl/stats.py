@@ -15,6 +15,7 @@ from agent.ledger import Call, Ledger, Totals, totals
 from agent.messages import Message
 from agent.view import View
 from repl import figures
+from repl.fates import LETTERS
 from repl.footer import level
 from repl.sanitise import line
 from repl.tables import Table
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from repl.session import Session
 
 ROLES = ("system", "user", "assistant", "tool")
-FATES = ("kept", "masked", "shortened", "summarised", "offloaded", "dropped")
 NAMES = {"system": "system prompt", "tool": "tool results"}
 SHOWN_EXCHANGES = 12
 SHOWN_CALLS = 60
@@ -95,7 +95,7 @@ def by_fate(session: Session, view: View, budget: Budget) -> Table:
     shown = {message.id: message for message in view.messages}
     exact = session.agent.backend.counter.exact
     rows: list[_Row] = []
-    for fate in FATES:
+    for fate in LETTERS:
         met = [message for message, its in view.fated if its == fate]
         there = [shown[message.id] for message in met if message.id in shown]
         rows.append(_Row(fate, len(met), _size(budget, met), _size(budget, there)))

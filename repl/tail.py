@@ -19,7 +19,7 @@ NO_WRAP, WRAP = "\x1b[?7l", "\x1b[?7h"
 def tail(console: Console, renderable: Callable[[], RenderableType], by_itself: bool = True) -> Live:
     """Live lines that show the end of this, drawn anew by themselves some times a second, and wiped when they stop."""
     live = Live(
-        get_renderable=lambda: Tail(renderable, LINES),
+        get_renderable=lambda: Tail(renderable),
         console=console,
         transient=True,
         auto_refresh=by_itself,
@@ -35,12 +35,12 @@ def tail(console: Console, renderable: Callable[[], RenderableType], by_itself: 
 class Tail:
     """The last lines of something that may be longer than there is room for."""
 
-    def __init__(self, renderable: Callable[[], RenderableType], lines: int) -> None:
-        self._renderable, self._lines = renderable, lines
+    def __init__(self, renderable: Callable[[], RenderableType]) -> None:
+        self._renderable = renderable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """As many lines as there is room for."""
-        room = max(1, min(self._lines, console.height - 2))
+        room = max(1, min(LINES, console.height - 2))
         lines = console.render_lines(self._renderable(), options.update(height=None), pad=False)
         for number, shown in enumerate(lines[-room:]):
             if number:

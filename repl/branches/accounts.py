@@ -24,7 +24,6 @@ class Account:
     behind: int
     calls_before: int
     strategy: str
-    limit: int
     exchanges: int
     calls: Sequence[Call]
     question: str
@@ -56,7 +55,7 @@ def _account(tree: Tree, number: int, starts: dict[int, Past]) -> Account:
     starts.update((child.number, _copy(then)) for child in children)
     ledger = then.ledger
     calls, exchanges = ledger.calls[before:], ledger.exchanges - behind
-    return Account(number, branch.parent, behind, answers, then.strategy, then.limit, exchanges, calls, question)
+    return Account(number, branch.parent, behind, answers, then.strategy, exchanges, calls, question)
 
 
 def _copy(past: Past) -> Past:

@@ -1,4 +1,4 @@
-"""/fork, /undo and /retry: go on from before a question, on a branch of its own. What is left stays in the tree."""
+"""/fork, /undo, /retry and /reset: go on from before a question, on a branch of its own. What is left stays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
     session.branch(after, *([Swapped(spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
-    new, now = session.journal.tree.current, _as_it_is(session)
+    new, now = session.journal.tree.current, as_it_is(session)
     place = f"behind exchange {behind}" if behind else "before the first question"
     say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
     say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
@@ -57,7 +57,7 @@ def undo(session: Session, text: str, console: Console) -> None:
     for question in gone:
         say(console, f"Undone: {_quoted(question)}")
     new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
-    say(console, f"Branch {new} goes on from before that, with {left}, {_as_it_is(session)}.")
+    say(console, f"Branch {new} goes on from before that, with {left}, {as_it_is(session)}.")
     say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
 
 
@@ -71,9 +71,19 @@ def retry(session: Session, spec: str, console: Console) -> None:
         raise UsageError("there is no question to ask again on this branch", "ask one; /tree shows the branches")
     _ask_anew(session, asked[-1], spec)
     new = session.journal.tree.current
-    say(console, f"Branch {new} asks again, {_as_it_is(session)}: {_quoted(asked[-1])}")
+    say(console, f"Branch {new} asks again, {as_it_is(session)}: {_quoted(asked[-1])}")
     say(console, f"Branch {old} keeps the answer of before: /tree {old} goes back to it.", "quiet")
     session.next_question = asked[-1].text
+
+
+def reset(session: Session, _: str, console: Console) -> None:
+    """Begin an empty branch, and say what is kept on the one that is left."""
+    kept = [figures.several(len(session.agent.history), "message")]
+    kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
+    old = session.journal.tree.current
+    session.reset()
+    say(console, f"Branch {session.journal.tree.current} begins empty, {as_it_is(session)}, which starts fresh.")
+    say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
 
 
 def _here(session: Session) -> tuple[int, list[Question]]:
@@ -122,7 +132,8 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
     session.branch(after, *changes)
 
 
-def _as_it_is(session: Session) -> str:
+def as_it_is(session: Session) -> str:
+    """What the next prompt of a branch is made under. Safe to print."""
     return f"under {line(session.spec)} in {session.agent.limit:,} tokens"
 
 

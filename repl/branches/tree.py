@@ -14,6 +14,7 @@ from agent.errors import UsageError
 from agent.ledger import NOTHING, Call, totals
 from repl import figures
 from repl.branches.accounts import Account, accounts
+from repl.branches.moves import as_it_is
 from repl.compare.asked import cost, prefill
 from repl.sanitise import line
 from repl.stats import SHOWN_CALLS, chart
@@ -56,7 +57,7 @@ def _go(session: Session, text: str, console: Console) -> None:
     session.switch(int(text))
     agent = session.agent
     is_at = f"{figures.several(agent.ledger.exchanges, 'exchange')}, {figures.several(len(agent.history), 'message')}"
-    say(console, line(f"On branch {int(text)}: {is_at}, under {session.spec} in {agent.limit:,} tokens."))
+    say(console, f"On branch {int(text)}: {is_at}, {as_it_is(session)}.")
 
 
 def _names(found: Sequence[Account], current: int, drawn: bool) -> list[Text]:

@@ -38,7 +38,6 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
     """
     agent, found, done = session.agent, list[Asked](), 0
     exchange = known(question, session.settings)
-    stopped = ""
     try:
         with progress(console, specs, agent.max_turns) as bars:
             for place, spec in enumerate(specs):
@@ -48,10 +47,9 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
                 done += 1
                 bars.done(place, in_brief(found[-1], exchange))
     except KeyboardInterrupt:
-        stopped = f"stopped: {done} of {len(specs)} strategies"
-    show_asked(session, found, question, exchange, console)
-    if stopped:
-        raise KeyboardInterrupt(stopped)
+        raise KeyboardInterrupt(f"stopped: {done} of {len(specs)} strategies") from None
+    finally:
+        show_asked(session, found, question, exchange, console)
 
 
 def show_asked(

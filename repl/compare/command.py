@@ -77,15 +77,13 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     agent, found = session.agent, list[Replayed]()
     if not agent.history:
         raise UsageError("there is no history to compare yet", f"ask something first, or {FORM}")
-    stopped = ""
     try:
         with progress(console, specs, len(calls(agent.history))) as bars:
             for place, spec in enumerate(specs):
-                one = replayed(session, spec, partial(bars.step, place))
+                one = replayed(session, spec, partial(bars.say, place, "", True))
                 found.append(one)
                 bars.done(place, show.in_brief(one, agent.backend.counter.exact))
     except KeyboardInterrupt:
-        stopped = f"stopped: {len(found)} of {len(specs)} strategies"
-    show.show_replayed(session, found, console)
-    if stopped:
-        raise KeyboardInterrupt(stopped)
+        raise KeyboardInterrupt(f"stopped: {len(found)} of {len(specs)} strategies") from None
+    finally:
+        show.show_replayed(session, found, console)

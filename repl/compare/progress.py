@@ -22,9 +22,6 @@ SAID_COLUMNS = 34
 class Progress(Protocol):
     """Is told how far each strategy is, by its place among them."""
 
-    def step(self, place: int) -> None:
-        """One more step of this strategy is done."""
-
     def say(self, place: int, said: str, step: bool = False) -> None:
         """What is under way now, and whether that is one more step."""
 
@@ -56,9 +53,6 @@ class _Drawn:
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
 
-    def step(self, place: int) -> None:
-        self._bars.advance(self._bars.task_ids[place])
-
     def say(self, place: int, said: str, step: bool = False) -> None:
         self._bars.update(self._bars.task_ids[place], advance=int(step), said=cut(line(said), SAID_COLUMNS))
 
@@ -71,9 +65,6 @@ class _Drawn:
 class _Lines:
     def __init__(self, console: Console, names: Sequence[str]) -> None:
         self._console, self._names = console, names
-
-    def step(self, place: int) -> None:
-        """Only what is done is told."""
 
     def say(self, place: int, said: str, step: bool = False) -> None:
         """Only what is done is told."""

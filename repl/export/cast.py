@@ -27,7 +27,7 @@ IDLE_SECONDS = 5.0
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The recording, a line an event. Raises UsageError where nothing was asked."""
-    begun, question, name = beginning(path(session)[0])
+    begun, question, name = beginning(path(session))
     yield to_line({
         "version": 3,
         "term": {"cols": columns, "rows": ROWS, "type": "xterm-256color"},

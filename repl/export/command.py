@@ -70,7 +70,7 @@ def free(session: Session, ending: str) -> Path:
     """A name in the current folder that no file has: the session's, or when it is exported."""
     from repl.export.story import beginning, path
 
-    _, _, name = beginning(path(session)[0])
+    _, _, name = beginning(path(session))
     named = re.sub(r"[^\w-]+", "-", name).strip("-")
     stem = named or time.strftime("thimble-%Y-%m-%d-%H%M")
     names = (Path(f"{stem}{f'-{number}' if number > 1 else ''}.{ending}") for number in count(1))

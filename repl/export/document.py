@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.ledger import Call, totals
 from agent.messages import Message
-from repl.export.story import Exchange, Made, Story, difference, left_out, story
+from repl.export.story import Differences, Exchange, Made, Story, left_out, story
 from repl.journal.lines import EVERYTHING
 from repl.jsonl import to_json
 
@@ -113,7 +113,7 @@ class _Views:
         self.copies: list[Message] = []
         self._known = {message.id: message for message in history}
         self._places: dict[object, int] = {}
-        self._lists: dict[str, Sequence[Any]] = {}
+        self._new = Differences().new
 
     def new(self, of: Prepared) -> Fields:
         """What is new in this call; null where it is lost what was sent, and the next builds on the one before."""
@@ -128,10 +128,6 @@ class _Views:
             "sent": self._new("sent", [self._name(message) for message in view.messages]),
             "left_out": left_out(view),
         }
-
-    def _new(self, name: str, listed: Sequence[Any]) -> list[Any]:
-        before, self._lists[name] = self._lists.get(name, ()), listed
-        return difference(before, listed)
 
     def _name(self, message: Message) -> str | int:
         """Its id where it is as it is in the history, else its place among the copies."""

@@ -20,7 +20,7 @@ from agent.ledger import totals
 from agent.messages import Message
 from agent.view import View
 from repl import figures, trace
-from repl.export.story import Exchange, Made, Story, difference, left_out, story
+from repl.export.story import Differences, Exchange, Made, Story, left_out, story
 from repl.fates import LETTERS
 from repl.sanitise import clean, line
 
@@ -80,22 +80,15 @@ def _data(told: Story, counter: Counter) -> Iterator[str]:
     for message in told.past.history:
         texts.at(message)
     yield f'{{"about":{embedded(_about(told))},"exchanges":{embedded([*map(_exchange, told.exchanges)])},"calls":['
-    was: list[int] = []
-    fates, sent, before = "", was, None
+    new, before = Differences().new, None
     for number, call in enumerate(told.calls):
         view = call.prepared.view
-        lists = (
-            [*map(texts.at, view.history)],
-            "".join(LETTERS[fate] for fate in view.fates),
-            [*map(texts.at, view.messages)],
-        )
-        new = {
-            "was": difference(was, lists[0]),
-            "fates": difference(fates, lists[1]),
-            "sent": difference(sent, lists[2]),
+        lists = {
+            "was": new("was", [*map(texts.at, view.history)]),
+            "fates": new("fates", "".join(LETTERS[fate] for fate in view.fates)),
+            "sent": new("sent", [*map(texts.at, view.messages)]),
         }
-        was, fates, sent = lists
-        yield f"{',' if number else ''}\n{embedded({**_call(call, before, texts), **new})}"
+        yield f"{',' if number else ''}\n{embedded({**_call(call, before, texts), **lists})}"
         before = view
     yield f'],\n"texts":{embedded(texts.table)}}}'
 

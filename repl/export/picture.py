@@ -10,7 +10,6 @@ from rich.segment import Segment
 
 from repl.export.drawing import COLOURS, Look, Row, svg_of
 from repl.export.retold import Retelling, screen
-from repl.export.story import beginning, path
 
 if TYPE_CHECKING:
     from rich.color import Color
@@ -24,7 +23,6 @@ NOT_IN_XML = str.maketrans(dict.fromkeys("\ufffe\uffff", "\ufffd"))
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The picture. Raises UsageError where nothing was asked."""
-    beginning(path(session)[0])
     written = "".join(text for _, _, text in Retelling(session, columns, live=False).told())
     console, _ = screen(columns)
     rows: list[Row] = []

@@ -11,13 +11,13 @@ from rich.text import Text
 
 from agent.events import Answered, Asked, Planted, Prepared, Withdrawn
 from agent.view import View
-from repl.export.story import path
+from repl.export.story import beginning, path
 from repl.footer import footer
 from repl.journal.past import Past
 from repl.journal.records import Change, Limited, Record, Remodelled, Swapped
 from repl.render import Screen
 from repl.sanitise import clean, line
-from repl.theme import GLYPH
+from repl.theme import GLYPH, STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,12 +45,14 @@ class Retold(Screen):
 class Retelling:
     """Goes through the lines of a journal as a terminal of so many columns showed them.
 
-    `live` says whether what is under way is drawn too, to be wiped again when it is done.
+    `live` says whether what is under way is drawn too, to be wiped again when it is done. Raises UsageError where
+    nothing was asked.
     """
 
     def __init__(self, session: Session, columns: int, live: bool) -> None:
         self.agent: Agent = session.agent
-        self.lines = path(session)[0]
+        self.lines = path(session)
+        beginning(self.lines)
         self.past = Past()
         self.live = live
         self._console, self._written = screen(columns)
@@ -86,12 +88,13 @@ class Retelling:
             case _ if self._shown is not None:
                 self._shown.at = at
                 self._shown.show(record)  # type: ignore[arg-type]
-                self._draw()
+                if self._shown._live:
+                    self._shown._live.refresh()
         if isinstance(record, Prepared):
             self._view = record.view
         if isinstance(record, Answered):
             self._end("")
-            self._foot(self._agent())
+            self._foot()
 
     def _begin(self, at: float) -> None:
         self._shown = Retold(self._console, self._view)
@@ -101,35 +104,22 @@ class Retelling:
         else:
             self._console.print()
 
-    def _draw(self) -> None:
-        if self._shown and self._shown._live:
-            self._shown._live.refresh()
-
     def _end(self, why: str = STOPPED) -> None:
         """End the exchange that is shown, if there is one, and say why it has no answer."""
         if self._shown:
-            self._shown.__exit__(None, None, None)
+            self._shown.__exit__()
             if why:
                 self._console.print(Text(why, style="warn"))
                 self._console.print()
         self._shown = None
 
-    def _foot(self, agent: Agent) -> None:
+    def _foot(self) -> None:
+        past = self.past
+        agent = replace(self.agent, strategy_name=past.strategy, limit=past.limit, ledger=past.ledger)
         words = footer(agent, self._console.width)
         self._console.print()
         self._console.print(Text(words, style="quiet"), no_wrap=True, overflow="ignore", crop=False)
         self._console.print()
-
-    def _agent(self) -> Agent:
-        past = self.past
-        return replace(
-            self.agent,
-            strategy_name=past.strategy,
-            limit=past.limit,
-            history=past.history,
-            ledger=past.ledger,
-            record=None,
-        )
 
     def _prompt(self, text: str) -> None:
         self._console.print(Text.assemble((GLYPH, "bold"), (clean(text), "bold")))
@@ -158,8 +148,6 @@ def screen(columns: int) -> tuple[Console, io.StringIO]:
     """A terminal in memory, and what it is written."""
     from rich.console import Console
     from rich.theme import Theme
-
-    from repl.theme import STYLES
 
     file = io.StringIO()
     console = Console(

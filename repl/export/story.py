@@ -40,10 +40,7 @@ class Made:
 
 @dataclass
 class Exchange:
-    """A question and what came of it; `ending` says how it ended. `accounts` has the calls of strategies too.
-
-    `asides` are those that belong to no call that was made.
-    """
+    """A question and what came of it; `ending` says how it ended. `asides` belong to no call that was made."""
 
     number: int
     at: float
@@ -52,7 +49,6 @@ class Exchange:
     answer: str = ""
     until: float = 0.0
     calls: list[Made] = field(default_factory=list)
-    accounts: list[Call] = field(default_factory=list)
     asides: list[SideCalled] = field(default_factory=list)
 
 
@@ -73,21 +69,20 @@ class Story:
 
 def story(session: Session) -> Story:
     """What the journal tells of the branch that the session is on. Raises UsageError where nothing was asked."""
-    lines, branch, branches, damaged = path(session)
-    beginning(lines)
-    told = Story(Past(), [], branch, branches, damaged)
-    for line in lines:
+    lines, damaged = session.journal.read()
+    tree = Tree(lines)
+    told = Story(Past(), [], tree.current, len(tree.branches), len(damaged))
+    branch = tree.path(tree.current)
+    beginning(branch)
+    for line in branch:
         _take(told, told.past.take(line), line.at)
-    for exchange in told.exchanges:
-        exchange.accounts = told.past.ledger.of_exchange(exchange.number)
     return told
 
 
-def path(session: Session) -> tuple[Sequence[Line], int, int, int]:
-    """The lines of the current branch; its number, how many branches there are, and how many lines are damaged."""
-    lines, damage = session.journal.read()
-    tree = Tree(lines)
-    return tree.path(tree.current), tree.current, len(tree.branches), len(damage)
+def path(session: Session) -> Sequence[Line]:
+    """The lines of the current branch."""
+    tree = Tree(session.journal.read()[0])
+    return tree.path(tree.current)
 
 
 def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
@@ -149,6 +144,18 @@ def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
     most -= start
     end = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
     return [start, after[start : len(after) - end], end]
+
+
+class Differences:
+    """Lists, each as what is new of it since it was told before."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Sequence[Any]] = {}
+
+    def new(self, name: str, listed: Sequence[Any]) -> list[Any]:
+        """What is new of the list of this name."""
+        before, self._told[name] = self._told.get(name, ()), listed
+        return difference(before, listed)
 
 
 def left_out(view: View) -> list[tuple[str, int]]:
