@@ -79,13 +79,18 @@ class Index:
         with self._lock:
             try:
                 return self._connection.execute(sql, values).fetchall()
-            except sqlite3.DatabaseError as error:
+            except (sqlite3.DatabaseError, ValueError) as error:
                 if not self._forget:
                     raise
-                with suppress(OSError):
-                    self._forget()
-                what = "what was kept of the articles cannot be read any more"
-                raise UsageError(what, "leave and begin again: they are read anew") from error
+                raise self.damaged() from error
+
+    def damaged(self) -> UsageError:
+        """The error for a file that is damaged. It is deleted, and made anew the next time."""
+        if self._forget:
+            with suppress(OSError):
+                self._forget()
+        what = "what was kept of the articles cannot be read any more"
+        return UsageError(what, "leave and begin again: they are read anew")
 
 
 def index_of(articles: Sequence[Article]) -> Index:

@@ -49,7 +49,7 @@ def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Ar
             return _read(opened(path), path if opened is _opened else None, files, progress)
         except sqlite3.OperationalError:  # in use, read-only, the disk is full
             continue
-        except sqlite3.DatabaseError:  # damaged, or of another version
+        except (sqlite3.DatabaseError, ValueError, TypeError):  # damaged, or of another version
             with suppress(OSError):
                 forget(path)
         except OSError:
@@ -185,8 +185,12 @@ class KeptSections(Sequence[Section]):
         self._number = number
 
     def _all(self) -> tuple[Section, ...]:
-        ((texts,),) = self._index.ask("SELECT sections FROM texts WHERE id = ?", self._number)
-        return tuple(Section(title, text) for title, text in json.loads(texts))
+        rows = self._index.ask("SELECT sections FROM texts WHERE id = ?", self._number)
+        try:
+            ((texts,),) = rows
+            return tuple(Section(title, text) for title, text in json.loads(texts))
+        except (ValueError, TypeError) as error:
+            raise self._index.damaged() from error
 
     @overload
     def __getitem__(self, at: int) -> Section: ...

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from agent.errors import UsageError
+from repl.journal.shelf import SUFFIX
 from repl.sanitise import line
 from repl.theme import is_drawn, say
 
@@ -43,6 +44,8 @@ def export(session: Session, rest: str, console: Console) -> None:
     if os.path.lexists(path) and not over:
         raise UsageError(f"{path} is there already", f"to replace it: /export {kind} {path}!")
     columns = console.width if is_drawn(console) else PLAIN_COLUMNS
+    if path.suffix == SUFFIX and path.parent.resolve() == session.settings.session_dir.resolve():
+        raise UsageError(f"{path} is where a session is kept", "name another FILE")
     size = write(path, import_module(f"repl.export.{module}").export(session, columns))
     say(console, f"Written: {line(str(path))}, {size:,} bytes.")
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -145,6 +146,38 @@ def test_whatever_bytes_are_there_it_never_stands_in_the_way(data: st.DataObject
         at = data.draw(st.integers(0, len(whole) - 1))
         spoilt = data.draw(st.binary(min_size=1, max_size=2_000))
         whole[at : at + len(spoilt)] = spoilt
+        keep.write_bytes(whole)
+        with suppress(UsageError):  # it is deleted then
+            Search(load(folder, keep)).find("cache")
+            return
+        assert opened(folder, keep) == opened(folder)
+
+
+@pytest.mark.parametrize("spoilt", ["'{'", "NULL", "'[1]'", "CAST(x'ff' AS TEXT)"])
+def test_a_section_that_is_damaged_is_told_and_read_anew_the_next_time(
+    folder: Path, tmp_path: Path, spoilt: str
+) -> None:
+    keep = tmp_path / "kept"
+    load(folder, keep)
+    with closing(sqlite3.connect(keep)) as connection, connection:
+        connection.execute(f"UPDATE texts SET sections = {spoilt}")
+    known = load(folder, keep)
+    with pytest.raises(UsageError, match="cannot be read any more"):
+        known.articles[0].sections[0]
+    assert opened(folder, keep) == opened(folder)
+
+
+@given(st.integers(0, 2**32))
+def test_wherever_bytes_are_flipped_it_opens(seed: int) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        folder, keep, at = Path(place, "notes"), Path(place, "kept"), Random(seed)
+        folder.mkdir()
+        for number in range(9):
+            (folder / f"{number}.md").write_text(f"# Note {number}\n\ncache {number}\n")
+        load(folder, keep)
+        whole = bytearray(keep.read_bytes())
+        for _ in range(at.randrange(1, 2_000)):
+            whole[at.randrange(100, len(whole))] = at.randrange(256)
         keep.write_bytes(whole)
         with suppress(UsageError):  # it is deleted then
             Search(load(folder, keep)).find("cache")

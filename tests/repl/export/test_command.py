@@ -153,3 +153,15 @@ def test_only_the_current_branch_is_told(kind: str, tmp_path: Path) -> None:
     ask(session, "Which article is about tokenisers?")
     assert "Which article is about tokenisers?" in export(session, kind, tmp_path)
     assert "What is observation masking?" not in export(session, kind, tmp_path)
+
+
+@pytest.mark.parametrize("road", ["{}", "../{0.parent.name}/{0.name}"])
+def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "one.jsonl"
+    session = open_session(Settings(backend="reader", session_dir=tmp_path), Journal(path))
+    ask(session)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is where a session is kept"):
+        obey(session, f"/export md {road.format(path)}!", Paper().console)
+    assert path.read_bytes() == before
