@@ -47,9 +47,9 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
                 done += 1
                 bars.done(place, in_brief(found[-1], exchange))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped: {done} of {len(specs)} strategies") from None
-    finally:
         show_asked(session, found, question, exchange, console)
+        raise KeyboardInterrupt(f"stopped: {done} of {len(specs)} strategies") from None
+    show_asked(session, found, question, exchange, console)
 
 
 def show_asked(
