@@ -1,22 +1,25 @@
-"""The tools: what the model may call."""
+"""The tools: what the model may call. Each is imported when it is made: the first prompt need not wait for them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent.messages import Message
 from agent.protocols import Tool
-from corpus.library import Library
-from tools.articles import article_tools
-from tools.delegate import delegate_tools
-from tools.files import file_tools
-from tools.notes import Notes, note_tools
-from tools.recall import recall_tools
+
+if TYPE_CHECKING:
+    from corpus.library import Library
+    from tools.notes import Notes
 
 
 def toolbox(library: Library, files_root: Path, notes: Notes) -> dict[str, Tool]:
     """Every tool by its name, in the order in which the model is told of them: one row a file of this room."""
+    from tools.articles import article_tools
+    from tools.files import file_tools
+    from tools.notes import note_tools
+
     table = (
         article_tools(library),
         file_tools(files_root),
@@ -32,6 +35,9 @@ def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], s
         history: the messages of the session as they are now.
         brief: does a reading task and reports on it.
     """
+    from tools.delegate import delegate_tools
+    from tools.recall import recall_tools
+
     table = (
         recall_tools(history),
         delegate_tools(brief),
