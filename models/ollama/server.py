@@ -12,7 +12,6 @@ from agent.errors import ModelError
 from models import http
 from models.address import gets, host_url
 from models.ollama.choice import choose_model, missing
-from models.ollama.download import Download, Progress
 from models.ollama.errors import START, pull_refusal, refusal, unreadable
 from models.ollama.facts import Facts, facts, tagged
 from models.retry import after_seconds
@@ -20,6 +19,8 @@ from models.server import Check, Manner, Served
 
 if TYPE_CHECKING:
     import httpx
+
+    from models.ollama.download import Progress
 
 PULL_SECONDS = 600.0
 """Longest silence of a download: while the server verifies a large layer it says nothing."""
@@ -96,6 +97,8 @@ class OllamaServer:
         Raises:
             ModelError: It cannot, or the connection broke.
         """
+        from models.ollama.download import Download
+
         download = Download()
         with closing(self.replies("/api/pull", json.dumps({"model": model}), PULL_SECONDS, model)) as steps:
             for step in steps:
