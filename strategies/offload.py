@@ -38,12 +38,12 @@ class Offload:
         """The history with references for what is offloaded; see the class. Once a reference, always a reference."""
         groups, offloaded = turns(messages), self.state.setdefault("offloaded", {})
         tokens = {m.id: budget.count(m) for m in observations(messages, groups) if not m.why and m.id not in offloaded}
-        most, why = self.share * budget.limit, f"larger than {self.share:.0%} of the budget when it came"
+        most, came = self.share * budget.limit, f"larger than {self.share:.0%} of the budget when it came"
         bulky = [m for m in messages if tokens.get(m.id, 0) > most and m.name != "recall"]
-        shown = min(MOST, budget.limit // 8)
+        shown, whys = min(MOST, budget.limit // 8), dict.fromkeys((message.id for message in bulky), came)
         offloaded.update(
-            (message.id, [tokens.pop(message.id), shown, why])
-            for message, _ in _savings(bulky, tokens, shown, why, budget)
+            (message.id, [tokens.pop(message.id), shown, came])
+            for message, _ in _savings(bulky, tokens, shown, whys, budget)
         )
         view = self._view(messages)
         size = budget.size(view)
@@ -51,10 +51,10 @@ class Offload:
             split = max(0, len(groups) - self.window)
             old = observations(messages, groups[: min(split, len(groups) - 1)])
             recent = observations(messages, groups[split:-1])
-            down_to_target = self.target * budget.limit, _savings(old, tokens, shown, why, budget)
-            only_to_fit = budget.limit, _savings(recent, tokens, shown, why, budget)
             done = f"{aged(self.window)}, offloaded down to {self.target:.0%} of the budget"
             whys = rules(size, budget, old, recent, done)
+            down_to_target = self.target * budget.limit, _savings(old, tokens, shown, whys, budget)
+            only_to_fit = budget.limit, _savings(recent, tokens, shown, whys, budget)
             chosen = enough(size, budget, down_to_target, only_to_fit)
             offloaded.update((message.id, [tokens[message.id], shown, whys[message.id]]) for message in chosen)
             view = self._view(messages)
@@ -69,12 +69,12 @@ class Offload:
 
 
 def _savings(
-    candidates: Sequence[Message], tokens: Mapping[str, int], shown: int, why: str, budget: Budget
+    candidates: Sequence[Message], tokens: Mapping[str, int], shown: int, whys: Mapping[str, str], budget: Budget
 ) -> Iterator[tuple[Message, int]]:
     """Those among `tokens`, which says how large they are, that a reference makes smaller, with what that saves."""
     for message in candidates:
         size = tokens.get(message.id, 0)
-        saved = size - budget.count(reference(message, size, shown, why)) if size else 0
+        saved = size - budget.count(reference(message, size, shown, whys[message.id])) if size else 0
         if saved > 0:
             yield message, saved
 
