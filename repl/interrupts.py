@@ -20,6 +20,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._heard_one = False
         self._may_raise = False
+        self._again: threading.Timer | None = None
 
     def __enter__(self) -> Interrupts:
         """Listen."""
@@ -29,6 +30,9 @@ class Interrupts:
 
     def __exit__(self, *_: object) -> None:
         """Give Ctrl-C back its usual meaning."""
+        if self._again:
+            self._again.cancel()
+            self._again.join()
         sys.unraisablehook = self._told_before
         signal.signal(signal.SIGINT, self._before)
 
@@ -65,7 +69,8 @@ class Interrupts:
             self._told_before(unraisable)
             return
         self._may_raise = True
-        threading.Timer(MOMENT_SECONDS, _interrupt).start()
+        self._again = threading.Timer(MOMENT_SECONDS, _interrupt)
+        self._again.start()
 
 
 def _interrupt() -> None:

@@ -127,6 +127,12 @@ def test_ctrl_c_in_a_finaliser_is_not_lost() -> None:
         work()
 
 
+def test_ctrl_c_that_is_heard_again_is_not_heard_after_the_end() -> None:
+    with Interrupts() as interrupts, interrupts.allowed():
+        Dying()
+    time.sleep(0.1)
+
+
 def test_where_it_is_not_allowed_nothing_is_raised() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Interrupts() as interrupts:
