@@ -71,9 +71,13 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _copied(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(":memory:", check_same_thread=False, isolation_level="IMMEDIATE")
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source:
-        source.backup(connection)
-    return _checked(connection)
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source:
+            source.backup(connection)
+        return _checked(connection)
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _made(place: str) -> sqlite3.Connection:
@@ -97,7 +101,6 @@ def _made(place: str) -> sqlite3.Connection:
 
 def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
     if connection.execute("PRAGMA user_version").fetchone()[0] != version():
-        connection.close()
         raise sqlite3.DatabaseError("of another version")
     return connection
 

@@ -139,7 +139,7 @@ def test_a_ready_made_object_is_told_like_the_others(text: str, line: int, tmp_p
     "text",
     [
         "from functools import partial\ndef first(count, messages, budget): return messages[:count]\n"
-        "prepare = partial(first, 2)\nclass Mine: prepare = partial(first, 2)\n",
+        "prepare = partial(first, 2)\nclass Mine: prepare = staticmethod(prepare)\n",
         "prepare = lambda messages, budget: messages[:2]\nclass Mine: prepare = staticmethod(prepare)\n",
         "class Mine:\n    __slots__ = ()\n    @classmethod\n    def prepare(cls, messages, budget):\n"
         "        return messages[:2]\nprepare = Mine.prepare\n",
