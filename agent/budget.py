@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from agent.protocols import Counter
 
 
+LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
+"""What a session may be given, in tokens."""
 UNLIMITED = 10**9
 """A limit that no prompt reaches: budget none."""
 

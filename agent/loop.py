@@ -107,7 +107,7 @@ def prepare(agent: Agent, turn: int) -> views.View:
     """The view that the call of this turn is sent. Raises BudgetError."""
     tools = agent.schemas(turn)
     budget = agent.budget(tools)
-    agent.side.offered = tools if agent.side.backend is agent.backend else ()
+    agent.side.offer(tools, agent.backend)
     before, warm = agent.before
     if turn < agent.max_turns:
         return views.prepare(agent.history, agent.strategy, budget, before, warm)

@@ -17,7 +17,7 @@ from agent.reply import Reply
 class SideModel:
     """Asks a backend outside the conversation. What is asked here never enters the history.
 
-    `offered` are the tools of the agent's own call, which the loop sets while the agent's backend is asked here too.
+    `offered` are the tools of the agent's own call, where its backend is asked here too; see `offer`.
     `on_ask` is told the purpose of whoever is about to ask.
     """
 
@@ -26,6 +26,10 @@ class SideModel:
         self.offered: Sequence[Schema] = ()
         self.on_ask: Callable[[str], object] = lambda purpose: None
         self._calls: list[SideCalled] = []
+
+    def offer(self, tools: Sequence[Schema], backend: Backend) -> None:
+        """Know the tools of the agent's own call, which goes to this backend."""
+        self.offered = tools if self.backend is backend else ()
 
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
         """The whole reply's text, of at most `max_tokens` tokens; a call of a tool in it is no text.

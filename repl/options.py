@@ -116,7 +116,7 @@ Exit codes: 0 done, 2 wrong usage, or not a conversation, 3 no model server,
 """
 PREPARE_FLAGS = {
     "help": "show this and exit",
-    "strategy": "how the context is managed: name, name:key=value,... or several with +",
+    "strategy": FLAGS["--strategy"]["help"],
     "budget": "prompt tokens that one model call may use, or none; default: 8000",
     "model": "count tokens as this model does; a strategy that asks a model asks it",
     "backend": "whom such a strategy asks: auto, ollama, vllm, openai or reader; default: auto",

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from agent.agent import Agent
+from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.delegate import brief
 from agent.errors import ThimbleError, UsageError
 from agent.events import Event, Planted
@@ -27,7 +28,7 @@ from repl.journal.file import Journal
 from repl.journal.records import Change, Limited, Record, Remodelled, Swapped
 from repl.later import Later
 from repl.reading import Reading
-from repl.settings import AUTO, LEAST_BUDGET, MOST_BUDGET, Settings
+from repl.settings import AUTO, Settings
 from tools import on_demand, toolbox
 from tools.notes import Notes
 

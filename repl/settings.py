@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.errors import UsageError
 from agent.prices import read_prices
 from corpus.reading import read_text
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from models.server import Think
 
 CORPUS = Path(__file__).parent.parent / "corpus"
-LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
 BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
 ADDRESS_OF = {"vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""

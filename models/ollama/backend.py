@@ -122,12 +122,13 @@ class Ollama:
             yield from thinking.apart(self._deltas(chunks, set(taken)))
 
     def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
-        said: list[Delta] = []
-        for chunk in http.alive(chunks, lambda: len(said), self.server.url, self.server.manner.timeout_seconds):
+        said = 0
+        alive = http.alive(chunks, lambda: said, self.server.url, self.server.manner.timeout_seconds)
+        for chunk in alive:
             if chunk.get("error") is not None:
                 raise self.server.refused(200, json.dumps(chunk), self.model)
             found = list(wire.deltas(chunk, taken))
-            said.extend(found)
+            said += len(found)
             yield from found
             if chunk.get("done"):
                 yield self._truly(wire.usage(chunk))

@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from agent.budget import LEAST_BUDGET
 from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Sent, Thinking, Usage
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from models.openai.counter import ServerCounter
 
 CHAT = "/v1/chat/completions"
-LEAST_TOKENS = 500
-"""A smaller budget than this is none."""
 
 
 class OpenAIBackend:
@@ -103,7 +102,7 @@ class OpenAIBackend:
         if self.context is None or self.context >= needed:
             return ""
         flag = "--max-model-len" if self.name == "vllm" else "-c"
-        fitting = max(LEAST_TOKENS, self.context - REPLY_TOKENS)
+        fitting = max(LEAST_BUDGET, self.context - REPLY_TOKENS)
         return (
             f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
             f"/budget {fitting}, or start the server with {flag} {needed}"

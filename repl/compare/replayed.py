@@ -74,7 +74,7 @@ def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: 
     found, fork = Replayed(spec), session.fork(spec)
     tools, side = fork.schemas(), fork.side
     budget = fork.budget(tools)
-    side.offered = tools if side.backend is fork.backend else ()
+    side.offer(tools, fork.backend)
     try:
         for view in replay(fork.history, fork.strategy, budget):
             found.add(view)
