@@ -6,7 +6,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The tests of what coverage is measured of. Tracing makes a test half as slow again, so the others run without.
-TRACED := tests/agent tests/strategies tests/models/test_cassette.py
+TRACED := tests/agent tests/strategies tests/models/tape/test_tape.py
 
 # The model servers have an environment of their own, .servers: 2.4 GB, made once in some ten minutes.
 SERVERS := .servers/bin
@@ -53,14 +53,14 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/corpus.py --check
 
 cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with the built-in reader
-	$(BIN)/python -m repl.shipped
+	$(BIN)/python -m scripts.cassettes
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
-	$(BIN)/python docs/pictures.py $(ARGS)
+	$(BIN)/python scripts/pictures.py $(ARGS)
 
 tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
-	$(TINY) -m lab.tiny.training
-	$(TINY) -m lab.tiny.evaluation
+	$(TINY) -m tests.servers.tiny.training
+	$(TINY) -m tests.servers.tiny.evaluation
 
 lock:  # needs uv; hashes and versions only, no addresses
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \

@@ -5,7 +5,7 @@
     session = thimble.session(strategy="hybrid", budget=4000)
     print(thimble.answer(session, "What is observation masking?"))
 
-A session is `repl.session.Session`: `ask`, `use_strategy`, `use_budget`, `use_model`, `plant`, `fork`, `branch`,
+A session is `session.session.Session`: `ask`, `use_strategy`, `use_budget`, `use_model`, `plant`, `fork`, `branch`,
 `switch` and `reset` are its own. Events and errors are names of this module too, each imported when it is first used.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any
 
-    from repl.session import Session
+    from session.session import Session
 
     Row = dict[str, Any]
 
@@ -33,7 +33,7 @@ HOMES = {
     **dict.fromkeys(ERRORS, "agent.errors"),
     **dict.fromkeys(("Sent", "Waiting"), "agent.protocols"),
     "Message": "agent.messages",
-    "Session": "repl.session",
+    "Session": "session.session",
     "run": "agent.loop",
 }
 """Where each name is at home that is only passed on."""
@@ -61,10 +61,10 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     """
     from pathlib import Path
 
-    from repl.journal.file import Journal
-    from repl.journal.shelf import reopened
-    from repl.session import open_session
-    from repl.settings import resolve
+    from session.journal.folder import reopened
+    from session.journal.journal import Journal
+    from session.session import open_session
+    from session.settings import resolve
 
     asked = resolve(_known(settings), interactive=False)
     path = None if journal is None else Path(journal).expanduser()
@@ -121,8 +121,8 @@ def view(session: Session) -> list[Row]:
     Raises:
         UsageError: nothing was sent, and the budget cannot hold the next call.
     """
-    from repl.xray.message import rule
-    from repl.xray.rows import last_call
+    from repl.commands.context.message import rule
+    from repl.commands.context.rows import last_call
 
     xray = last_call(session)
     return [
@@ -144,7 +144,7 @@ def _known(settings: Mapping[str, object]) -> dict[str, object]:
     """The settings as the command line would give them. Raises UsageError for one that there is not."""
     from pathlib import Path
 
-    from repl.settings import SETTINGS, unknown
+    from session.settings import SETTINGS, unknown
 
     for name in settings:
         if name not in SETTINGS:

@@ -31,13 +31,13 @@ from rich.theme import Theme
 from agent.messages import Message
 from agent.protocols import Schema, Text
 from models.scripted import Reply, Scripted
-from repl.commands import COMMANDS, obey
-from repl.journal.file import Journal
-from repl.journal.tree import TRUNK, Tree
-from repl.session import Session, open_session
-from repl.settings import Settings
-from repl.theme import STYLES
-from tests.histories import react
+from repl.commands.table import COMMANDS, obey
+from repl.screen.theme import STYLES
+from session.journal.journal import Journal
+from session.journal.tree import TRUNK, Tree
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.histories import react
 
 STEPS, TIMES = 2_000, 9
 CALLS_AN_EXCHANGE = 10

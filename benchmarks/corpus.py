@@ -33,9 +33,9 @@ from prompt_toolkit.document import Document
 
 from agent.errors import ToolError
 from corpus.library import ARTICLES
-from repl.completion import Completions
-from repl.session import Session
-from repl.settings import Settings
+from repl.prompt.completion import Completions
+from session.session import Session
+from session.settings import Settings
 from tools.articles import ArticleTools
 
 PROJECT = Path(__file__).resolve().parent.parent

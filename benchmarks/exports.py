@@ -23,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from agent.messages import ToolCall
 from agent.protocols import Text
 from models.scripted import Scripted, Step
-from repl.commands import obey
-from repl.export.command import FORMATS
-from repl.session import Session, open_session
-from repl.settings import Settings
-from repl.theme import console_for
+from repl.commands.export.command import FORMATS
+from repl.commands.table import obey
+from repl.screen.theme import console_for
+from session.session import Session, open_session
+from session.settings import Settings
 
 WORDS = ["cache", "budget", "window", "masking", "summary", "prefix", "agent", "tool", "token", "attention"]
 TURNS = 10

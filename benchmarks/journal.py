@@ -24,12 +24,12 @@ from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Delta, Text
 from models.scripted import Reply, Scripted
-from repl.journal.file import Journal
-from repl.journal.keeping import past_of
-from repl.session import Session
-from repl.settings import Settings
-from tests.histories import TinyCounter
-from tests.repl.sessions import tool_call
+from session.journal.header import past_of
+from session.journal.journal import Journal
+from session.session import Session
+from session.settings import Settings
+from tests.support.histories import TinyCounter
+from tests.support.sessions import tool_call
 
 TOKENS, TOKENS_A_SECOND, TIMES = 20_000, 1_000, 3
 CALLS_AN_EXCHANGE, EXCHANGES = 10, 200

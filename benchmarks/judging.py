@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.messages import Message, ToolCall, common_prefix, question, task
-from tests.histories import Story, TinyCounter, is_sound, pending, react, words
+from tests.support.histories import Story, TinyCounter, is_sound, pending, react, words
 
 BUDGET = 8_000
 COUNT = TinyCounter().count

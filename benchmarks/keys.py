@@ -16,12 +16,12 @@ from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from repl.forecast import forecast
-from repl.meter import Meter
-from repl.session import Session, open_session
-from repl.settings import Settings
+from repl.prompt.meter import Meter
+from session.forecast import forecast
+from session.session import Session, open_session
+from session.settings import Settings
 from strategies.table import without_a_model
-from tests.histories import react
+from tests.support.histories import react
 
 MESSAGES = 4_000
 LIMIT_MS = 50

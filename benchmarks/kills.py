@@ -30,15 +30,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from agent.messages import pending
 from agent.repair import is_sound
 from models.scripted import Scripted
-from repl.journal.file import Journal
-from repl.journal.keeping import past_of
-from repl.journal.lines import read
-from repl.journal.past import past
-from repl.journal.records import Branched
-from repl.journal.tree import Tree
-from repl.session import Session
-from repl.settings import Settings
-from tests.repl.journal.scenes import say
+from session.journal.header import past_of
+from session.journal.journal import Journal
+from session.journal.lines import read
+from session.journal.records import Branched
+from session.journal.state import past
+from session.journal.tree import Tree
+from session.session import Session
+from session.settings import Settings
+from tests.support.journal_scenes import say
 
 KILLS, LONGEST_SECONDS = 500, 0.6
 EXCHANGES, PACE = 6, 200.0

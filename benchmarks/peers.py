@@ -43,7 +43,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from agent.messages import Message
 from benchmarks.judging import BUDGET, Verdict, judge, lists
 from benchmarks.rivals.session import Entry
-from tests.histories import calls_of, react
+from tests.support.histories import calls_of, react
 
 OURS = "thimble"
 PACKAGES = {

@@ -31,11 +31,11 @@ from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Strategy, Text
 from agent.side import SideModel
 from agent.view import View, prepare
+from models.counting.counters import ChatCounter
 from models.scripted import Scripted
-from models.tokens import ChatCounter
 from strategies import STRATEGIES, parse
 from strategies.table import without_a_model
-from tests.histories import TinyCounter, calls_of, react
+from tests.support.histories import TinyCounter, calls_of, react
 
 LIMIT_TOKENS = 8_000
 WARM_LIMIT_MS, COLD_LIMIT_MS = 1.0, 20.0

@@ -18,11 +18,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from agent.budget import Budget
 from agent.replay import calls, replay
 from agent.side import SideModel
+from models.counting.counters import counter_for
 from models.scripted import Scripted
-from models.tokens import counter_for
 from strategies import parse
 from strategies.table import without_a_model
-from tests.histories import react
+from tests.support.histories import react
 
 MESSAGES, LIMIT_TOKENS = 4_000, 8_000
 

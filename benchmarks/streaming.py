@@ -31,8 +31,8 @@ from rich.console import Console
 from agent.events import Replied, Said
 from agent.messages import Message
 from agent.protocols import Usage
-from repl.render import Screen
-from repl.theme import console_for
+from repl.screen.exchange import Screen
+from repl.screen.theme import console_for
 
 MOST_RATIO = 20
 MOST_CORE = 0.5

@@ -13,10 +13,10 @@ from lab.ended import ended
 LISTING = """\
 experiments:
   thimble lab replay FILE…       what recorded trajectories would have cost under each strategy
-  python -m lab.questions        which strategy keeps the answers, on questions with known ones
-  python -m lab.facts            what masks, retrieval and compression leave of the facts of an article
-  python -m lab.foresight        how far thrifty is from the best schedule in hindsight
-  python -m lab.first_session    one session under each strategy
+  python -m lab.experiments.questions       which strategy keeps the answers, on questions with known ones
+  python -m lab.experiments.facts            what masks, retrieval and compression leave of the facts of an article
+  python -m lab.experiments.foresight        how far thrifty is from the best schedule in hindsight
+  python -m lab.experiments.first_session    one session under each strategy
 
 thimble lab replay --help lists its flags.
 """
@@ -34,7 +34,8 @@ def _run(arguments: Sequence[str], prog: str) -> int:
     name, *rest = arguments
     if name != "replay":
         hint = "did you mean replay? " if get_close_matches(name, ["replay"]) else ""
-        hint = f"write python -m lab.{name}; " if f"lab.{name} " in LISTING else hint
+        module = f"lab.experiments.{name}"
+        hint = f"write python -m {module}; " if f"{module} " in LISTING else hint
         raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
     from lab.replay.command import main as replay
 

@@ -16,8 +16,8 @@ READER = "reader"
 
 def built_in(pace: float = 0) -> Backend:
     """The reader, which streams at so many tokens a second; 0 is at once."""
+    from models.counting.counters import counter_for
     from models.reader import Reader
-    from models.tokens import counter_for
 
     return Reader(counter_for("qwen2.5:7b"), pace=pace)
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Counter, Delta, Schema, Sent, Text, Thinking, Usage, Waiting
-from models.meter import PrefixMeter
-from models.tokens import EstimateCounter
+from models.counting.counters import EstimateCounter
+from models.counting.prefix import PrefixMeter
 
 Reply = str | Delta | BaseException | Sequence[Delta | BaseException]
 """One reply: an answer, a tool call, an error to raise, or any of these and more in order."""

@@ -1,3 +1,3 @@
-"""The terminal: command line, sessions, prompt, commands and rendering."""
+"""The terminal program: the command line, the prompt, the commands and the screen."""
 
 __version__ = "0.1.0"

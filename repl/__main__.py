@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from repl.cassette import Cassette
-    from repl.session import Session
-    from repl.settings import Settings
+    from session.cassette import Cassette
+    from session.session import Session
+    from session.settings import Settings
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,7 +54,7 @@ def _report(error: BaseException, as_json: bool) -> int:
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        from repl.headless import report
+        from repl.cli.headless import report
 
         return report(error, as_json)
     finally:
@@ -62,7 +62,7 @@ def _report(error: BaseException, as_json: bool) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    from repl import options
+    from repl.cli import flags as options
 
     try:
         given = options.parse(arguments)
@@ -73,7 +73,7 @@ def _run(arguments: Sequence[str]) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except OSError as error:
-        from repl.streams import unwritable
+        from repl.screen.streams import unwritable
 
         raise unwritable(error) from error
     return code
@@ -83,15 +83,15 @@ def _start(given: Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a letter that the encoding lacks must not cost the answer
     if given.command == "config":
-        from repl.headless import show_settings
+        from repl.cli.headless import show_settings
 
         return show_settings(_settings(given, interactive=True), given.json)
     if given.command == "doctor":
-        from repl.doctor import show
+        from repl.commands.doctor import show
 
         return show.run(_settings(given, interactive=True), given.json)
     if given.command == "prepare":
-        from repl import filter
+        from repl.cli import prepare as filter
 
         budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
         return filter.run(_settings(given, interactive=False), budget)
@@ -107,7 +107,7 @@ def _start(given: Namespace) -> int:
     if given.record or given.replay:
         if given.resume is not None:
             raise UsageError("a session that is resumed does not go on a cassette", "take --resume, or a new session")
-        from repl.insert import insert
+        from repl.cli.cassette import insert
 
         cassette, settings = insert(given.record, given.replay, pace, settings, headless)
     if headless:
@@ -116,13 +116,13 @@ def _start(given: Namespace) -> int:
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
     session = _session(given, settings, cassette)  # it looks for a server while the rest is imported
-    from repl.app import interactive
+    from repl.conversation import interactive
 
     return interactive(session)
 
 
 def _settings(given: Namespace, interactive: bool) -> Settings:
-    from repl.settings import NO, resolve
+    from session.settings import NO, resolve
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
     if given.stage or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
@@ -135,17 +135,17 @@ def _settings(given: Namespace, interactive: bool) -> Settings:
 
 def _hide(settings: Settings | None) -> None:
     """Never show what is private."""
-    from repl.private import private
-    from repl.sanitise import hide
+    from repl.screen.private import private
+    from repl.screen.sanitise import hide
 
     hide(private(settings))
 
 
 def _session(given: Namespace, settings: Settings, cassette: Cassette | None) -> Session:
     """A new session or the one to be resumed."""
-    from repl.journal import shelf
-    from repl.journal.file import Journal
-    from repl.session import open_session
+    from session.journal import folder as shelf
+    from session.journal.journal import Journal
+    from session.session import open_session
 
     if given.resume is not None:
         return open_session(*shelf.reopened(settings, shelf.find(settings.session_dir, given.resume)))
@@ -154,7 +154,7 @@ def _session(given: Namespace, settings: Settings, cassette: Cassette | None) ->
 
 
 def _answer(given: Namespace, session: Session) -> int:
-    from repl import headless
+    from repl.cli import headless
 
     return headless.answer(session, headless.prompts(given.prompts, session.cassette), given.json)
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from tests.support.paths import ROOT
+
 LAWS = """
 import pytest
 from hypothesis import given, settings, strategies as st

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import thimble
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE)
 
 

@@ -14,7 +14,7 @@ from benchmarks.rivals.session import Entry, Session
 from models.scripted import Scripted
 from strategies import STRATEGIES, parse
 from strategies.table import asks_a_model
-from tests.histories import TinyCounter
+from tests.support.histories import TinyCounter
 
 TUNED = ["observation-masking:window=1,when=always"]
 """What is nearest to the peers' own settings for a small budget: all but the newest turn's results masked, always."""

@@ -15,13 +15,13 @@ from typing import Any
 from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Sent, Usage, Waiting
-from models import http, thinking
-from models.address import hidden
 from models.ollama import wire
 from models.ollama.facts import Facts, keep_seconds, think
 from models.ollama.server import OllamaServer
-from models.retry import retried
 from models.server import THINKING_TOKENS
+from models.wire import http, thinking
+from models.wire.address import hidden
+from models.wire.retry import retried
 
 CONTEXT_STEP_TOKENS = 16_384
 """In steps, because another context makes the server load the model anew."""
@@ -68,7 +68,7 @@ class Ollama:
     def counter(self) -> Counter:
         """Counts tokens as this model does, where its vocabulary is at hand."""
         if self._counter is None:
-            from models.tokens import counter_for
+            from models.counting.counters import counter_for
 
             self._counter = counter_for(self.model)
         return self._counter

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from models.http import figure
+from models.wire.http import figure
 
 
 @dataclass(frozen=True, slots=True)

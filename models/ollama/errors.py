@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from agent.errors import ModelError
-from models.http import LOWER, WHERE, reason
-from models.retry import Busy
 from models.server import ToolsRefused
+from models.wire.http import LOWER, WHERE, reason
+from models.wire.retry import Busy
 
 DEFAULT_MODEL = "qwen2.5:7b"
 START = f"start it: ollama serve, or {WHERE}, OLLAMA_HOST"

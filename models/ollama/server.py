@@ -9,13 +9,13 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
-from models import http
-from models.address import gets, host_url
 from models.ollama.choice import choose_model, missing
 from models.ollama.errors import START, pull_refusal, refusal, unreadable
 from models.ollama.facts import Facts, facts, tagged
-from models.retry import after_seconds
 from models.server import Check, Manner, Served
+from models.wire import http
+from models.wire.address import gets, host_url
+from models.wire.retry import after_seconds
 
 if TYPE_CHECKING:
     import httpx
@@ -87,7 +87,7 @@ class OllamaServer:
     def backend(self, model: str, room: int) -> Served:
         """A backend for this model, loaded with a context that holds so many tokens."""
         from models.ollama.backend import Ollama
-        from models.react.backend import ToolCaller
+        from models.text_calls.caller import ToolCaller
 
         return ToolCaller(Ollama(model, self, room=room))
 

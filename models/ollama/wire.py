@@ -9,9 +9,9 @@ from typing import Any
 from agent.chat import UNREADABLE
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
-from models.calls import arguments, given
-from models.http import figure
 from models.ollama.errors import unreadable
+from models.wire.calls import arguments, given
+from models.wire.http import figure
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -12,15 +12,15 @@ from agent.budget import LEAST_BUDGET
 from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Sent, Thinking, Usage
-from models import http
-from models.address import hidden
 from models.openai import facts, wire
 from models.openai.errors import NoModel, missing, refusal, unreadable
 from models.openai.link import JSON, Link, encoded
 from models.openai.metrics import PrefixCache, prefix_cache
-from models.retry import retried
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner
-from models.thinking import apart
+from models.wire import http
+from models.wire.address import hidden
+from models.wire.retry import retried
+from models.wire.thinking import apart
 
 if TYPE_CHECKING:
     import httpx

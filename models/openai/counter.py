@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
 from agent.protocols import Schema
-from models.http import ASK_SECONDS
+from models.counting.counters import MessageCounter, counter_for
 from models.openai import wire
 from models.openai.link import JSON, Link, encoded
-from models.tokens import MessageCounter, counter_for
+from models.wire.http import ASK_SECONDS
 
 if TYPE_CHECKING:
     import httpx

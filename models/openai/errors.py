@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agent.errors import ModelError
-from models import http
 from models.openai import key
-from models.retry import Busy, after_seconds
 from models.server import ToolsRefused
+from models.wire import http
+from models.wire.retry import Busy, after_seconds
 
 START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WHERE}, OPENAI_BASE_URL"
 WITH_TOOLS = (

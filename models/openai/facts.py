@@ -8,9 +8,9 @@ from contextlib import suppress
 from typing import Any
 
 from agent.errors import ModelError
-from models.http import figure
 from models.openai.errors import missing, unreadable
 from models.openai.link import Link
+from models.wire.http import figure
 
 Entry = Mapping[str, Any]
 """One model in the list at /v1/models."""

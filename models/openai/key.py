@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 
 from agent.errors import ModelError
-from models.address import is_loopback
+from models.wire.address import is_loopback
 
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
 """Where a key may stand; the first that is not empty counts."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from models import http
 from models.openai import key
 from models.openai.errors import START, refusal, unreadable
+from models.wire import http
 
 if TYPE_CHECKING:
     import httpx

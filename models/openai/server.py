@@ -7,10 +7,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import ModelError
-from models.address import gets, host_url
 from models.openai import facts
 from models.openai.link import Link
 from models.server import Check, Manner, Served
+from models.wire.address import gets, host_url
 
 if TYPE_CHECKING:
     import httpx
@@ -59,7 +59,7 @@ class OpenAIServer:
 
     def backend(self, model: str, room: int) -> Served:
         """A backend for this model. It holds what the server was started with, whatever is asked for."""
-        from models.react.backend import ToolCaller
+        from models.text_calls.caller import ToolCaller
 
         return ToolCaller(self.native(model, room))
 

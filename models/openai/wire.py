@@ -10,8 +10,8 @@ from typing import Any, Literal
 from agent import chat
 from agent.messages import Message
 from agent.protocols import Delta, Text, Thinking, Usage
-from models.calls import arguments, given
-from models.http import figure
+from models.wire.calls import arguments, given
+from models.wire.http import figure
 
 DONE = b"[DONE]"
 FINISH: dict[object, Literal["stop", "length"]] = {

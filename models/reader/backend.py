@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Counter, Delta, Schema, Text
-from models.meter import PrefixMeter
+from models.counting.prefix import PrefixMeter
 from models.reader.answer import answer, found
 from models.reader.language import PIECE
 from models.reader.plan import next_step

@@ -12,8 +12,8 @@ from agent import chat
 from agent.errors import UsageError
 from agent.messages import Message, ToolCall
 from agent.repair import repair
-from tests.chat import Entry, conversations, entries, objections
-from tests.histories import sound_histories
+from tests.support.conversations import Entry, conversations, entries, objections
+from tests.support.histories import sound_histories
 
 CALL: Entry = {"id": "a", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 

@@ -20,8 +20,8 @@ from agent.messages import Message
 from agent.protocols import Text, Usage
 from strategies.none import NoManagement
 from strategies.observation_masking import ObservationMasking
-from tests.agent.stage import Acts, Step, agent, call, goes_on, kinds, observations, says, script
-from tests.histories import TinyCounter, is_sound
+from tests.support.histories import TinyCounter, is_sound
+from tests.support.scripted_loop import Acts, Step, agent, call, goes_on, kinds, observations, says, script
 
 
 class Delegating(NoManagement):

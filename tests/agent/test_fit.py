@@ -17,7 +17,7 @@ from agent.errors import BudgetError, ThimbleError
 from agent.fit import SMALLEST, fit
 from agent.messages import Message, blocks, question, task
 from agent.view import View, prepare
-from tests.histories import (
+from tests.support.histories import (
     LIMITS,
     SIZES,
     Story,

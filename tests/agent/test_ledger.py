@@ -19,8 +19,8 @@ from agent.messages import Message
 from agent.protocols import Text, Usage
 from agent.side import SideModel
 from agent.view import measure
-from tests.agent.stage import Script, agent, call, says
-from tests.histories import TinyCounter, budget, react40
+from tests.support.histories import TinyCounter, budget, react40
+from tests.support.scripted_loop import Script, agent, call, says
 
 TOKENS = st.one_of(st.none(), st.integers(0, 10_000))
 AMOUNTS = st.builds(Amount, TOKENS, st.booleans())

@@ -22,12 +22,12 @@ from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
 from agent.side import SideModel
-from models.tokens import EstimateCounter
+from models.counting.counters import EstimateCounter
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
 from strategies.table import STRATEGIES, parse
-from tests.agent.stage import Acts, Script, agent, call, goes_on, kinds, observations, says, script
-from tests.histories import TinyCounter, is_sound, words
+from tests.support.histories import TinyCounter, is_sound, words
+from tests.support.scripted_loop import Acts, Script, agent, call, goes_on, kinds, observations, says, script
 
 # --- answers ----------------------------------------------------------------------------------------------------------
 

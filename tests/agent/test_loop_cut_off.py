@@ -15,8 +15,8 @@ from agent.loop import run
 from agent.messages import ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from strategies.sliding_window import SlidingWindow
-from tests.agent.stage import Script, agent, call, goes_on, kinds, observations, says
-from tests.histories import is_sound, pending
+from tests.support.histories import is_sound, pending
+from tests.support.scripted_loop import Script, agent, call, goes_on, kinds, observations, says
 
 # --- failures ---------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from agent.messages import Message, ToolCall, blocks, question, task, turns
-from tests.histories import Story, broken_histories, react40, sound_histories
+from tests.support.histories import Story, broken_histories, react40, sound_histories
 
 
 @pytest.mark.parametrize(

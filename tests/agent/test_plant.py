@@ -16,9 +16,9 @@ from agent.repair import repair
 from agent.view import prepare
 from models.reader.observation import observe
 from strategies import STRATEGIES
-from tests.agent.stage import agent, call, goes_on, says
-from tests.repl.test_sanitise import NASTY
-from tests.strategies.stage import build
+from tests.repl.screen.test_sanitise import NASTY
+from tests.support.scripted_loop import agent, call, goes_on, says
+from tests.support.specs import build
 from tools.files import file_tools
 
 LINES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cf", "Cs", "Zl", "Zp"]), max_size=LONGEST)

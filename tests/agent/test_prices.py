@@ -14,8 +14,8 @@ from agent.ledger import Amount, Call
 from agent.loop import run
 from agent.prices import LEAST_CALLS, estimated, read_prices
 from agent.protocols import Text, Usage
-from tests.agent.stage import agent, call, script
-from tests.histories import outcome
+from tests.support.histories import outcome
+from tests.support.scripted_loop import agent, call, script
 
 SECONDS = st.one_of(st.none(), st.floats(0, 1e6))
 TOKENS = st.one_of(st.none(), st.integers(0, 10**6))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
 from agent.repair import NO_RESULT, repair
-from tests.histories import Story, broken_histories, is_sound, pending, sound_histories
+from tests.support.histories import Story, broken_histories, is_sound, pending, sound_histories
 
 # --- laws -------------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from agent.replay import calls, replay
 from agent.view import View
 from strategies.none import NoManagement
 from strategies.truncate import Truncate
-from tests.histories import Story, budget, react
+from tests.support.histories import Story, budget, react
 
 
 def test_a_reply_tells_of_a_call_but_for_one_before_which_nothing_was_sent() -> None:

@@ -9,8 +9,8 @@ from agent.messages import Message
 from agent.protocols import Text, Thinking, Usage
 from agent.side import SideModel
 from models.scripted import Request
-from tests.agent.stage import Script, Step, call
-from tests.histories import TinyCounter
+from tests.support.histories import TinyCounter
+from tests.support.scripted_loop import Script, Step, call
 
 ASKED = [Message("a", "user", "Sum it up.")]
 

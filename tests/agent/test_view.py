@@ -18,7 +18,7 @@ from agent.messages import Message, ToolCall, blocks, question, task
 from agent.repair import repair
 from agent.settle import settle
 from agent.view import View, measure, prepare
-from tests.histories import (
+from tests.support.histories import (
     LIMITS,
     Story,
     budget,

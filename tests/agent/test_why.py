@@ -11,7 +11,7 @@ from agent.view import View
 from agent.why import UNSAID, why
 from models.scripted import Scripted
 from strategies import parse
-from tests.histories import TinyCounter, budget, react
+from tests.support.histories import TinyCounter, budget, react
 
 
 def last(spec: str, limit: int = 2_000) -> View:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from benchmarks.commands import ARGUMENTS, LEFT_OUT, long_session, main, milliseconds, typed
-from repl.commands import COMMANDS
+from repl.commands.table import COMMANDS
+from tests.support.paths import ROOT
 
 STEPS = 60
-PAGE = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+PAGE = (ROOT / "docs" / "measuring.md").read_text()
 
 
 def test_it_types_every_command_and_names_those_that_it_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:

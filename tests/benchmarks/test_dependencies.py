@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from benchmarks.dependencies import brought, declared, installed, licence, megabytes
+from tests.support.paths import ROOT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "dependencies.md").read_text()
+PAGE = (ROOT / "docs" / "dependencies.md").read_text()
 
 
 def test_the_page_names_each() -> None:

@@ -13,7 +13,7 @@ from agent.view import prepare
 from benchmarks.judging import BUDGET, COUNT, SUMMARY, invalid, judge, lists, missing, unread
 from strategies.none import NoManagement
 from strategies.sliding_window import SlidingWindow
-from tests.histories import Story, budget, calls_of, react, sound_histories
+from tests.support.histories import Story, budget, calls_of, react, sound_histories
 
 
 def told() -> list[Message]:

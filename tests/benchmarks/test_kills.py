@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 from subprocess import run
 
-ROOT = Path(__file__).parent.parent.parent
+from tests.support.paths import ROOT
 
 
 def test_ten_kills() -> None:

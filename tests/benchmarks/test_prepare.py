@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 import benchmarks.prepare as benchmark
 from strategies import STRATEGIES
+from tests.support.paths import ROOT
 
 ROW = re.compile(r"^\| ([a-z][^|]*) \|", re.MULTILINE)
-PAGE = (Path(__file__).parents[2] / "docs" / "measuring.md").read_text()
+PAGE = (ROOT / "docs" / "measuring.md").read_text()
 
 
 def test_it_measures_every_strategy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from agent.errors import UsageError
 from corpus.article import Article, Section, parse, sections
 from corpus.library import ARTICLES, Library, load
+from tests.support.paths import ROOT
 
 FRONT = """---
 slug: kv-cache
@@ -304,6 +305,6 @@ def test_the_articles_of_this_project_are_all_read() -> None:
 def test_importing_the_rooms_loads_nothing_heavy() -> None:
     heavy = "{'yaml', 'sqlite3', 'pydantic'}"
     code = f"import sys, corpus.library, corpus.search, tools; print(sorted({heavy} & {{*sys.modules}}))"
-    root = Path(__file__).parents[2]
+    root = ROOT
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -18,8 +18,8 @@ from corpus.questions import load as load_questions
 from corpus.score import score
 from corpus.search import Search
 from corpus.words import STOPWORDS
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FILES = ROOT / "corpus" / "files"
 QUESTIONS = load_questions().questions
 LEAST = {"single": 80, "several": 40, "comparison": 20, "file": 20, "unanswerable": 20, "dialogue": 20}

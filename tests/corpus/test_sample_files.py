@@ -10,13 +10,14 @@ import sys
 import tomllib
 from collections import Counter, defaultdict
 from datetime import date, datetime
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 import yaml
 
-FILES = Path(__file__).parents[2] / "corpus" / "files"
+from tests.support.paths import ROOT
+
+FILES = ROOT / "corpus" / "files"
 MONTHS = ("January", "February", "March", "April", "May", "June")
 LOG = (FILES / "experiments" / "log.md").read_text()
 SERVER_LOG = (FILES / "logs" / "server.log").read_text()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.ollama_http import served
-from tests.ollama_server import Ollama
+from tests.support.ollama_http import served
+from tests.support.ollama_server import Ollama
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Text, Thinking, Usage
-from models.meter import PrefixMeter
+from models.counting.counters import EstimateCounter
+from models.counting.prefix import PrefixMeter
 from models.scripted import Scripted
-from models.tokens import EstimateCounter
 
 USER = Message("u", "user", "What holds 2 ml?")
 CALL = ToolCall("c1", "list_articles", "{}")

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from lab.tiny.corpora import Question, corpus, sound_seeds
-from repl.session import Session
-from repl.settings import Settings
+from session.session import Session
+from session.settings import Settings
 from tests.servers.serve import (
     ENDLESS,
     ENDLESS_WINDOW,
@@ -24,6 +23,7 @@ from tests.servers.serve import (
     vllm,
     workshop,
 )
+from tests.servers.tiny.corpora import Question, corpus, sound_seeds
 
 KEY = "sk-of-a-test"
 WAIT_SECONDS = 60.0

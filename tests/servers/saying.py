@@ -13,7 +13,7 @@ from pathlib import Path
 import gguf
 import numpy as np
 
-from lab.tiny.template import SOURCE
+from tests.servers.tiny.template import SOURCE
 
 WIDTH = 128
 """One more than the pieces that a text may have."""

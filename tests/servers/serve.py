@@ -17,9 +17,9 @@ from pathlib import Path
 
 import httpx
 
-from lab.tiny.template import FOLDER as WEIGHTS
+from tests.servers.tiny.template import FOLDER as WEIGHTS
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 INSTALLED = ROOT / ".servers" / "bin"
 
 MODEL = "tiny"
@@ -95,7 +95,7 @@ class Server:
 def workshop(folder: Path) -> Path:
     """Fill a folder with the model in all its forms, so that no server says where on this machine it is."""
     (folder / MODEL).symlink_to(WEIGHTS)
-    subprocess.run([INSTALLED / "python", "-m", "lab.tiny.gguf_file", folder / GGUF], cwd=ROOT, check=True)
+    subprocess.run([INSTALLED / "python", "-m", "tests.servers.tiny.gguf_file", folder / GGUF], cwd=ROOT, check=True)
     _endless(folder / ENDLESS)
     return folder
 

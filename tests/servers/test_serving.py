@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.models.faults import front, passes, resets
 from tests.servers.record import CALL, QUESTION, TOOLS
 from tests.servers.serve import MODEL, Server, llama
+from tests.support.tcp_faults import front, passes, resets
 
 
 def ask(server: Server, **more: Any) -> httpx.Response:

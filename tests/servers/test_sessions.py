@@ -14,10 +14,10 @@ import pytest
 from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
 from agent.protocols import Sent, Waiting
-from repl.session import Session
-from tests.models.faults import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
+from session.session import Session
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
+from tests.support.tcp_faults import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
 
 Kind = TypeVar("Kind")
 ALIKE = 0.02

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from agent.messages import Message
-from tests.histories import Story, budget, react
-from tests.strategies.stage import Summariser, build
+from tests.support.histories import Story, budget, react
+from tests.support.specs import Summariser, build
 
 
 def two_exchanges(first: int, second: int) -> list[Message]:

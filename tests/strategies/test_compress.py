@@ -25,9 +25,9 @@ from strategies.self_information import (
     self_information,
 )
 from strategies.self_information import compressed as shorter
-from tests.histories import LIMITS, Story, budget, calls_of, react, sound_histories
-from tests.strategies.stage import build
 from tests.strategies.test_laws import views
+from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
+from tests.support.specs import build
 
 PROSE = (
     "The server of the library has a cache, and the cache of the server is what makes it fast when the same words are "

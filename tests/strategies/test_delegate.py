@@ -12,8 +12,8 @@ from agent.view import prepare
 from models.reader import Reader
 from strategies.delegate import HEAD, MOST_CALLS, WAIT, Delegate
 from strategies.table import parse
-from tests.histories import Story, TinyCounter, budget, calls_of, react, react40
-from tests.strategies.stage import SUMMARISERS, Summariser, build
+from tests.support.histories import Story, TinyCounter, budget, calls_of, react, react40
+from tests.support.specs import SUMMARISERS, Summariser, build
 
 BRIEF = "what it says [s1]"
 

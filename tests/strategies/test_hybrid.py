@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from agent.messages import turns
 from agent.prompts import SUMMARY_TAG
-from tests.histories import budget, calls_of, react
-from tests.strategies.stage import Summariser, build
+from tests.support.histories import budget, calls_of, react
+from tests.support.specs import Summariser, build
 
 
 @given(st.integers(1, 12), st.integers(1, 6), st.integers(0, 8), st.integers(1, 40))

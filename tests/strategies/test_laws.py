@@ -24,7 +24,7 @@ from agent.repair import repair
 from agent.view import View, prepare
 from strategies.recital import without_recital
 from strategies.table import STRATEGIES
-from tests.histories import (
+from tests.support.histories import (
     LIMITS,
     TinyCounter,
     budget,
@@ -36,7 +36,7 @@ from tests.histories import (
     react,
     sound_histories,
 )
-from tests.strategies.stage import (
+from tests.support.specs import (
     ASKING,
     COSTLY,
     EVERY,

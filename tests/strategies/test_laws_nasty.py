@@ -14,7 +14,7 @@ from agent.errors import BudgetError
 from agent.messages import Message, task
 from agent.repair import repair
 from agent.view import prepare
-from tests.histories import (
+from tests.support.histories import (
     LIMITS,
     Story,
     budget,
@@ -26,7 +26,7 @@ from tests.histories import (
     react40,
     sound_histories,
 )
-from tests.strategies.stage import EVERY, SOME, build, specs, state_of
+from tests.support.specs import EVERY, SOME, build, specs, state_of
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 some_specs = pytest.mark.parametrize("spec", SOME)

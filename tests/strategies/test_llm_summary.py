@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
-from tests.histories import budget, calls_of, react
-from tests.strategies.stage import Summariser, build
+from tests.support.histories import budget, calls_of, react
+from tests.support.specs import Summariser, build
 
 ENDLESS = budget(10**9)
 

@@ -16,9 +16,9 @@ from agent.errors import UsageError
 from agent.view import prepare
 from strategies import llmlingua
 from strategies.compress import MARK
-from tests.histories import budget, calls_of
-from tests.strategies.stage import build
 from tests.strategies.test_compress import reading
+from tests.support.histories import budget, calls_of
+from tests.support.specs import build
 
 TEXT = """# The cache, in short
 slug: cache · page 1 of 1

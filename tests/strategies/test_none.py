@@ -6,7 +6,7 @@ from hypothesis import given
 
 from agent.messages import Message
 from strategies.none import NoManagement
-from tests.histories import broken_histories, budget, react40
+from tests.support.histories import broken_histories, budget, react40
 
 
 @given(broken_histories())

@@ -12,7 +12,7 @@ from agent.repair import NO_RESULT
 from agent.view import prepare
 from strategies.notes import ASK, Notes
 from strategies.recital import without_recital
-from tests.histories import LIMITS, Story, budget, calls_of, react40, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, react40, sound_histories
 
 
 def hidden(view: list[Message]) -> list[str]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from agent.messages import Message, turns
 from agent.view import prepare
 from strategies.observation_masking import ObservationMasking
-from tests.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
-from tests.strategies.stage import build
+from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
+from tests.support.specs import build
 
 
 def masked(view: Sequence[Message]) -> list[str]:

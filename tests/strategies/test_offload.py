@@ -11,8 +11,8 @@ from agent.messages import Message, turns
 from agent.view import prepare
 from strategies.offload import Offload
 from strategies.table import parse
-from tests.histories import LIMITS, Story, budget, calls_of, outcome, react, react40, sound_histories, words
-from tests.strategies.stage import build
+from tests.support.histories import LIMITS, Story, budget, calls_of, outcome, react, react40, sound_histories, words
+from tests.support.specs import build
 
 SHARES = st.sampled_from([0.01, 0.05, 0.25, 1.0])
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ModelError, UsageError
-from tests.histories import budget, react40
-from tests.strategies.stage import Summariser, build, fails
+from tests.support.histories import budget, react40
+from tests.support.specs import Summariser, build, fails
 
 RULE = """
 from dataclasses import dataclass, field

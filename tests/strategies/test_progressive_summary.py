@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from agent.messages import turns
 from agent.prompts import SUMMARY_TAG
-from tests.histories import budget, calls_of, react, react40
-from tests.strategies.stage import Summariser, build
+from tests.support.histories import budget, calls_of, react, react40
+from tests.support.specs import Summariser, build
 
 
 @given(st.integers(1, 8), st.integers(2, 6), st.sampled_from([30, 120, 600]))

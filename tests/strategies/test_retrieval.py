@@ -14,8 +14,8 @@ from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
 from strategies.recital import recited, without_recital
 from strategies.retrieval import K1, PASSAGE, B, cut, index, need, ranked
-from tests.histories import LIMITS, Story, budget, calls_of, react, sound_histories
-from tests.strategies.stage import build
+from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
+from tests.support.specs import build
 
 TOPICS = ["lighthouse keepers", "tram timetables", "beet harvests", "violin varnish", "glacier surveys", "moss gardens"]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agent.messages import Message, blocks, question, task, turns
 from agent.view import prepare
 from strategies.sliding_window import SlidingWindow
-from tests.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories
 
 
 @given(sound_histories(most_turns=40), st.integers(0, 40), LIMITS)

@@ -12,8 +12,8 @@ from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
 from models.reader.backend import reply
-from tests.histories import Story, budget, calls_of, is_faithful, is_sound, react, react40
-from tests.strategies.stage import SUMMARISERS, SUMMARISING, Summariser, build, parts
+from tests.support.histories import Story, budget, calls_of, is_faithful, is_sound, react, react40
+from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, parts
 
 every_summarising = pytest.mark.parametrize("name", SUMMARISING)
 BAD = pytest.mark.parametrize("answer", ["fails", "empty", "larger"])

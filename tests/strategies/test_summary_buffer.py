@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
-from tests.histories import budget, calls_of, react, react40
-from tests.strategies.stage import Summariser, build
+from tests.support.histories import budget, calls_of, react, react40
+from tests.support.specs import Summariser, build
 
 
 def summaries(view: list[Message]) -> list[Message]:

@@ -21,8 +21,8 @@ from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
 from strategies.parameter import Parameter, parameter, parameters
 from strategies.table import STRATEGIES, Pipeline, parse, without_a_model
-from tests.histories import LIMITS, budget, outcome, react40, sound_histories
-from tests.strategies.stage import ASKING, EVERY, Summariser, build, parts, specs
+from tests.support.histories import LIMITS, budget, outcome, react40, sound_histories
+from tests.support.specs import ASKING, EVERY, Summariser, build, parts, specs
 
 # --- SPECs ------------------------------------------------------------------------------------------------------------
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from agent.budget import UNLIMITED, Budget, Prices
 from agent.messages import Message, common_prefix, turns
 from agent.view import View, prepare
-from lab.foresight import cheapest, sizes
+from lab.experiments.foresight import cheapest, sizes
 from strategies.observation_masking import mask
 from strategies.thrifty import Thrifty
-from tests.histories import Story, budget, calls_of, react, sound_histories
-from tests.strategies.stage import SUMMARISERS, Summariser, build
+from tests.support.histories import Story, budget, calls_of, react, sound_histories
+from tests.support.specs import SUMMARISERS, Summariser, build
 
 PRICES = st.sampled_from([0.0, 0.02, 0.1, 0.25, 0.4, 0.7, 1.0])
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from agent.messages import Message, blocks, pinned, turns
 from agent.view import prepare
 from strategies.truncate import Truncate
-from tests.histories import LIMITS, Story, budget, calls_of, react, react40, sound_histories
+from tests.support.histories import LIMITS, Story, budget, calls_of, react, react40, sound_histories
 
 
 @given(sound_histories(most_turns=40), LIMITS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ToolError
 from agent.messages import Message
-from tests.histories import Story
+from tests.support.histories import Story
 from tools.recall import PAGE, paged, recall_tools
 from tools.schema import ERROR_LIMIT, LIMIT
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
+from models.counting.counters import counter_for
 from models.openai.counter import ServerCounter
 from models.openai.link import Link
-from models.tokens import counter_for
-from tests.models.openai.wire import ANSWER, CALLED, CHAT, RESULT, SYSTEM, TOKENIZE, TOOL, URL, USER, Wire, backend
+from tests.support.openai_wire import ANSWER, CALLED, CHAT, RESULT, SYSTEM, TOKENIZE, TOOL, URL, USER, Wire, backend
 
 Template = Callable[[list[dict[str, Any]], list[Any], bool], str]
 

@@ -13,10 +13,10 @@ from agent.protocols import Sent, Text, Waiting
 from models.openai import key
 from models.openai.errors import refusal
 from models.openai.server import OpenAIServer
-from models.retry import Busy
 from models.server import ToolsRefused
-from tests.models.openai.wire import ANSWER, CHAT, MODELS, PAGE, SYSTEM, TOOL, URL, USER, Reply, Wire, backend, chunk
-from tests.models.wire import Chunks
+from models.wire.retry import Busy
+from tests.support.ollama_wire import Chunks
+from tests.support.openai_wire import ANSWER, CHAT, MODELS, PAGE, SYSTEM, TOOL, URL, USER, Reply, Wire, backend, chunk
 
 SECRET = "sk-thimble-0123456789"
 

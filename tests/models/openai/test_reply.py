@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Sent, Text, Thinking, Usage
-from models.calls import arguments
 from models.openai.wire import sent
-from tests.models.openai.wire import (
+from models.wire.calls import arguments
+from tests.support.ollama_wire import Chunks
+from tests.support.openai_wire import (
     ANSWER,
     CALL,
     CALLED,
@@ -34,7 +35,6 @@ from tests.models.openai.wire import (
     backend,
     chunk,
 )
-from tests.models.wire import Chunks
 
 KEYS = (
     "choices delta message content reasoning tool_calls function arguments name id index usage timings error code "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from agent.protocols import Delta, Sent, Text, Thinking, Usage
 from models.openai.metrics import PrefixCache, read
 from models.openai.server import OpenAIServer
 from models.server import ToolsRefused
-from tests.models.openai.wire import (
+from tests.support.openai_wire import (
     ANSWER,
     CHAT,
     DONE,
@@ -28,8 +27,9 @@ from tests.models.openai.wire import (
     backend,
     chunk,
 )
+from tests.support.paths import ROOT
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = ROOT / "tests" / "support" / "recorded" / "openai"
 """What vLLM 0.32 answered with, byte for byte."""
 
 ACCOUNT = ',"usage":{"prompt_tokens":200,"total_tokens":211,"completion_tokens":11'

@@ -16,8 +16,9 @@ from models import SERVERS, find, make, server_at
 from models.openai import key
 from models.openai.server import OpenAIServer
 from models.server import Manner, Served
-from tests.certificate import self_signed
-from tests.models.openai.wire import (
+from tests.support.certificate import self_signed
+from tests.support.ollama_wire import loopback, send
+from tests.support.openai_wire import (
     ANSWER,
     CALLS,
     CHAT,
@@ -35,7 +36,6 @@ from tests.models.openai.wire import (
     backend,
     chunk,
 )
-from tests.models.wire import loopback, send
 
 
 @pytest.fixture(autouse=True)

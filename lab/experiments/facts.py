@@ -1,0 +1,144 @@
+"""What is left of the facts? Reads articles until the first must give way, then looks for its facts in the view.
+
+    python -m lab.experiments.facts
+    python -m lab.experiments.facts --strategy retrieval:passages=1 --strategy compress+offload --budget 6000
+
+The facts are the answers to the questions of one fact (`corpus/questions.yaml`). For each, its article is read first,
+then eight others by lot, then the question is asked; no model is called. A fact is left where an accepted answer
+stands in the view, letter for letter: whether a model would find it there is not asked. The second table compresses
+each page of the library by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from statistics import mean
+
+from agent.budget import Budget
+from agent.errors import ToolError, UsageError
+from agent.messages import Message, ToolCall
+from agent.prompts import SYSTEM
+from agent.protocols import Counter
+from agent.side import SideModel
+from agent.view import prepare
+from corpus.library import Library, load
+from corpus.questions import Fact
+from corpus.questions import load as load_questions
+from lab.ended import ended
+from models.counting.counters import counter_for
+from models.scripted import Scripted
+from strategies import parse
+from strategies.self_information import compressed
+from tools.articles import ArticleTools
+
+STRATEGIES = ("sliding-window", "observation-masking", "retrieval", "compress")
+RATIOS = (0.7, 0.5, 0.35, 0.25)
+OTHERS, BUDGET, MODEL = (2, 4, 8), 8_000, "qwen2.5:7b"
+
+
+@cache
+def library() -> Library:
+    """The project's articles."""
+    return load(Path(__file__).parents[2] / "corpus" / "articles")
+
+
+@cache
+def pages(slug: str) -> list[str]:
+    """An article as the model reads it, page by page."""
+    tools, found = ArticleTools(library()), list[str]()
+    try:
+        while True:
+            found.append(tools.read_article(slug, page=len(found) + 1))
+    except ToolError:
+        return found
+
+
+def facts() -> Iterator[tuple[str, str, Fact]]:
+    """Each question of one fact, with the slug of its article, if an accepted answer stands in that word for word."""
+    for question in load_questions().questions:
+        if question.kind == "single" and (slug := question.exchanges[0].facts[0].proof[0].article):
+            fact = question.exchanges[0].facts[0]
+            if stands(fact, pages(slug)):
+                yield question.exchanges[0].question, slug, fact
+
+
+def stands(fact: Fact, texts: Sequence[str]) -> bool:
+    """Whether an accepted answer stands in one of the texts."""
+    return any(answer.casefold() in text.casefold() for answer in fact.accept for text in texts)
+
+
+def session(slugs: Sequence[str], question: str) -> list[Message]:
+    """The articles read one after the other, a page a turn, and then the question."""
+    history = [Message("system", "system", SYSTEM), Message("task", "user", "Get to know the library.")]
+    for slug in slugs:
+        for number, page in enumerate(pages(slug), 1):
+            call = ToolCall(f"{slug}-{number}", "read_article", json.dumps({"slug": slug, "page": number}))
+            history.append(Message(f"call-{call.id}", "assistant", "I read on.", calls=(call,)))
+            history.append(Message(f"result-{call.id}", "tool", page, call_id=call.id, name=call.name))
+    return [*history, Message("done", "assistant", "I have read them."), Message("question", "user", question)]
+
+
+def left_in_view(spec: str, others: int, limit: int, counter: Counter) -> str:
+    """Two cells of the first table: the facts that stand in the view, and its tokens."""
+    lot, sizes, left = Random(others), [], []
+    slugs = [article.slug for article in library().articles]
+    for question, slug, fact in facts():
+        history = session([slug, *lot.sample([other for other in slugs if other != slug], others)], question)
+        view = prepare(history, parse(spec, SideModel(Scripted([], counter))), Budget(limit, counter))
+        left.append(stands(fact, [message.content for message in view.messages if message.id != "question"]))
+        sizes.append(view.tokens)
+    return f"{sum(left)} · {mean(sizes):,.0f}"
+
+
+def left_when_compressed(ratio: float, counter: Counter) -> str:
+    """A row of the second table."""
+    whole = {article.slug: pages(article.slug) for article in library().articles}
+    short = {slug: [compressed(page, ratio) for page in found] for slug, found in whole.items()}
+    words = [sum(len(page.split()) for found in of.values() for page in found) for of in (short, whole)]
+    tokens = [
+        sum(counter.count(Message("", "tool", page)) for found in of.values() for page in found)
+        for of in (short, whole)
+    ]
+    left = [stands(fact, short[slug]) for _, slug, fact in facts()]
+    return f"| {ratio} | {words[0] / words[1]:.0%} | {tokens[0] / tokens[1]:.0%} | {sum(left)} of {len(left)} |"
+
+
+def check(spec: str, counter: Counter) -> None:
+    """Raise UsageError for a SPEC that is none, or of a strategy that asks a model: nobody answers here."""
+    strategy = parse(spec, SideModel(Scripted([], counter)))
+    if any(hasattr(part, "model") for part in getattr(strategy, "parts", [strategy])):
+        raise UsageError(f"{spec} asks a model, and none is called here", "give a strategy that asks none")
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print both tables and return the exit code: 0 done, 2 wrong usage."""
+    parser = argparse.ArgumentParser(prog="python -m lab.experiments.facts", description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--strategy", action="append", metavar="SPEC", help="a strategy that calls no model")
+    parser.add_argument("--budget", type=int, default=BUDGET, metavar="N", help="tokens of prompt")
+    chosen = parser.parse_args(arguments)
+    return ended("lab.experiments.facts", partial(show, chosen.strategy or list(STRATEGIES), chosen.budget))
+
+
+def show(specs: Sequence[str], limit: int) -> None:
+    """Both tables. Raises UsageError for a strategy that cannot be asked."""
+    counter = counter_for(MODEL)
+    for spec in specs:
+        check(spec, counter)
+    print(f"Of {sum(1 for _ in facts())} facts so many are left in the view, and its tokens, after\n")
+    print(f"| strategy | {' | '.join(f'{others} more articles' for others in OTHERS)} |")
+    print(f"|---|{'--:|' * len(OTHERS)}")
+    for spec in specs:
+        print(f"| {spec} | {' | '.join(left_in_view(spec, others, limit, counter) for others in OTHERS)} |")
+    print("\n| ratio | words left | tokens left | facts left |\n|--:|--:|--:|--:|")
+    for ratio in RATIOS:
+        print(left_when_compressed(ratio, counter))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

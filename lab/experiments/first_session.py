@@ -1,0 +1,60 @@
+"""What does a first session look like under each strategy? Writes docs/first-session.md.
+
+    python -m lab.experiments.first_session > docs/first-session.md
+
+Every transcript is the program's own output, standard output and standard error as a terminal would mix them, from a
+process of its own with the built-in reader. Times are blanked, since they differ from run to run.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from tempfile import TemporaryDirectory
+
+from lab.ended import ended
+
+PROMPTS = [
+    "What articles do you have about AI agents?",
+    "Read the article about context windows",
+    "Now read the article about testing LLM applications",
+    "Compare what you've learned about context management and testing",
+]
+STRATEGIES = ["none", "sliding-window", "summary-buffer", "observation-masking", "hybrid"]
+
+HEAD = """\
+# A first session, five times
+
+Four questions, a budget of 8,000 tokens, the built-in reader, once under each strategy. Made by
+
+```sh
+python -m lab.experiments.first_session
+```
+
+The reader is no language model: it extracts. What it answers, it has read in the view that it was sent, so what a
+strategy takes away it must read again. Times are blanked (`…`).
+"""
+
+
+def transcript(strategy: str) -> str:
+    """The four questions under one strategy, in one process, as it is shown without a conversation."""
+    prompts = [word for prompt in PROMPTS for word in ("-p", prompt)]
+    with TemporaryDirectory() as kept:
+        command = [sys.executable, "-m", "repl", "--backend", "reader", "--strategy", strategy, "--session-dir", kept]
+        run = subprocess.run(
+            [*command, *prompts], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
+        )
+    timeless = re.sub(r"\b\d+(\.\d+)? ?(ms|s)\b", r"… \2", run.stdout)
+    return timeless.replace("\n› ", "\n\n› ").strip("\n")
+
+
+def main() -> None:
+    """Print the page."""
+    print(HEAD)
+    for strategy in STRATEGIES:
+        print(f"## {strategy}\n\n```text\n{transcript(strategy)}\n```\n")
+
+
+if __name__ == "__main__":
+    sys.exit(ended("lab.experiments.first_session", main))

@@ -1,0 +1,1 @@
+"""Counting tokens, and the prefix that two prompts share."""

@@ -1,0 +1,125 @@
+"""A model that calls tools in the way it can: natively, by printing its calls, or in text ReAct."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import closing
+
+from agent.messages import Message, ToolCall, last_turn
+from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage
+from models.server import Served, ToolsRefused
+from models.text_calls.forms import malformed, offered
+from models.text_calls.printed import Printed
+from models.text_calls.prompt import TextCounter, conversation
+
+TEXT_REACT = "text ReAct"
+
+
+class ToolCaller:
+    """A backend whose model calls tools in the way it can.
+
+    Calls that it prints are recognised in its text. Where it has no tools (`inner.tools` is False), or once its server
+    has refused them, it is told of them in text, and asked the same question so; that stays for the session.
+
+    Args:
+        inner: The model, as its server has it.
+    """
+
+    def __init__(self, inner: Backend) -> None:
+        self.name, self.model = inner.name, inner.model
+        self.room: int = getattr(inner, "room", 0)
+        self.inner = inner
+        self._refused = False
+        self._warned = False
+        self._in_text: TextCounter | None = None
+
+    @property
+    def protocol(self) -> str:
+        """How the model is told of tools: "text ReAct", or "" where the server does it."""
+        return TEXT_REACT if self._refused or getattr(self.inner, "tools", None) is False else ""
+
+    @property
+    def renders_tools(self) -> bool:
+        """Whether a prompt begins with the tools; in text ReAct they are in the system message."""
+        return bool(self.protocol) or getattr(self.inner, "renders_tools", False)
+
+    @property
+    def counter(self) -> Counter:
+        """Counts tokens of the prompt as it is sent."""
+        return self._text_counter() if self.protocol else self.inner.counter
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        """Stream one reply, its calls as calls. Closing it closes the connection. Raises ModelError."""
+        tells = not _was_told(messages)
+        if not (self.protocol or tools):
+            yield from self.inner.stream(messages, tools, max_tokens=max_tokens)
+            return
+        if not self.protocol:
+            printed = Printed(offered(tools), tells=tells)
+            try:
+                yield from _with_calls(self.inner.stream(messages, tools, max_tokens=max_tokens), printed)
+                return
+            except ToolsRefused:
+                self._refused = True
+        texts = conversation(messages, tools)
+        self._text_counter().sends(texts)
+        printed = Printed(offered(tools), labelled=True, tells=tells)
+        yield from _with_calls(self.inner.stream(texts, (), max_tokens=max_tokens), printed)
+
+    def with_room(self, tokens: int) -> ToolCaller:
+        """The same model with this much room, if its server can give it; itself where it has it already."""
+        inner = self.inner.with_room(tokens) if isinstance(self.inner, Served) else self.inner
+        if inner is self.inner:
+            return self
+        roomy = ToolCaller(inner)
+        roomy._refused, roomy._warned = self._refused, self._warned
+        return roomy
+
+    def check(self) -> str:
+        """One line of warning about how the server serves it; once, that it is told of tools in text."""
+        served = self.inner.check() if isinstance(self.inner, Served) else ""
+        if not self.protocol or self._warned:
+            return served
+        self._warned = True
+        without = f"{self.model} cannot call tools: it is told of them in text ({TEXT_REACT})"
+        return f"{without}; {served}" if served else without
+
+    def _text_counter(self) -> TextCounter:
+        if self._in_text is None:
+            self._in_text = TextCounter(self.inner.counter)
+        return self._in_text
+
+
+def _with_calls(stream: Generator[Delta, None, None], printed: Printed) -> Generator[Delta, None, None]:
+    """A reply with the calls that are printed in its text. A native call says that the rest of the text is text.
+
+    Where the model makes up the result of its call the stream is closed: its usage is then unknown.
+    """
+    usage, native = Usage(), False
+    with closing(stream):
+        for delta in stream:
+            if isinstance(delta, Usage):
+                usage = delta
+            elif isinstance(delta, Text) and not native:
+                shown = printed.feed(delta.text)
+                if shown:
+                    yield Text(shown)
+                if printed.over:
+                    break
+            elif isinstance(delta, ToolCall) and not native:
+                native = True
+                yield from map(Text, filter(None, [printed.held]))
+                yield delta
+            else:
+                yield delta
+    if not native:
+        yield from printed.close(cut=usage.finish == "length")
+    yield usage
+
+
+def _was_told(messages: Sequence[Message]) -> bool:
+    """Whether the turn at the end made a call that could not be read: the model was told, and is not told again."""
+    turn = messages[last_turn(messages) :]
+    return any(map(malformed, turn[0].calls)) if turn else False

@@ -1,0 +1,142 @@
+"""What a model without tools is told of them, and a conversation with calls as one of plain text.
+
+The protocol is that of ReAct (Yao et al. 2022): Thought, Action, Action Input, Observation. Roles alternate, as some
+chat templates insist: neighbours of one role are one message.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from agent.messages import Message, ToolCall
+from agent.protocols import Counter, Schema
+from models.text_calls.forms import plain_name
+
+TOLD = """\
+You have tools. To use one, write nothing but this, then stop:
+Thought: in one short sentence, why
+Action: the name of the tool
+Action Input: its arguments, a JSON object
+The user then sends you the result as an Observation. When you can answer, write:
+Final Answer: the answer
+
+The tools, with their arguments ("?" may be left out):
+"""
+BETWEEN = "\n\n"
+
+
+def told(tools: Sequence[Schema]) -> str:
+    """What the model is told of the tools; nothing where there are none."""
+    return TOLD + "\n".join(_line(tool["function"]) for tool in tools) if tools else ""
+
+
+def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Message]:
+    """The messages as plain text, of the roles system, user and assistant alone; the tools are told in the system's."""
+    texts = list(map(as_text, messages))
+    if tools:
+        texts.insert(sum(message.role == "system" for message in texts[:1]), Message("tools", "system", told(tools)))
+    return [_joined(list(group)) for _, group in groupby(texts, lambda message: message.role)]
+
+
+@lru_cache(maxsize=4_096)
+def as_text(message: Message) -> Message:
+    """A message without calls and results: the same thing said in text."""
+    content = message.content or ""  # a history read from a file may hold None
+    if message.role == "tool":
+        return Message(message.id, "user", f"Observation: {content}")
+    if message.role != "assistant":
+        return Message(message.id, message.role, content)
+    content = content.strip()
+    if not message.calls:
+        return Message(message.id, "assistant", f"Final Answer: {content}")
+    said = [f"Thought: {content}"] if content else []
+    return Message(message.id, "assistant", "\n".join([*said, *map(_called, message.calls)]))
+
+
+class TextCounter:
+    """Counts messages as `conversation` writes them, with the counter of the model.
+
+    Each is counted by itself, with markers of its own. Where neighbours become one message, that is a few tokens above
+    the prompt, never below.
+    """
+
+    exact = False
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self._sent: int | None = None
+
+    def count(self, message: Message) -> int:
+        """Tokens of a message in a prompt."""
+        return self._counter.count(as_text(message))
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """Tokens of the template, and of what the model is told of the tools."""
+        return self._counter.overhead(()) + (self._counter.count(_telling(told(tools))) if tools else 0)
+
+    def calibrate(self, counted: int, reported: int) -> bool:
+        """Learn from a server what it read; the prompt is counted anew, as it was sent."""
+        return self._counter.calibrate(counted if self._sent is None else self._sent, reported)
+
+    @property
+    def learnt(self) -> Any:
+        """What the model's counter has learnt, to be put back."""
+        return getattr(self._counter, "learnt", None)
+
+    @learnt.setter
+    def learnt(self, learnt: Any) -> None:
+        if learnt is not None:
+            self._counter.learnt = learnt  # type: ignore[attr-defined]
+
+    def sends(self, texts: Sequence[Message]) -> None:
+        """Remember that this is the prompt that the server reads now."""
+        self._sent = self._counter.overhead(()) + sum(map(self._counter.count, texts))
+
+
+@lru_cache(maxsize=16)
+def _telling(text: str) -> Message:
+    return Message("tools", "system", text)
+
+
+def _joined(group: Sequence[Message]) -> Message:
+    content = BETWEEN.join(message.content for message in group)
+    return group[0] if len(group) == 1 else replace(group[0], content=content)
+
+
+def _called(call: ToolCall) -> str:
+    """A call as the model is told to write it; one without a name as it was written."""
+    if not call.name:
+        return call.arguments or "Action:"
+    name = call.name if plain_name(call.name) == call.name else json.dumps(call.name)
+    return f"Action: {name}\nAction Input: {_one_line(call.arguments)}"
+
+
+def _one_line(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _line(function: Schema) -> str:
+    """A tool in one line: name {"argument": type, "other": type?} and the first sentence of what it does."""
+    parameters = function.get("parameters") or {}
+    required = parameters.get("required", ())
+    pairs = (
+        f'"{name}": {_type(schema)}{"" if name in required else "?"}'
+        for name, schema in parameters.get("properties", {}).items()
+    )
+    sentence = re.split(r"(?<=[.!?])\s", function.get("description", "").strip(), maxsplit=1)[0]
+    return f"{function['name']} {{{', '.join(pairs)}}} {sentence}".rstrip()
+
+
+def _type(schema: Any) -> str:
+    if "enum" in schema:
+        return " or ".join(map(json.dumps, schema["enum"]))
+    return str(schema.get("type", "any"))

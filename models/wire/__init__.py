@@ -1,0 +1,1 @@
+"""What every model server needs: addresses, HTTP, retries, tool calls and thinking."""

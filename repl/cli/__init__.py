@@ -1,0 +1,1 @@
+"""The command line: flags, answers without a conversation, prepare, config and cassettes."""

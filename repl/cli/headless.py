@@ -1,0 +1,295 @@
+"""Without a conversation: answers go to standard output, all else to standard error; or events as JSON Lines."""
+
+from __future__ import annotations
+
+import io
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import closing, redirect_stdout, suppress
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, BinaryIO
+
+from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
+from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
+from agent.protocols import Waiting
+from repl.screen.sanitise import clean, line
+from repl.screen.streams import aside, tell, write
+from session import jsonl
+
+if TYPE_CHECKING:
+    from agent.view import View
+    from repl.screen.trace import Kind
+    from session.cassette import Cassette
+    from session.session import Session
+    from session.settings import Settings
+
+DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
+"""Exit codes."""
+ENDINGS = {
+    "thought": (
+        NOT_ANSWERED,
+        "the model thought until its reply was full",
+        "ask again with --think low or --think off",
+    ),
+    "empty": (NOT_ANSWERED, "the model gave no answer", "ask again, in other words or with another --model"),
+}
+BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say where"
+
+
+def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
+    """Answer prompts one after the other in one session; the exit code is the worst that happened.
+
+    An error ends it, because what follows may build on what went wrong. An empty answer does not.
+    """
+    session.reading.tell = lambda: tell(session.reading.words)
+    with redirect_stdout(sys.stderr):
+        _ = session.agent  # what cannot work at all is said before anything is asked
+    if session.past:
+        _tell_resumed(session)
+    _tell_news(session)
+    printer = None if as_json else _Printer(session)
+    code = DONE
+    try:
+        for prompt in prompts:
+            try:
+                ended, now = _one(session, prompt, printer)
+            except (ThimbleError, KeyboardInterrupt) as error:
+                if not (session.cassette and session.cassette.holds(error)):
+                    raise
+                ended, now = False, report(error, as_json)
+            code = max(code, now)
+            if ended:
+                break
+            _tell_news(session)
+    except (ThimbleError, KeyboardInterrupt) as error:
+        code = report(error, as_json)
+    session.leave()
+    _tell_news(session)
+    if as_json:
+        write(jsonl.to_line(jsonl.session(session)))
+    return code
+
+
+def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool, int]:
+    """Answer a prompt or run a command; whether that asks to leave, and the exit code."""
+    question = prompt
+    if prompt.startswith("/"):
+        planted = len(session.planted)
+        if not _command(session, prompt):
+            return True, DONE
+        new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
+        for event in new:
+            write(jsonl.to_line(jsonl.event(event)))
+        question = session.take_question()
+    return False, _ask(session, question, printer) if question else DONE
+
+
+def _tell_resumed(session: Session) -> None:
+    """Where the user is: which session goes on, and the end of it."""
+    from repl.screen.resumed import last_exchange, resumed
+
+    for text, _ in resumed(session):
+        tell(text)
+    question, answer = last_exchange(session)
+    plain = session.settings.plain
+    if question:
+        tell(f"{'you:' if plain else '›'} {question}")
+        aside(f"{'model: ' if plain else ''}{clean(answer).strip()}\n")
+
+
+def _tell_news(session: Session) -> None:
+    for notice in session.news():
+        tell(notice)
+
+
+def prompts(given: Sequence[str], cassette: Cassette | None = None) -> Iterator[str]:
+    """The prompts as they come: those that were given, where `-` is all of standard input, or else its lines.
+
+    Where there is neither, those of a cassette that is played.
+
+    Raises:
+        UsageError: there is none, one is empty, or standard input is not UTF-8.
+    """
+    if given.count("-") > 1:
+        raise UsageError("standard input can be read only once", "write -p - once")
+    for text in given:
+        prompt = "\n".join(_input_lines()).strip() if text == "-" else text.strip()
+        if not prompt:
+            raise UsageError("a prompt is empty", 'write -p "your question"')
+        yield prompt
+    if given:
+        return
+    plays = cassette is not None and bool(cassette.suggested())
+    piped = filter(None, map(str.strip, () if plays and sys.stdin and sys.stdin.isatty() else _input_lines()))
+    first = next(piped, "")
+    while cassette and plays and not first:
+        if not (recorded := cassette.suggested()):
+            return
+        yield recorded
+    if not first:
+        raise UsageError("standard input holds no prompt", "pipe one prompt a line, or use -p TEXT")
+    yield first
+    yield from piped
+
+
+def report(error: BaseException, as_json: bool) -> int:
+    """Say what is wrong in one line and how to mend it in another, on standard error; the exit code for it."""
+    if isinstance(error, BrokenPipeError):  # whoever read the answers has gone, and needs no telling
+        return NOT_ANSWERED
+    if isinstance(error, ThimbleError):
+        what, fix = error.what, error.fix
+        code = MODEL if isinstance(error, ModelError) else BUDGET if isinstance(error, BudgetError) else USAGE
+    elif isinstance(error, KeyboardInterrupt):
+        what, fix, code = str(error) or "stopped before the answer was complete", "", NOT_ANSWERED
+    else:
+        aside(clean("".join(traceback.format_exception(error))))
+        what, fix, code = f"{type(error).__name__}: {error}", BUG, NOT_ANSWERED
+    tell(f"thimble: {what}")
+    if fix:
+        tell(f"fix: {fix}")
+    if as_json:
+        with suppress(UsageError, BrokenPipeError):  # standard error has told it
+            write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
+    return code
+
+
+def show_settings(settings: Settings, as_json: bool) -> int:
+    """Print each setting, its value and where it comes from; as JSON, one setting a line."""
+    rows = [(name, getattr(settings, name), origin) for name, origin in settings.origins.items()]
+    if as_json:
+        for name, value, origin in rows:
+            shown = value if isinstance(value, str | int | float) else str(value)
+            write(jsonl.to_line({"type": "setting", "name": name, "value": shown, "origin": origin}))
+        return DONE
+    texts = [(name, line(_in_words(value)), origin) for name, value, origin in rows]
+    widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
+    for name, value, origin in texts:
+        write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}\n")
+    return DONE
+
+
+class _Printer:
+    """Answers to standard output, a blank line between two; what happened on the way to standard error."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._answers = 0
+        from repl.screen.trace import PLAIN_WIDTH
+
+        self._plain = session.settings.plain
+        drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
+        self._width = PLAIN_WIDTH if self._plain else drawn_on
+
+    def show(self, event: Event, before: View | None) -> None:
+        from repl.screen import trace
+
+        match event:
+            case Asked():
+                tell(f"{'you:' if self._plain else '›'} {event.message.content}")
+            case Prepared():
+                self._tell("act", trace.acted_line(event, before))
+                for note in trace.note_lines(event, before):
+                    self._tell("note", note)
+                self._tell("over", trace.over_line(event))
+            case Waiting(what):
+                self._tell("note", f"  … {what}")
+            case PromptCut():
+                self._tell("over", trace.prompt_cut_line(event))
+            case SideCalled():
+                self._tell("error" if event.error else "act", trace.side_line(event))
+            case Replied():
+                said = event.message.content.strip() if event.message.calls else ""
+                if said:
+                    tell(f"model: {said}" if self._plain else f"  {said}")
+                self._tell("note", trace.cut_off_line(event))
+            case ToolReturned():
+                self._tell("tool" if event.ok else "error", trace.tool_line(event, self._width))
+            case Answered():
+                self._answer(event.text)
+
+    def _tell(self, kind: Kind, text: str | None) -> None:
+        """A line of the trace: its sign where it may be drawn, else its label."""
+        from repl.screen.trace import labelled
+
+        if text:
+            tell(labelled(kind, text) if self._plain else text)
+
+    def _answer(self, text: str) -> None:
+        from repl.screen.footer import footer
+
+        answer = clean(text).strip()
+        if answer:
+            write(f"\n{answer}\n" if self._answers else f"{answer}\n")
+            self._answers += 1
+        tell(footer(self._session.agent, self._width))
+
+
+def _ask(session: Session, question: str, printer: _Printer | None) -> int:
+    code, what, fix = ENDINGS["empty"]
+    with closing(session.ask(question)) as events:
+        before = session.agent.ledger.view
+        for event in _apart(events):
+            if printer:
+                printer.show(event, before)
+            else:
+                write(jsonl.to_line(jsonl.event(event)))
+            if isinstance(event, Prepared):
+                before = event.view
+            if isinstance(event, Answered):
+                code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
+    if session.guess:
+        from repl.commands.predict import reveal
+
+        for told in reveal(session):
+            tell(told)
+    if code:
+        tell(f"thimble: {what}")
+        tell(f"fix: {fix}")
+    return code
+
+
+def _apart(events: Iterator[Event]) -> Iterator[Event]:
+    """The events; what a strategy of the user's own prints meanwhile goes to standard error."""
+    while True:
+        with redirect_stdout(sys.stderr):
+            event = next(events, None)
+        if event is None:
+            return
+        yield event
+
+
+def _command(session: Session, text: str) -> bool:
+    """Run a command, its output on standard error; False if it asks to leave. What is wrong with it is raised."""
+    from repl.commands.table import obey
+    from repl.screen.theme import console_for
+
+    shown = _Aside()
+    with redirect_stdout(shown):
+        return obey(session, text, console_for(plain=True, file=shown))
+
+
+class _Aside(io.StringIO):
+    """A file whose text goes to standard error as it comes: a download takes its time."""
+
+    def write(self, text: str) -> int:
+        """Write it."""
+        aside(text)
+        return len(text)
+
+
+def _input_lines() -> Iterator[str]:
+    """Standard input, line by line as it arrives."""
+    stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
+    for number, raw in enumerate(stream or (), 1):
+        try:
+            yield raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            what = f"standard input is not UTF-8 text (line {number}, byte {error.start + 1})"
+            raise UsageError(what, "convert it first: iconv -t UTF-8") from error
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if value != "" else "(automatic)"

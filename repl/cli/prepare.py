@@ -1,0 +1,212 @@
+"""`thimble prepare`: a filter. In goes any program's conversation, out comes what its next model call is sent."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from agent import chat, figures
+from agent.budget import UNLIMITED, Budget, Prices, read_limit
+from agent.errors import BudgetError, ModelError, UsageError
+from agent.messages import Message, pending
+from agent.prices import read_prices
+from agent.protocols import Schema, Strategy
+from agent.repair import Repaired, repair
+from agent.replay import replay
+from agent.side import SideModel
+from agent.view import View
+from repl.screen.streams import tell, write
+from repl.screen.trace import side_line
+from session.jsonl import to_line
+from session.settings import AUTO
+from strategies import parse
+
+if TYPE_CHECKING:
+    from agent.protocols import Backend
+    from session.settings import Settings
+
+TOO_LARGE = "{:.40} is too large a number"
+DIGITS = 4_300
+"""As many of a whole number as Python reads."""
+DOCUMENT = 'pipe in a JSON list of messages, or {"messages": [...], "tools": [...]}'
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What was piped in: each message as it was written and as it is read, and the tools that go with the call."""
+
+    entries: Sequence[chat.Entry]
+    messages: Sequence[Message]
+    tools: Sequence[Schema] = ()
+
+
+def run(settings: Settings, budget: str | None) -> int:
+    """Prepare the conversation on standard input; the exit code.
+
+    Raises:
+        UsageError: the SPEC, the budget or what was piped in cannot be taken.
+        BudgetError: the budget cannot hold the conversation, whatever is taken away.
+        ModelError: the server that was asked for cannot be used, and the strategy needs it.
+    """
+    from models import built_in
+    from models.counting.counters import counter_for
+
+    limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
+    side = SideModel(built_in())
+    with redirect_stdout(sys.stderr):  # what a strategy of the user's own prints
+        strategy = parse(settings.strategy, side)
+        document = read(_standard_input())
+        counter = counter_for(settings.model)
+        prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
+        with _deep_enough():
+            allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
+        if any(getattr(part, "model", None) is side for part in getattr(strategy, "parts", [strategy])):
+            side.backend = _asked(replace(settings, budget=min(limit, allowed.size(document.messages))))
+        prepared = prepare_document(document, settings.strategy, strategy, allowed, side)
+    with _deep_enough():
+        line = to_line(prepared)
+    write(line)
+    return 0
+
+
+def read(data: bytes) -> Document:
+    """The document in these bytes.
+
+    Raises:
+        UsageError: it is empty, not UTF-8, not JSON, nested too deeply, or no conversation.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        what = f"standard input is not UTF-8 text (byte {error.start + 1:,})"
+        raise UsageError(what, "convert it first: iconv -t UTF-8") from error
+    if not text.strip():
+        raise UsageError("standard input is empty", DOCUMENT)
+    with _deep_enough():
+        try:
+            value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+        except ValueError as error:
+            raise UsageError(f"standard input is not JSON: {error}", DOCUMENT) from error
+        entries, tools = (value.get("messages"), value.get("tools")) if isinstance(value, dict) else (value, None)
+        if not isinstance(entries, list):
+            raise UsageError("standard input holds no list of messages", DOCUMENT)
+        if tools is not None and not (isinstance(tools, list) and all(isinstance(tool, dict) for tool in tools)):
+            raise UsageError("the tools are no list of objects", DOCUMENT)
+        return Document(entries, chat.read(entries), tools or ())
+
+
+def prepare_document(
+    document: Document, spec: str, strategy: Strategy, budget: Budget, side: SideModel
+) -> dict[str, Any]:
+    """The messages to send, in the form they came in, and the report; notes and side calls go to standard error too."""
+    sound = repair(document.messages)
+    view, edits = replayed(sound.messages, strategy, budget, side)
+    notes = [*sound.notes, *view.notes]
+    for note in notes:
+        tell(f"  ! {note}")
+    _tell_of_tools(strategy)
+    if pending(view.messages):
+        tell("  ! the last calls have no results yet: a server takes the messages only with them")
+    if view.tokens > view.limit:
+        tokens = figures.tokens(view.tokens, budget.counter.exact)
+        tell(f"  ▲ {tokens} tokens are over the budget of {view.limit:,}: {spec} sends them all the same")
+    return _written(document, spec, sound, view, edits, notes)
+
+
+def replayed(
+    messages: Sequence[Message], strategy: Strategy, budget: Budget, side: SideModel | None = None
+) -> tuple[View, int]:
+    """The view that a session would have come to, and how often the strategy changed what it had sent before.
+
+    The strategy is asked at every model call that the conversation tells of, then for the call that comes next: what
+    it does may rest on what it did. A call that the budget could not hold is passed over, but for the last.
+    """
+    edits = 0
+    for view in replay(messages, strategy, budget):
+        edits += isinstance(view, View) and view.edited
+        for call in side.drain() if side else ():
+            tell(side_line(call))
+    if isinstance(view, BudgetError):
+        raise view
+    return view, edits
+
+
+def _written(
+    document: Document, spec: str, sound: Repaired, view: View, edits: int, notes: Sequence[str]
+) -> dict[str, Any]:
+    own = {f"m{number}": entry for number, entry in enumerate(document.entries, 1)}
+    fates = dict(zip((message.id for message in sound.messages), view.fates, strict=True))
+    report = {
+        "strategy": spec,
+        "budget": None if view.limit == UNLIMITED else view.limit,
+        "tokens_before": view.history_tokens,
+        "tokens_after": view.tokens,
+        "fates": [fates.get(id_, "dropped") for id_ in own],
+        "inserted": [at for at, message in enumerate(view.messages) if message.id not in own],
+        "edits": edits,
+        **({"notes": list(notes)} if notes else {}),
+    }
+    return {"messages": [chat.write(message, own.get(message.id)) for message in view.messages], "report": report}
+
+
+def _asked(settings: Settings) -> Backend:
+    """The model that a strategy may ask: the one in the settings, or the built-in reader where no server has it."""
+    from models import built_in
+    from session.backends import Backends
+
+    notices: list[str] = []
+    backends = Backends(settings, notices)
+    try:
+        backend = backends.summariser() or backends.first()
+    except ModelError as error:
+        if settings.backend != "auto":
+            raise
+        backend = built_in()
+        notices.append(f"{error.what}: the built-in reader writes the summaries")
+    for notice in notices:
+        tell(notice)
+    tell(f"The strategy asks {figures.model(backend)} ({'built in' if backend.name == 'reader' else backend.name}).")
+    return backend
+
+
+def _tell_of_tools(strategy: Strategy) -> None:
+    brought = ", ".join(getattr(strategy, "tools", ()))
+    if brought:
+        tell(f"  ! the strategy counts on the tool {brought}, which your program must offer")
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is not None and sys.stdin.isatty():
+        raise UsageError("standard input is a terminal", "thimble prepare --budget 8000 < conversation.json")
+    return sys.stdin.buffer.read() if sys.stdin is not None else b""
+
+
+@contextmanager
+def _deep_enough() -> Iterator[None]:
+    """JSON may be nested deeper than Python can follow."""
+    try:
+        yield
+    except RecursionError as error:
+        raise UsageError("standard input is nested too deeply", DOCUMENT) from error
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(TOO_LARGE.format(text))
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS:
+        raise ValueError(TOO_LARGE.format(text))
+    return int(text)

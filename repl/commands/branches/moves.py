@@ -1,0 +1,144 @@
+"""/fork, /undo, /retry and /reset: go on from before a question, on a branch of its own. What is left stays."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from agent import figures
+from agent.errors import UsageError
+from repl.commands.branches.questions import Question, questions
+from repl.screen.sanitise import line
+from repl.screen.theme import say
+from repl.screen.trace import cut
+from session.journal.records import Change, Limited, Remodelled, Swapped
+from session.journal.state import Past
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
+UNDO = "write /undo [N]: so many exchanges go"
+NUMBER = re.compile(r"[-+]?\d+")
+WORDS = 60
+"""Columns of a question that is quoted."""
+
+
+def fork(session: Session, text: str, console: Console) -> None:
+    """Begin a branch behind exchange N, here by default. Raises ThimbleError; nothing has changed then."""
+    first, _, rest = text.partition(" ")
+    numbered = NUMBER.fullmatch(first) is not None
+    spec = (rest if numbered else text).strip()
+    old, asked = _here(session)
+    behind = _number(first, len(asked), FORK) if numbered else len(asked)
+    after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
+    session.branch(after, *([Swapped(spec)] if spec else []))
+    fresh = ", which starts fresh" if spec else ""
+    new, now = session.journal.tree.current, as_it_is(session)
+    place = f"behind exchange {behind}" if behind else "before the first question"
+    say(console, f"Branch {new} begins {place} of branch {old}, {now}{fresh}.")
+    say(console, f"Branch {old} stays as it was: /tree {old} goes back to it.", "quiet")
+
+
+def undo(session: Session, text: str, console: Console) -> None:
+    """Go back to right before a question; those that the budget refused never were in the history and do not count.
+
+    Raises ThimbleError; nothing has changed then.
+    """
+    old, asked = _here(session)
+    taken = [place for place, question in enumerate(asked) if not question.refused]
+    if not taken:
+        raise UsageError("there is no exchange to undo on this branch", "/tree shows the branches")
+    back = _number(text, len(taken), UNDO, least=1) if text else 1
+    gone = asked[taken[-back] :]
+    session.branch(gone[0].after)
+    for question in gone:
+        say(console, f"Undone: {_quoted(question)}")
+    new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
+    say(console, f"Branch {new} goes on from before that, with {left}, {as_it_is(session)}.")
+    say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
+
+
+def retry(session: Session, spec: str, console: Console) -> None:
+    """Ask the newest question anew, from right before it was asked: with this strategy, the budget and model of now.
+
+    Raises ThimbleError; nothing has changed then.
+    """
+    old, asked = _here(session)
+    if not asked:
+        raise UsageError("there is no question to ask again on this branch", "ask one; /tree shows the branches")
+    _ask_anew(session, asked[-1], spec)
+    new = session.journal.tree.current
+    say(console, f"Branch {new} asks again, {as_it_is(session)}: {_quoted(asked[-1])}")
+    say(console, f"Branch {old} keeps the answer of before: /tree {old} goes back to it.", "quiet")
+    session.next_question = asked[-1].text
+
+
+def reset(session: Session, _: str, console: Console) -> None:
+    """Begin an empty branch, and say what is kept on the one that is left."""
+    kept = [figures.several(len(session.agent.history), "message")]
+    kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
+    old = session.journal.tree.current
+    session.reset()
+    say(console, f"Branch {session.journal.tree.current} begins empty, {as_it_is(session)}, which starts fresh.")
+    say(console, f"Branch {old} keeps its {' and '.join(kept)}: /tree {old} goes back to it.", "quiet")
+
+
+def _here(session: Session) -> tuple[int, list[Question]]:
+    """The branch in use, and its questions. Raises UsageError before anything was asked."""
+    tree = session.journal.tree
+    path = tree.path(tree.current)
+    if not path:
+        raise UsageError("nothing has been asked yet", "ask something first; /strategy SPEC swaps the strategy")
+    return tree.current, questions(path)
+
+
+def _number(text: str, most: int, form: str, least: int = 0) -> int:
+    """A number of exchanges. Raises UsageError for one that is none, or beyond."""
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise UsageError(f"{text[:40]!r} is not a number of exchanges", form)
+    if int(text) < least:
+        raise UsageError(f"{text} exchanges are nothing to undo", form)
+    if int(text) > most:
+        exchanges = figures.several(most, "exchange")
+        raise UsageError(f"this branch has {exchanges}, not {text}", form)
+    return int(text)
+
+
+def _ask_anew(session: Session, question: Question, spec: str) -> None:
+    """Branch off before a question and what was changed for it, so that one that is often asked has all side by side.
+
+    Strategy, budget and model are changed to those of now.
+    """
+    tree, agent = session.journal.tree, session.agent
+    path = [each for each in tree.path(tree.current) if each.number <= question.after]
+    while len(path) > 1 and isinstance(path[-1].stored, Change):
+        path.pop()
+    then = Past()
+    for each in path:
+        if isinstance(each.stored, Change):
+            then.change(each.stored)
+    after = path[-1].number if path else 0
+    between = (each.stored for each in tree.path(tree.current) if after < each.number <= question.after)
+    changes: list[Change] = []
+    if spec or session.spec != then.strategy or any(isinstance(one, Swapped) for one in between):
+        changes.append(Swapped(spec or session.spec))
+    if agent.limit != then.limit:
+        changes.append(Limited(agent.limit))
+    if (agent.backend.name, agent.backend.model) != (then.backend, then.model):
+        changes.append(Remodelled(agent.backend.name, agent.backend.model))
+    session.branch(after, *changes)
+
+
+def as_it_is(session: Session) -> str:
+    """What the next prompt of a branch is made under. Safe to print."""
+    return f"under {line(session.spec)} in {session.agent.limit:,} tokens"
+
+
+def _quoted(question: Question) -> str:
+    """A question in a line, and what goes with it."""
+    refused = " (which the budget refused)" if question.refused else ""
+    facts = "".join(f"; with it the planted “{cut(line(fact), WORDS)}”" for fact in question.planted)
+    return f"“{cut(line(question.text), WORDS)}”{refused}{facts}"

@@ -1,0 +1,38 @@
+"""Known answers: whether a question is one of the set about thimble's own library, and whether it was answered."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from corpus.questions import Exchange, load
+from corpus.score import score
+from session.settings import Settings
+
+
+def known(question: str, settings: Settings) -> Exchange | None:
+    """What is known of this question: it is compared by its words. None where the articles or files are others."""
+    own = Settings()
+    if (settings.corpus.resolve(), settings.files.resolve()) != (own.corpus.resolve(), own.files.resolve()):
+        return None
+    return _answered().get(_words(question))
+
+
+def verdict(exchange: Exchange | None, answer: str) -> str:
+    """`right`, `wrong: why`, or `–` where no answer is known."""
+    if exchange is None:
+        return "–"
+    found = score(exchange, answer)
+    return "right" if found.right else f"wrong: {found.why}"
+
+
+@cache
+def _answered() -> dict[tuple[str, ...], Exchange]:
+    """The questions with known answers by their words; of two with the same words the first."""
+    exchanges = [exchange for one in load().questions for exchange in one.exchanges if exchange.scored]
+    return {_words(exchange.question): exchange for exchange in reversed(exchanges)}
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Words and numbers without case and punctuation."""
+    return tuple(re.findall(r"\w+", text.casefold()))

@@ -1,0 +1,98 @@
+"""Replayed: what the history of a session would have been sent, and have cost, under one strategy."""
+
+from __future__ import annotations
+
+from collections import Counter as Tally
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent.budget import Budget
+from agent.errors import BudgetError, UsageError
+from agent.events import SideCalled
+from agent.replay import replay
+from agent.view import Fate, View
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+
+@dataclass
+class Replayed:
+    """The figures of one strategy, in tokens or counts.
+
+    `prompt` and `prefill` are sums over all calls, the next one among them; `refused` counts calls that the budget
+    could not hold, `over` those that would be sent over it. `next` is the view of the next call, None where the budget
+    cannot hold it; `fates` counts messages by what became of them there, and `lost` are the tokens of the history that
+    it no longer holds. `asked` are the calls of a model that the strategy made. `failed` says how a strategy broke.
+    """
+
+    spec: str
+    prompt: int = 0
+    prefill: int = 0
+    edits: int = 0
+    refused: int = 0
+    over: int = 0
+    next: View | None = None
+    fates: Mapping[Fate, int] = field(default_factory=dict)
+    lost: int = 0
+    asked: Sequence[SideCalled] = ()
+    failed: str = ""
+
+    @property
+    def kept(self) -> int:
+        """Survivors: messages that the next prompt holds as they were."""
+        return self.fates.get("kept", 0)
+
+    @property
+    def fits(self) -> bool:
+        """Whether every call kept to the budget."""
+        return not (self.failed or self.refused or self.over)
+
+    def add(self, view: View | BudgetError) -> None:
+        """Enter the next call."""
+        self.next = None
+        if isinstance(view, BudgetError):
+            self.refused += 1
+            return
+        self.next = view
+        self.prompt += view.tokens
+        self.prefill += view.prefill
+        self.edits += view.edited
+        self.over += view.tokens > view.limit
+
+
+def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: None) -> Replayed:
+    """The figures of the session's history under a strategy, as if it had been in use from the start.
+
+    The tools are those that it would offer with it. Nothing of the session changes. A strategy that asks a model
+    asks the one that it would ask in the session.
+
+    Raises:
+        UsageError: the SPEC names no strategy.
+    """
+    found, fork = Replayed(spec), session.fork(spec)
+    tools, side = fork.schemas(), fork.side
+    budget = fork.budget(tools)
+    side.offer(tools, fork.backend)
+    try:
+        for view in replay(fork.history, fork.strategy, budget):
+            found.add(view)
+            on_call()
+    except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
+        found.failed = broke(error, spec)
+    found.asked = tuple(side.drain())
+    if found.next and not found.failed:
+        found.fates, found.lost = Tally(found.next.fates), lost(found.next, budget)
+    return found
+
+
+def broke(error: BaseException, spec: str) -> str:
+    """`line 3: IndexError: list index out of range`: how a strategy broke, and where in a file of the user's own."""
+    return str(error).removeprefix(f"{spec}, ") if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+
+
+def lost(view: View, budget: Budget) -> int:
+    """Tokens of the history that a view no longer holds: the history, without what the view has of its messages."""
+    inserted = sum(budget.count(view.messages[at]) for at in view.inserted)
+    return view.history_tokens - (view.tokens - inserted)

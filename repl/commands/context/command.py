@@ -1,0 +1,117 @@
+"""The commands /context and /why: what is behind the word, and what Tab offers there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console
+
+from agent import figures
+from agent.errors import UsageError
+from repl.commands.context.listing import Group, folded, most_rows, row_by_row, show_list, span
+from repl.commands.context.message import sentence, show_message
+from repl.commands.context.raw import show_raw
+from repl.commands.context.rows import Xray, last_call, next_call
+from repl.commands.context.strip import in_words, show_strip
+from repl.screen.footer import fitting
+from repl.screen.theme import is_drawn, say
+from repl.screen.trace import cut
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+MESSAGE = re.compile(r"\+?\d{1,9}")
+RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
+FORMS = "/context, /context next, /context raw, /context 12, /context +1, /context 12-57"
+OFFERED = 100
+
+
+def context(session: Session, rest: str, console: Console) -> None:
+    """Show a call, a range of its messages, one of them, or the request. Raises UsageError for anything else."""
+    between = RANGE.fullmatch(rest)
+    if not rest:
+        show_call(last_call(session), console)
+        _tell_later(session, console)
+    elif rest == "next":
+        show_call(next_call(session), console)
+    elif rest == "raw":
+        show_raw(session, console)
+    elif MESSAGE.fullmatch(rest):
+        xray = last_call(session)
+        show_message(xray, xray.find(rest), console)
+    elif between:
+        _show_range(last_call(session), between[1], between[2], console)
+    else:
+        raise UsageError(f"/context cannot show {rest[:40]!r}", f"write {FORMS}")
+
+
+def why(session: Session, rest: str, console: Console) -> None:
+    """Say which rule decided the fate of a message. Raises UsageError where it is none."""
+    if not MESSAGE.fullmatch(rest):
+        what = (
+            f"/why takes the number of a message, not {rest[:40]!r}" if rest else "/why takes the number of a message"
+        )
+        raise UsageError(what, "write /why 12, or /why +1 for one that was inserted; /context lists them")
+    xray = last_call(session)
+    say(console, sentence(xray, xray.find(rest)))
+
+
+def show_call(xray: Xray, console: Console) -> None:
+    """Print what a call is sent: the head line, the strip, the list."""
+    if is_drawn(console):
+        over = xray.view.tokens > xray.view.limit
+        say(console, head(xray, console.width), "over" if over else "bold")
+        show_strip(xray, console)
+        console.print()
+    else:
+        for words in (head(xray, 10_000), *in_words(xray)):
+            say(console, words)
+    groups = folded(xray.rows, most_rows(console))
+    show_list(xray, groups, console)
+    _tell_shared(groups, console)
+
+
+def head(xray: Xray, width: int) -> str:
+    """`last call: turn 2 of exchange 1 · hybrid · 3,897/8,000 49% · cached 912 · prefill 2,985` in so many columns.
+
+    Fields drop from the right.
+    """
+    view = xray.view
+    size = figures.against(view.tokens, view.limit, xray.exact)
+    parts = [f"cached {xray.tokens(view.cached)}", f"prefill {xray.tokens(view.prefill)}"]
+    fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
+    room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
+    fields[1] = cut(fields[1], max(8, room))
+    return " · ".join(fields)
+
+
+def offers(session: Session) -> Iterator[tuple[str, str]]:
+    """What Tab offers behind /why: the newest messages of the last call that are not as they were."""
+    if session.agent.ledger.view:
+        changed = [row for row in last_call(session).rows if row.fate != "kept"]
+        yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-OFFERED:])
+
+
+def _tell_later(session: Session, console: Console) -> None:
+    """What the last call could not be sent, since it came afterwards."""
+    view = session.agent.ledger.view
+    later = len(session.agent.history) - len(view.history) if view else 0
+    if later > 0:
+        say(console, f"{figures.several(later, 'message')} came after this call; /context next has all", "quiet")
+
+
+def _tell_shared(groups: Sequence[Group], console: Console) -> None:
+    """How to see the messages that share a row."""
+    shared = next((span(group) for group in groups if len(group) > 1), "")
+    if shared:
+        say(console, f"messages share a row; /context {shared.replace('–', '-')} has a row each", "quiet")
+
+
+def _show_range(xray: Xray, first: str, last: str, console: Console) -> None:
+    start, end = xray.find(first), xray.find(last)
+    if end < start:
+        raise UsageError(f"{first} is behind {last}", f"write /context {last}-{first}")
+    show_list(xray, row_by_row(xray.rows[start : end + 1]), console)

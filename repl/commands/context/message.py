@@ -1,0 +1,119 @@
+"""One message: as it was and as it is sent, what it belongs to, and the rule that decided its fate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from rich.console import Console
+from rich.text import Text
+
+from agent import figures
+from agent.messages import Message
+from agent.why import UNSAID, why
+from repl.commands.context.rows import Row, Xray
+from repl.screen.sanitise import clean, line
+from repl.screen.theme import is_drawn, say
+from repl.screen.trace import call_line
+
+MOST_LINES = 16
+"""Lines of a text that are shown."""
+SENT = "; /context raw has all that was sent"
+
+
+def sentence(xray: Xray, place: int) -> str:
+    """Who the message is of, its fate, its tokens before and after, and the rule, in one sentence."""
+    return f"{_title(xray, xray.rows[place])}: {rule(xray, place)}."
+
+
+def rule(xray: Xray, place: int) -> str:
+    """Which rule decided the fate of the message, with its numbers, and which summary stands for it. Safe to print."""
+    row, view = xray.rows[place], xray.view
+    if row.before is None:
+        said = row.message.why or UNSAID
+        stands_for = _covered(xray, row.message)
+        return line(said).rstrip(".") + (f"; it is sent in place of {stands_for}" if stands_for else "")
+    said = line(why(view, int(row.name) - 1)).rstrip(".")
+    summary = _summary(xray, row)
+    return f"{summary} is sent in its place ({said})" if summary else said
+
+
+def show_message(xray: Xray, place: int, console: Console) -> None:
+    """Print the message before and after, what it calls or answers, and why it is so."""
+    row = xray.rows[place]
+    say(console, _title(xray, row), f"fate.{row.fate}")
+    for words in _belongs(xray, place, console.width):
+        say(console, words, "quiet")
+    say(console, f"why: {rule(xray, place)}")
+    if row.before and row.after and row.after.same(row.before):
+        _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, SENT)
+        return
+    if row.before:
+        _say_text(console, f"before, {_tokens(xray, row.tokens_before)}", row.before.content)
+    if row.after:
+        _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, SENT)
+    else:
+        say(console, "after: it is not sent", "bold")
+
+
+def _title(xray: Xray, row: Row) -> str:
+    sizes = xray.tokens(row.tokens_before), xray.tokens(row.tokens_after)
+    return f"message {row.name} ({row.who}), {row.fate}, {' → '.join(sizes)} tokens"
+
+
+def _tokens(xray: Xray, count: int) -> str:
+    return f"{xray.tokens(count)} tokens"
+
+
+def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
+    """What a message calls and where the results are, or which call it answers."""
+    message = xray.rows[place].message
+    results = {row.message.call_id: row.name for row in takewhile(_is_result, xray.rows[place + 1 :])}
+    for call in message.calls:
+        where = f"; its result is message {results[call.id]}" if call.id in results else "; it has no result here"
+        yield f"calls {call_line(call, width - len(where) - len('calls '))}{where}"
+    if message.role == "tool":
+        caller = next((row for row in reversed(xray.rows[:place]) if not _is_result(row)), xray.rows[place])
+        whose = f"the result of what message {caller.name} called: "
+        asked_for = (call for call in caller.message.calls if call.id == message.call_id)
+        yield from (f"{whose}{call_line(call, width - len(whose))}" for call in asked_for)
+    if message.thinking:
+        yield f"its thinking, {figures.several(len(message.thinking), 'character')}, is never sent"
+
+
+def _is_result(row: Row) -> bool:
+    return row.message.role == "tool"
+
+
+def _summary(xray: Xray, row: Row) -> str:
+    """The other message of the view that stands for this one."""
+    id_ = row.message.id
+    standing = (other for other in xray.rows if other.after and other is not row and id_ in other.after.covers)
+    return next((f"message {other.name}" for other in standing), "")
+
+
+def _covered(xray: Xray, message: Message) -> str:
+    covered = set(message.covers)
+    names = [row.name for row in xray.rows if row.before and row.before.id in covered]
+    if len(names) < 2:
+        return f"message {names[0]}" if names else ""
+    return f"{figures.several(len(names), 'message')} from {names[0]} to {names[-1]}"
+
+
+def _say_text(console: Console, title: str, text: str, hint: str = "") -> None:
+    """A text under its title, cut to so many lines, and how much more there is."""
+    say(console, f"{title}:" if text else f"{title}: (empty)", "bold")
+    shown, rest = excerpt(console, text)
+    for words in shown:
+        say(console, f"  {words}")
+    if rest:
+        say(console, f"  … {rest:,} characters more{hint}", "quiet")
+
+
+def excerpt(console: Console, text: str) -> tuple[list[str], int]:
+    """The first lines of a text as the console breaks them, and how many characters are left out."""
+    looked_at = text[: MOST_LINES * console.width]
+    shown = Text(clean(looked_at).rstrip(), tab_size=4)
+    columns = max(1, console.width - 2) if is_drawn(console) else len(looked_at)
+    lines = [found.plain for found in shown.wrap(console, columns)] if shown else []
+    return lines[:MOST_LINES], len(text) - len(looked_at) + sum(map(len, lines[MOST_LINES:]))

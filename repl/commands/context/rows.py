@@ -1,0 +1,178 @@
+"""Rows: every message of a history and of its view, in order, with what became of it and what it costs."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Literal
+
+from agent import figures
+from agent.errors import UsageError
+from agent.messages import Message
+from agent.view import Fate, View
+from repl.screen.sanitise import line
+from repl.screen.trace import who
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+Shown = Fate | Literal["inserted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One message as it was (`before`) and as it is sent (`after`), None where it is not there; sizes are tokens.
+
+    `name` is what it is called on the screen: its place in the history from 1, or `+1`, `+2`, … where the view
+    inserted it. `cached` says that it is in the prefix that the server has already.
+    """
+
+    name: str
+    fate: Shown
+    before: Message | None
+    after: Message | None
+    tokens_before: int
+    tokens_after: int
+    cached: bool
+
+    @property
+    def message(self) -> Message:
+        """What is known of the message: as it was, else as it is sent."""
+        found = self.before or self.after
+        assert found is not None, "a row has a message"
+        return found
+
+    @property
+    def who(self) -> str:
+        """Who says it: system, you, model, the tool's name, or thimble itself. Safe to print."""
+        return "thimble" if self.fate == "inserted" else who(self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class Xray:
+    """A view with its rows. `call` says which call it is of, `exact` whether its tokens are the model's own.
+
+    `tools` says whether tools were offered with it, as they are but in the last turn of an exchange.
+    """
+
+    view: View
+    rows: Sequence[Row]
+    call: str
+    strategy: str
+    exact: bool
+    tools: bool = True
+
+    @property
+    def overhead(self) -> str:
+        """What belongs to no message, by its name."""
+        return "tool schemas" if self.tools else "template"
+
+    def tokens(self, count: int) -> str:
+        """Tokens as they are shown; nothing is exactly nothing."""
+        return figures.tokens(count, self.exact or not count)
+
+    def find(self, name: str) -> int:
+        """Which row is the message of this name. Raises UsageError that says which there are."""
+        wanted = f"{'+' * name.startswith('+')}{int(name)}"
+        place = next((at for at, row in enumerate(self.rows) if row.name == wanted), None)
+        if place is None:
+            count, inserted = len(self.view.history), len(self.view.inserted)
+            more = f", and {'+1' if inserted == 1 else f'+1 to +{inserted}'} inserted" if inserted else ""
+            later = "; /context next shows what came after it" if self.call.startswith("last") else ""
+            call = " ".join(self.call.split()[:2]).rstrip(":,")
+            fix = f"the {call} has the messages 1 to {count:,}{more}{later}"
+            raise UsageError(f"there is no message {name[:20]}", fix)
+        return place
+
+
+def last_call(session: Session) -> Xray:
+    """What the last call of the session was sent; of the next one where there was none. Raises UsageError."""
+    ledger = session.agent.ledger
+    if ledger.prepared is None:
+        return next_call(session)
+    call = f"last call: turn {ledger.prepared.turn} of exchange {ledger.prepared_in}"
+    last = ledger.prepared
+    return _xray(session, last.view, call, last.strategy, last.exact, bool(last.tools))
+
+
+def next_call(session: Session) -> Xray:
+    """What the next call would be sent, as far as that can be known without a model and without the question.
+
+    Raises:
+        UsageError: the budget cannot hold it.
+    """
+    from session.forecast import forecast
+
+    found = forecast(session, "", foreign=True)
+    if found.view is None:
+        what = f"the next prompt needs {found.tokens:,} tokens and the budget holds {found.limit:,}"
+        raise UsageError(what, "raise it with /budget N; /context shows the last call")
+    call = "next call, if the summary fails" if found.asks else "next call"
+    return _xray(session, found.view, call, session.spec, session.agent.backend.counter.exact, found.tools > 0)
+
+
+def _xray(session: Session, view: View, call: str, strategy: str, exact: bool, tools: bool) -> Xray:
+    count = session.agent.backend.counter.count
+    rows = rows_of(view, count)
+    still = view.tokens == view.overhead + sum(map(count, view.messages))
+    return Xray(view, rows, call, line(strategy), exact and still, tools)
+
+
+def rows_of(view: View, count: Callable[[Message], int]) -> list[Row]:
+    """The rows of a view in order; what it inserted stands before the message that it precedes there.
+
+    Their tokens add up to those of the view and of the history: where a counter has learnt since, or the model is
+    another, each message has the share that it has by today's count.
+    """
+    before = spread(view.history_tokens - view.overhead, [count(message) for message in view.history])
+    after = spread(view.tokens - view.overhead, [count(message) for message in view.messages])
+    cached = _cached_messages(view, after)
+    at = {message.id: position for position, message in enumerate(view.messages)}
+    rows: list[tuple[int, Row]] = []
+    for place, (message, fate) in enumerate(view.fated):
+        position = at.get(message.id)
+        if position is None:
+            rows.append((place, Row(f"{place + 1}", fate, message, None, before[place], 0, False)))
+        else:
+            sent = view.messages[position], before[place], after[position], position < cached
+            rows.append((place, Row(f"{place + 1}", fate, message, *sent)))
+    return [row for _, row in sorted([*_inserted(view, after, cached), *rows], key=lambda pair: pair[0])]
+
+
+def _inserted(view: View, after: Sequence[int], cached: int) -> list[tuple[int, Row]]:
+    """What the view inserted, each with the place in the history of the message that it precedes."""
+    places = {message.id: place for place, message in enumerate(view.history)}
+    following, rows = len(places), []
+    number = len(view.inserted)
+    for position in reversed(range(len(view.messages))):
+        message = view.messages[position]
+        if message.id in places:
+            following = places[message.id]
+            continue
+        rows.append((following, Row(f"+{number}", "inserted", None, message, 0, after[position], position < cached)))
+        number -= 1
+    return rows[::-1]
+
+
+def _cached_messages(view: View, sizes: Sequence[int]) -> int:
+    """How many messages of the view are in its cached prefix."""
+    ends = [*accumulate(sizes, initial=view.overhead)]
+    if not view.cached:
+        return 0
+    found = min(bisect_left(ends, view.cached), len(ends) - 1)
+    return found - 1 if found and view.cached - ends[found - 1] < ends[found] - view.cached else found
+
+
+def spread(total: int, weights: Sequence[int]) -> list[int]:
+    """Whole shares of a total in proportion to the weights, by cumulative rounding.
+
+    They add up to the total, and each is less than one from its exact share; weights that add up to the total are
+    their own shares.
+    """
+    whole = sum(weights)
+    if not whole:
+        weights, whole = [1] * len(weights), len(weights)
+    ends = [(2 * total * reached + whole) // (2 * whole) for reached in accumulate(weights)]
+    return [end - start for start, end in pairwise([0, *ends])]

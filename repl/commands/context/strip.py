@@ -1,0 +1,163 @@
+"""The strip: the history and what was sent of it as two bars, a block a message, its width in proportion to tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from rich.console import Console
+from rich.text import Text
+
+from agent import figures
+from repl.commands.context.rows import Row, Xray, spread
+from repl.screen.letters import LETTERS
+from repl.screen.theme import say
+
+FILLS = {"kept": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
+"""What a block is filled with behind its letter: the lighter, the less is left of the message."""
+ALTERED = "▒"
+FREE = "·"
+TOOLS, SYSTEM = "T", "P"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A message of a bar, or the tool schemas, or the free room; sizes are tokens."""
+
+    letter: str
+    fill: str
+    style: str
+    tokens: int
+
+
+def show_strip(xray: Xray, console: Console) -> None:
+    """Both bars with a caption each, the line that marks what is cached, and what the letters mean."""
+    view = xray.view
+    was, sent = was_blocks(xray), sent_blocks(xray)
+    messages = figures.several(len(view.history), "message")
+    say(console, f"was   {xray.tokens(view.history_tokens)} tokens: the whole history, {messages}")
+    console.print(bar(was, widths([block.tokens for block in was], console.width)))
+    columns = widths([block.tokens for block in sent], console.width)
+    say(console, f"sent  {_size(xray)}", "over" if view.tokens > view.limit else "")
+    shown = bar(sent, columns)
+    console.print(over(shown, limit_column(view.tokens, view.limit, console.width)))
+    console.print(ruler(xray, sent, columns))
+    cached, prefill = xray.tokens(view.cached), xray.tokens(view.prefill)
+    console.print(Text.assemble((f"═ cached {cached}", "calm"), " · ", (f"╌ prefill {prefill}", "warn")))
+    console.print(legend(xray))
+
+
+def widths(sizes: Sequence[int], columns: int) -> list[int]:
+    """How many of the columns each size gets: all of them together, in order, by cumulative rounding.
+
+    Each is less than one column from its exact share. Where there are no more sizes than columns each gets at least
+    one; what such a small one takes too much is taken from the next ones that can spare it.
+    """
+    ends = [*accumulate(spread(columns, sizes))]
+    if len(sizes) <= columns:
+        end = 0
+        for place, exact in enumerate(ends):
+            end = ends[place] = min(max(exact, end + 1), columns - (len(ends) - 1 - place))
+    return [end - start for start, end in pairwise([0, *ends])]
+
+
+def was_blocks(xray: Xray) -> list[Block]:
+    """The whole history: the tool schemas, then every message by its fate."""
+    return [*_tools(xray), *messages_before(xray.rows)]
+
+
+def messages_before(rows: Sequence[Row]) -> list[Block]:
+    """The messages of the history, each by its fate."""
+    return [_block(row, row.tokens_before) for row in rows if row.before]
+
+
+def sent_blocks(xray: Xray) -> list[Block]:
+    """The view: the tool schemas, every message of it by its fate, and the room that is left in the budget."""
+    rows = (row for row in xray.rows if row.after)
+    free = xray.view.limit - xray.view.tokens
+    blocks = [*_tools(xray), *(_block(row, row.tokens_after) for row in rows)]
+    return [*blocks, Block(FREE, FREE, "quiet", free)] if free > 0 else blocks
+
+
+def bar(blocks: Sequence[Block], columns: Sequence[int]) -> Text:
+    """The blocks side by side: the letter in the first column of each, the rest filled."""
+    shown = Text(no_wrap=True)
+    for block, width in zip(blocks, columns, strict=True):
+        if width:
+            shown.append(block.letter + block.fill * (width - 1), style=block.style)
+    return shown
+
+
+def over(shown: Text, limit: int) -> Text:
+    """A bar whose columns from the limit on are over the budget: `!` is their fill."""
+    beyond = Text(re.sub("[█▓▒░]", "!", shown.plain[limit:]), style="over")
+    return shown[:limit] + beyond if beyond else shown
+
+
+def limit_column(tokens: int, limit: int, columns: int) -> int:
+    """The first column over the budget."""
+    return columns if tokens <= limit else columns * limit // tokens
+
+
+def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
+    """`═` below what is cached, `╌` below what is computed anew."""
+    cached = sum(row.cached for row in xray.rows) + len(_tools(xray)) if xray.view.cached else 0
+    used = [width for block, width in zip(blocks, columns, strict=True) if block.letter != FREE]
+    return Text.assemble(("═" * sum(used[:cached]), "calm"), ("╌" * sum(used[cached:]), "warn"), no_wrap=True)
+
+
+def legend(xray: Xray) -> Text:
+    """What the letters mean that are there."""
+    met = {row.fate for row in xray.rows}
+    signs = [(f"{TOOLS} {xray.overhead}", "quiet"), (f"{SYSTEM} system prompt", "fate.kept")]
+    signs += [(f"{sign} {fate}", f"fate.{fate}") for fate, sign in LETTERS.items() if fate in met]
+    signs += [("! over", "over")] * (xray.view.tokens > xray.view.limit)
+    return Text(" · ").join(Text(words, style=style) for words, style in signs)
+
+
+def letter(row: Row) -> str:
+    """The letter of a message: that of its fate, P for the system prompt."""
+    return SYSTEM if _is_system(row) else LETTERS[row.fate]
+
+
+def in_words(xray: Xray) -> Iterator[str]:
+    """Both bars as sentences, for a screen that draws nothing."""
+    view = xray.view
+    yield f"was: {_by_fate(xray, sent=False)}; {xray.tokens(view.history_tokens)} tokens in all"
+    yield f"sent: {_by_fate(xray, sent=True)}, {_room(xray)} of {view.limit:,}"
+
+
+def _by_fate(xray: Xray, sent: bool) -> str:
+    parts = [f"{xray.overhead} {xray.tokens(xray.view.overhead)}"]
+    met = [row for row in xray.rows if (row.after if sent else row.before)]
+    for kind in ("system", *LETTERS):
+        rows = [row for row in met if (kind == "system" if _is_system(row) else kind == row.fate)]
+        tokens = sum(row.tokens_after if sent else row.tokens_before for row in rows)
+        count = "" if kind == "system" else f" in {figures.several(len(rows), 'message')}"
+        parts += [f"{kind} {xray.tokens(tokens)}{count}"] * bool(rows)
+    return ", ".join(parts)
+
+
+def _size(xray: Xray) -> str:
+    messages = figures.several(len(xray.view.messages), "message")
+    return f"{xray.tokens(xray.view.tokens)} of {xray.view.limit:,} tokens: {messages}, {_room(xray)}"
+
+
+def _room(xray: Xray) -> str:
+    free = xray.view.limit - xray.view.tokens
+    return f"{'free' if free >= 0 else 'over by'} {xray.tokens(abs(free))}"
+
+
+def _tools(xray: Xray) -> list[Block]:
+    overhead = xray.view.overhead
+    return [Block(TOOLS, "█", "quiet", overhead)] if overhead else []
+
+
+def _block(row: Row, tokens: int) -> Block:
+    return Block(letter(row), FILLS.get(row.fate, ALTERED), f"fate.{row.fate}", tokens)
+
+
+def _is_system(row: Row) -> bool:
+    return row.message.role == "system" and row.before is not None

@@ -1,0 +1,231 @@
+"""The examination: all is looked at side by side, and what hangs or fails hides nothing of the rest."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from agent.errors import ThimbleError, UsageError
+from models import READER, SERVERS, built_in
+from models.server import Check
+from session.backends import Backends
+from session.settings import Settings
+
+if TYPE_CHECKING:
+    from agent.protocols import Backend
+    from models.server import Server
+
+SECONDS = 5.0
+"""The longest that anything is waited for."""
+AND = " and "
+DONE, USAGE, MODEL = 0, 2, 3
+"""Exit codes, as everywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One thing to look at. A ThimbleError that `find` raises is its last finding.
+
+    `late` is said of what may have to be waited for, when that takes too long; None of what is on this machine.
+    """
+
+    group: str
+    name: str
+    find: Callable[[], Iterable[Check]]
+    late: Check | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A check, its group, and the error that stands behind it where there is one."""
+
+    group: str
+    check: Check
+    error: ThimbleError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a session would do now, and the exit code for it. `backend` and `model` are "" where none can start."""
+
+    text: str
+    fix: str = ""
+    code: int = DONE
+    backend: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings, in the order of what was looked at, and what follows from them."""
+
+    findings: Sequence[Finding]
+    verdict: Verdict
+
+
+def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SECONDS) -> Report:
+    """What a session with these settings would find. Changes nothing and raises nothing.
+
+    Args:
+        settings: What the session would be opened with.
+        others: What else to look at.
+        seconds: The longest that servers are waited for.
+    """
+    backends = Backends(settings, [])
+    started: list[Backend] = []
+    servers = _servers(backends)
+    chosen = _chosen(backends, servers)
+    looks = [Look("session", "backend", partial(_backend, backends, started), _late("the model server", seconds))]
+    if settings.summariser:
+        looks.append(Look("session", "summariser", partial(_summariser, backends), _late("its server", seconds)))
+    looks.append(Look("session", "strategy", partial(_strategy, settings)))
+    for names, server in servers.items():
+        looks.append(_server(names, server, settings.model if names == chosen else "", seconds))
+    findings = side_by_side([*looks, *others], seconds)
+    elsewhere = servers.keys() - {chosen}
+    findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
+    return Report(findings, _verdict(backends, findings, started, chosen, elsewhere))
+
+
+def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
+    """What each finds, in their order. Servers are asked at once, and what came so many seconds later is too late."""
+    found: queue.SimpleQueue[tuple[int, Finding | None]] = queue.SimpleQueue()
+    here = [place for place, look in enumerate(looks) if look.late is None]
+    for place in set(range(len(looks))) - set(here):
+        # A thread each that nobody waits for: nothing else puts an end to a name server that does not answer.
+        Thread(target=_look, args=(place, looks[place], found), daemon=True).start()
+    for place in here:
+        _look(place, looks[place], found)
+    findings: list[list[Finding]] = [[] for _ in looks]
+    going, end = set(range(len(looks))), time.monotonic() + seconds
+    with suppress(queue.Empty):
+        while going:
+            place, finding = found.get(timeout=max(0.0, end - time.monotonic()))
+            if finding:
+                findings[place].append(finding)
+            else:
+                going.discard(place)
+    for place in going:
+        look, begun = looks[place], bool(findings[place])
+        if look.late:  # whoever has said something is slow, not gone
+            findings[place].append(Finding(look.group, replace(look.late, state="warn") if begun else look.late))
+    return [finding for each in findings for finding in each]
+
+
+def _look(place: int, look: Look, found: queue.SimpleQueue[tuple[int, Finding | None]]) -> None:
+    try:
+        for check in look.find():
+            found.put((place, Finding(look.group, check)))
+    except ThimbleError as error:
+        found.put((place, Finding(look.group, Check(look.name, "fail", error.what, error.fix), error)))
+    except Exception as error:  # a bug in one check must not hide the others, nor be taken for what they look for
+        what = f"this check has a bug: {type(error).__name__}: {error}"
+        found.put((place, Finding(look.group, Check(look.name, "warn", what, "report it; the other findings stand"))))
+    found.put((place, None))
+
+
+def _late(what: str, seconds: float) -> Check:
+    fix = "see whether it is still starting, and its log; another address: --base-url"
+    return Check("time", "fail", f"{what} gave no answer within {seconds:g} seconds", fix)
+
+
+def _tolerable(finding: Finding) -> Finding:
+    """A finding about a server that this session would not use: it stands in nobody's way."""
+    check = finding.check
+    return replace(finding, check=replace(check, state="warn")) if check.state == "fail" else finding
+
+
+def _servers(backends: Backends) -> dict[str, Server | UsageError]:
+    """Every server, or why its address is none, by the backends that it is: two kinds at one address may be one."""
+    names: dict[tuple[type, str], list[str]] = {}
+    found: dict[tuple[type, str], Server | UsageError] = {}
+    for name in SERVERS:
+        try:
+            server: Server | UsageError = backends.server_of(name)
+        except UsageError as error:
+            server = error
+        key = type(server), _where(server)
+        names.setdefault(key, []).append(name)
+        found[key] = server
+    return {AND.join(names[key]): server for key, server in found.items()}
+
+
+def _where(server: Server | UsageError) -> str:
+    return server.what if isinstance(server, UsageError) else server.url
+
+
+def _chosen(backends: Backends, servers: Mapping[str, Server | UsageError]) -> str:
+    """Which of the servers the session would use, "" for none."""
+    wanted = backends.settings.backend
+    try:
+        used = backends.look_for_server()
+    except UsageError:  # its address is none
+        return next((names for names in servers if wanted in names.split(AND)), "")
+    same = (names for names, s in servers.items() if used and type(s) is type(used) and _where(s) == used.url)
+    return next(same, "")
+
+
+def _server(names: str, server: Server | UsageError, model: str, seconds: float) -> Look:
+    def find() -> Iterator[Check]:
+        if isinstance(server, UsageError):  # told by the session where it is in the way
+            yield Check("address", "fail", server.what, server.fix)
+        else:
+            yield from server.checks(model)
+
+    return Look(names, "server", find, _late(_where(server), seconds))
+
+
+def _backend(backends: Backends, started: list[Backend]) -> Iterator[Check]:
+    backend = backends.first()
+    started.append(backend)
+    yield Check("backend", "ok", f"{backend.name}/{backend.model}")
+    exact = "exact" if backend.counter.exact else "estimates, shown with ~, until the server has told"
+    yield Check("token counts", "ok", exact)
+
+
+def _summariser(backends: Backends) -> Iterator[Check]:
+    backend = backends.summariser()
+    if backend:
+        yield Check("summariser", "ok", f"{backend.name}/{backend.model}")
+
+
+def _strategy(settings: Settings) -> Iterator[Check]:
+    from agent.side import SideModel
+    from strategies import parse
+
+    parse(settings.strategy, SideModel(built_in()))
+    yield Check("strategy", "ok", f"{settings.strategy.strip()} in {settings.budget:,} tokens")
+
+
+def _verdict(
+    backends: Backends, findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
+) -> Verdict:
+    errors = sorted((f.error for f in findings if f.error), key=lambda error: not isinstance(error, UsageError))
+    if errors:
+        code = USAGE if isinstance(errors[0], UsageError) else MODEL
+        return Verdict(f"No session can start: {errors[0].what}.", errors[0].fix, code)
+    if not started:
+        return Verdict("No session can start: the model server does not answer in time.", "--backend reader", MODEL)
+    backend = started[0]
+    broken = next((f.check for f in findings if f.group == chosen and f.check.state == "fail"), None)
+    if broken and backend.name != READER:
+        what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
+        return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
+    text, fix = f"A session uses {backend.name}/{backend.model}.", ""
+    if backends.notices:  # the reader, because there is nothing else
+        text = backends.notices[-1]
+        slow = (f"a server works, which was too slow to be found: --backend {n}" for n in _working(findings, others))
+        fix = next(slow, "")
+    return Verdict(text, fix, DONE, backend.name, backend.model)
+
+
+def _working(findings: Sequence[Finding], servers: Iterable[str]) -> list[str]:
+    """A backend for each of the servers of which nothing is missing."""
+    states = {names: [f.check.state for f in findings if f.group == names] for names in servers}
+    return [names.split(AND)[0] for names, found in states.items() if found and set(found) == {"ok"}]

@@ -1,0 +1,247 @@
+"""What this machine has: articles, files, a terminal, folders of our own, settings, the environment, packages."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from agent import figures
+from agent.errors import UsageError
+from agent.messages import Message
+from agent.protocols import Text
+from models import SERVERS
+from models.openai.key import VARIABLES
+from models.server import Check
+from models.wire.address import hidden, host_url, is_loopback
+from repl.commands.doctor.examine import Look
+from session.settings import ADDRESSES, Settings, address_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+NAMED = 3
+"""Of many things, so many are named."""
+MOST_FILES = 10_000
+LEAST_DISK_BYTES = 50_000_000
+LEAST_COLUMNS = 80
+PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+GLYPHS = "›≡▤✂✓✗…─"
+WIDTHS = (("é", 1), ("漢", 2), ("🧵", 2))
+"""Columns that letters are taken for. No terminal is asked: the answer of a slow one would land in what is typed."""
+PACKAGES = ("httpx", "rich", "prompt_toolkit", "pydantic", "tiktoken")
+
+
+def looks(settings: Settings, console: Console) -> list[Look]:
+    """All that is looked at beside the servers."""
+    return [
+        Look("reader", "reader", reader),
+        Look("corpus", "articles", partial(articles, settings.corpus)),
+        Look("corpus", "files", partial(files, settings.files)),
+        Look("tokens", "vocabulary", vocabulary),
+        Look("terminal", "terminal", partial(terminal, console, settings.color)),
+        Look("folders", "folders", partial(folders, settings.session_dir)),
+        Look("settings", "settings", partial(sources, settings)),
+        Look("environment", "environment", partial(environment, settings)),
+        Look("versions", "versions", versions),
+    ]
+
+
+def reader() -> Iterator[Check]:
+    """It is asked, since that costs nothing."""
+    from models import built_in
+
+    said = built_in().stream([Message("m1", "user", "What is a thimble?")], [])
+    answer = "".join(delta.text for delta in said if isinstance(delta, Text))
+    found = "built in, needs no server; answers with extracts from the articles"
+    yield Check("reader", "ok", found) if answer else Check("reader", "fail", "it answers nothing")
+
+
+def articles(folder: Path) -> Iterator[Check]:
+    """Read as a session reads them. Raises UsageError where there are none."""
+    from session.articles import Reading
+
+    started = time.perf_counter()
+    library = Reading().read(folder)
+    seconds = figures.duration(time.perf_counter() - started)
+    words = sum(article.words for article in library.articles)
+    many = figures.several(len(library.articles), "article")
+    yield Check("articles", "ok", f"{many} of {words:,} words in {folder}, read in {seconds}")
+    if library.skipped:
+        named = "; ".join(f"{left.path}: {left.reason}" for left in library.skipped[:NAMED])
+        more = f"; and {len(library.skipped) - NAMED:,} more" if len(library.skipped) > NAMED else ""
+        fix = f"mend them or move them out of {folder}"
+        yield Check("left out", "warn", f"{figures.several(len(library.skipped), 'file')}: {named}{more}", fix)
+
+
+def files(folder: Path) -> Iterator[Check]:
+    """The folder that the file tools may read."""
+    if not os.access(folder, os.R_OK | os.X_OK):
+        yield Check("files", "warn", f"{folder} cannot be read: the file tools will not work", "--files DIR")
+        return
+    every = (name for _, _, names in os.walk(folder) for name in names if not name.startswith("."))
+    many = sum(1 for _ in islice(every, MOST_FILES))
+    count = f"more than {MOST_FILES:,} files" if many == MOST_FILES else figures.several(many, "file")
+    yield Check("files", "ok", f"{count} in {folder}; nothing outside it is read")
+
+
+def vocabulary() -> Iterator[Check]:
+    """Whether tokens of Qwen models can be counted exactly before a server has told."""
+    from models.counting.counters import qwen_file
+
+    if qwen_file():
+        yield Check("vocabulary", "ok", "that of the Qwen models is here: their tokens are counted exactly")
+    else:
+        found = "that of the Qwen models is not here: all counts are estimates, shown with ~"
+        yield Check("vocabulary", "warn", found, "pip install --no-deps dashscope")
+
+
+def terminal(console: Console, color: bool) -> Iterator[Check]:
+    """What can be shown, as far as can be known without asking the terminal itself."""
+    term = os.environ.get("TERM", "")
+    if not console.is_terminal and not console.file.isatty():  # it is one to rich only where it may be drawn on
+        found = "output does not go to a terminal: no conversation there, only -p TEXT or piped prompts"
+        yield Check("terminal", "warn", found, "start thimble in a terminal")
+    elif term in ("dumb", "unknown"):
+        yield Check("terminal", "warn", f"TERM={term}: plain lines only", "export TERM=xterm-256color")
+    else:
+        yield Check("terminal", "ok", f"TERM={term or '(not set)'}")
+        yield _size(console)
+    yield _colours(console, color)
+    yield _letters(console)
+    yield _widths()
+
+
+def _size(console: Console) -> Check:
+    size = f"{console.width} columns, {console.height} rows"
+    if console.width < LEAST_COLUMNS:
+        return Check("size", "warn", f"{size}: some figures are left out", f"make it {LEAST_COLUMNS} columns wide")
+    return Check("size", "ok", size)
+
+
+def _colours(console: Console, color: bool) -> Check:
+    if not color or os.environ.get("NO_COLOR"):
+        return Check("colours", "ok", "off, as asked (NO_COLOR or the setting color)")
+    depth = {"standard": "16", "256": "256", "truecolor": "16 million"}.get(console.color_system or "", "none")
+    return Check("colours", "ok", f"{depth}; only the terminal's own 16 are used" if depth != "none" else depth)
+
+
+def _letters(console: Console) -> Check:
+    try:
+        GLYPHS.encode(console.encoding)
+    except (UnicodeError, LookupError):
+        found = f"{console.encoding} cannot show {len(GLYPHS)} signs that thimble draws: they come as ?"
+        return Check("letters", "warn", found, "export LC_ALL=C.UTF-8, or take --plain")
+    return Check("letters", "ok", console.encoding)
+
+
+def _widths() -> Check:
+    """Whether prompt and answers agree on how wide letters are; a terminal that differs shows it in this very line."""
+    from prompt_toolkit.utils import get_cwidth
+    from rich.cells import cell_len
+
+    told = ", ".join(f"{letter} {columns}" for letter, columns in WIDTHS)
+    if any(not cell_len(letter) == get_cwidth(letter) == columns for letter, columns in WIDTHS):
+        return Check("widths", "warn", f"prompt and answers do not agree on {told}", "take ASCII in what you type")
+    return Check("widths", "ok", f"columns that letters are taken for: {told}")
+
+
+def folders(session_dir: Path) -> Iterator[Check]:
+    """Where prompt history and sessions are kept. Nothing is made: whether it can be is read off the folder above."""
+    from shutil import disk_usage
+
+    from platformdirs import user_state_dir
+
+    state = Path(user_state_dir("thimble"))
+    other_state = f"export XDG_STATE_HOME={Path.home()}/state"
+    yield _writable("state", state, state / "history", "what you type is not remembered", other_state)
+    yield _writable("sessions", session_dir, session_dir, "no session outlives its end", "--session-dir DIR")
+    above = _above(session_dir)
+    free = disk_usage(above).free
+    told = f"{free / 1e9:,.1f} GB free"
+    if free < LEAST_DISK_BYTES:
+        yield Check("disk", "warn", told, f"make room on the disk of {above}")
+    else:
+        yield Check("disk", "ok", told)
+
+
+def _writable(name: str, folder: Path, inner: Path, otherwise: str, another: str) -> Check:
+    above = _above(folder)
+    target = inner if inner.exists() else above
+    if not above.is_dir() or not os.access(target, os.W_OK):
+        found = f"{target} cannot be written: {otherwise}"
+        return Check(name, "warn", found, f"make it yours, or name another: {another}")
+    return Check(name, "ok", f"{folder} ({'writable' if folder.is_dir() else 'will be made'})")
+
+
+def _above(folder: Path) -> Path:
+    """The folder, or the nearest above it that there is."""
+    return next((each for each in (folder, *folder.parents) if each.exists()), folder)
+
+
+def sources(settings: Settings) -> Iterator[Check]:
+    """Which settings are not the usual ones. A file that cannot be read stops thimble before this, with its name."""
+    from session.settings import settings_files
+
+    for called, path in settings_files().items():
+        used = ", ".join(name for name, origin in settings.origins.items() if origin == called)
+        yield Check("file", "ok", f"{called}: {used or ('nothing used of it' if path.exists() else 'not there')}")
+    given = (origin for origin in settings.origins.values() if origin.startswith(("flag", "environment")))
+    yield Check("given", "ok", ", ".join(given) or "no flags, no environment variables")
+
+
+def environment(settings: Settings) -> Iterator[Check]:
+    """Variables that change where requests go. Of keys it is told only that they are set."""
+    addresses = (f"{name} {hidden(os.environ.get(name, '')) or 'not set'}" for name in ADDRESSES)
+    yield Check("addresses", "ok", ", ".join(addresses))
+    keys = (f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in VARIABLES)
+    yield Check("keys", "ok", ", ".join(keys))
+    yield _proxies(settings)
+
+
+def _proxies(settings: Settings) -> Check:
+    """Whether a proxy stands before a server. Never before this machine's own addresses."""
+    from urllib.request import proxy_bypass
+
+    named = [name for name in PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
+    if not named:
+        return Check("proxy", "ok", "none")
+    hosts = []
+    for backend in SERVERS:
+        try:
+            url = host_url(address_of(backend, settings))
+        except UsageError:
+            continue
+        host = urlsplit(url).hostname or ""
+        if not is_loopback(url) and not proxy_bypass(host):
+            hosts.append(host)
+    told = f"{', '.join(named)} set; this machine's own addresses never go through it"
+    if hosts:
+        return Check("proxy", "warn", f"{told}, {hosts[0]} does", f"if it must not: export NO_PROXY={hosts[0]}")
+    return Check("proxy", "ok", told)
+
+
+def versions() -> Iterator[Check]:
+    """What would be named in a report of a bug."""
+    from importlib.metadata import PackageNotFoundError, version
+    from platform import platform, python_version
+
+    from repl import __version__
+
+    yield Check("thimble", "ok", __version__)
+    yield Check("Python", "ok", f"{python_version()} on {platform(terse=True)}, {sys.executable}")
+    told, missing = [], []
+    for package in PACKAGES:
+        try:
+            told.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            missing.append(package)
+    yield Check("packages", "ok", ", ".join(told))
+    if missing:
+        yield Check("missing", "fail", ", ".join(missing), f"pip install {' '.join(missing)}")

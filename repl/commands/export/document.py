@@ -1,0 +1,152 @@
+"""The session as one JSON document, described in docs/export.md. Printable ASCII; decoded, every text is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from agent.ledger import Call, totals
+from agent.messages import Message
+from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
+from session.journal.lines import EVERYTHING
+from session.jsonl import to_json
+
+if TYPE_CHECKING:
+    from agent.events import Prepared
+    from agent.protocols import Counter
+    from session.session import Session
+
+FORMAT, VERSION = "thimble-session", 1
+Fields = dict[str, Any]
+
+
+def export(session: Session, columns: int) -> Iterator[str]:
+    """The document, piece by piece: a call a line. Raises UsageError where nothing was asked."""
+    told, counter = story(session), session.agent.backend.counter
+    yield f'{{"format": "{FORMAT}", "version": {VERSION},\n"session": {to_json(about(told))}'
+    views = _Views(told.past.history)
+    yield from _list("messages", (message(one, counter) for one in told.past.history))
+    yield from _list("exchanges", map(_exchange, told.exchanges))
+    yield from _list("calls", ({**_call(made), **views.new(made.prepared)} for made in told.calls))
+    yield from _list("copies", (message(one, counter) for one in views.copies))
+    yield from _list("ledger", map(account, told.past.ledger.calls))
+    yield f',\n"totals": {to_json(_totals(told))}}}\n'
+
+
+def about(told: Story) -> Fields:
+    """What the session is, as it stands behind its last line."""
+    past = told.past
+    return {
+        "id": past.opened.id,
+        "name": past.name,
+        "started": told.exchanges[0].at,
+        "ended": told.exchanges[-1].until,
+        "backend": past.backend,
+        "model": past.model,
+        "strategy": past.strategy,
+        "budget": past.limit,
+        "branch": told.branch,
+        "branches": told.branches,
+        "lost": [*past.lost, *["a line of the journal"] * told.damaged],
+    }
+
+
+def message(of: Message, counter: Counter) -> Fields:
+    """A message, and its tokens in a prompt by the counter of the model in use."""
+    said = {name: value for name, value in asdict(of).items() if value or name == "content"}
+    return {**said, "tokens": counter.count(of)}
+
+
+def account(call: Call) -> Fields:
+    """A row of the ledger: amounts are tokens, and whether they are exact; null is what nobody reported."""
+    return {**asdict(call), "prefill": asdict(call.prefill)}
+
+
+def _exchange(of: Exchange) -> Fields:
+    return {
+        "number": of.number or None,
+        "at": of.at,
+        "question": of.question.id,
+        "text": of.question.content,
+        "answer": of.answer,
+        "ending": of.ending,
+        "seconds": round(of.until - of.at, 3),
+        "calls": [call.number for call in of.calls],
+    }
+
+
+def _call(made: Made) -> Fields:
+    of, view = made.prepared, made.prepared.view
+    return {
+        "number": made.number,
+        "exchange": made.exchange,
+        "turn": of.turn,
+        "at": made.at,
+        "strategy": of.strategy,
+        "model": of.model,
+        "budget": view.limit,
+        "tokens": view.tokens,
+        "history_tokens": view.history_tokens,
+        "overhead": view.overhead,
+        "cached": view.cached,
+        "prefill": view.prefill,
+        "exact": of.exact,
+        "edited": view.edited,
+        "notes": list(view.notes),
+        "reply": made.replied.message.id if made.replied else None,
+        "seconds": made.replied.seconds if made.replied else None,
+        "first_token_seconds": made.replied.first_token_seconds if made.replied else None,
+        "waited_seconds": made.replied.waited_seconds if made.replied else None,
+        "usage": asdict(made.replied.usage) if made.replied else None,
+        "results": [
+            {"id": done.message.id, "call_id": done.call.id, "ok": done.ok, "seconds": done.seconds}
+            for done in made.returned
+        ],
+    }
+
+
+class _Views:
+    """Views, each as what is new of its lists since the one before; and the copies in them, each once."""
+
+    def __init__(self, history: Sequence[Message]) -> None:
+        self.copies: list[Message] = []
+        self._known = {message.id: message for message in history}
+        self._places: dict[object, int] = {}
+        self._new = Differences().new
+
+    def new(self, of: Prepared) -> Fields:
+        """What is new in this call; null where it is lost what was sent, and the next builds on the one before."""
+        view = of.view
+        tools = self._new("tools", [dict(tool) for tool in of.tools])
+        if not view.messages:
+            return {"tools": tools, "history": None, "fates": None, "sent": None, "left_out": None}
+        return {
+            "tools": tools,
+            "history": self._new("history", [message.id for message in view.history]),
+            "fates": self._new("fates", view.fates),
+            "sent": self._new("sent", [self._name(message) for message in view.messages]),
+            "left_out": left_out(view),
+        }
+
+    def _name(self, message: Message) -> str | int:
+        """Its id where it is as it is in the history, else its place among the copies."""
+        if message is self._known.get(message.id):
+            return message.id
+        place = self._places.setdefault(EVERYTHING(message), len(self.copies))
+        if place == len(self.copies):
+            self.copies.append(message)
+        return place
+
+
+def _totals(told: Story) -> Fields:
+    sums, ledger = totals(told.past.ledger.calls), told.past.ledger
+    done = {"exchanges": ledger.exchanges, "answered": ledger.answered, "tool_calls": ledger.tool_calls}
+    return {**asdict(sums), **done, "tool_seconds": ledger.tool_seconds}
+
+
+def _list(name: str, values: Iterator[Fields]) -> Iterator[str]:
+    yield f',\n"{name}": ['
+    for number, value in enumerate(values):
+        yield f"{',' if number else ''}\n{to_json(value)}"
+    yield "]"

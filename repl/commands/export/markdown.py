@@ -1,0 +1,97 @@
+"""The session as Markdown. What was said stands in fences that it cannot leave; a word in a table has no marks left."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from agent import figures
+from agent.ledger import Call, totals
+from repl.commands.export.story import Exchange, Made, Story, story
+from repl.screen.sanitise import clean, line
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+MOST = 2_000
+"""Characters of an observation that are shown."""
+MARKS = re.compile(r"[\\`*\[\]<>&|~!#:@.$^{}=]|\b_|_\b|(?<![a-zA-Z0-9])_")
+"""Signs that mark something in Markdown, or make a link of what follows; an underscore inside a word does not."""
+ENDINGS = {"answered": "", "planted": "a planted fact, no model was asked"}
+
+
+def export(session: Session, columns: int) -> Iterator[str]:
+    """The page, piece by piece. Raises UsageError where nothing was asked."""
+    told = story(session)
+    past = told.past
+    begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
+    facts = [f"Model {past.backend}/{past.model}", past.strategy, f"{past.limit:,} tokens", begun]
+    yield f"# {plain(past.name) or 'A session of thimble'}\n\n{', '.join(map(plain, facts))}\n"
+    for exchange in told.exchanges:
+        yield from _exchange(exchange)
+    yield from _account(told)
+
+
+def plain(text: str) -> str:
+    """A text as one line of a table: every mark of Markdown or HTML in it is an entity, which marks nothing."""
+    return MARKS.sub(lambda mark: f"&#{ord(mark[0])};", line(text))
+
+
+def fenced(text: str, kind: str = "text") -> str:
+    """A text between fences that are longer than any in it."""
+    shown = clean(text).rstrip("\n")
+    longest = max(map(len, re.findall("`+", shown)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{kind}\n{shown}\n{fence}\n"
+
+
+def _exchange(of: Exchange) -> Iterator[str]:
+    title = f"Exchange {of.number}" if of.number else "A planted fact"
+    yield f"\n## {title}\n\n{fenced(of.question.content)}"
+    for call in of.calls:
+        yield from _turn(call)
+    ending = ENDINGS.get(of.ending, of.ending)
+    if not of.calls and of.answer:
+        yield f"\n{fenced(of.answer)}"
+    if ending:
+        yield f"\n*{plain(ending)}*\n"
+
+
+def _turn(of: Made) -> Iterator[str]:
+    reply = of.replied.message if of.replied else None
+    if reply and reply.content.strip():
+        yield f"\n{'' if reply.calls else '**Answer**' + chr(10) * 2}{fenced(reply.content.strip())}"
+    results = {done.call.id: done for done in of.returned}
+    for call in reply.calls if reply else ():
+        done = results.get(call.id)
+        took = f", {figures.tokens(done.tokens, done.exact)} tokens" if done else ", no result"
+        failed = "" if done is None or done.ok else ", failed"
+        asked, text = fenced(call.arguments, "json"), _shortened(done.message.content) if done else ""
+        yield f"\n<details><summary>{plain(call.name)}{failed}{took}</summary>\n\n{asked}\n{text}\n</details>\n"
+
+
+def _shortened(text: str) -> str:
+    rest = len(text) - MOST
+    return fenced(text[:MOST]) + (f"\n… {rest:,} characters more\n" if rest > 0 else "")
+
+
+def _account(told: Story) -> Iterator[str]:
+    calls = told.past.ledger.calls
+    yield "\n## Calls\n\n| | for | strategy | prompt | of budget | cached | computed anew | written | seconds |\n"
+    yield "|--:|---|---|--:|--:|--:|--:|--:|--:|\n"
+    for number, call in enumerate(calls, 1):
+        yield _row(f"{number}", call)
+    sums = totals(calls)
+    amounts = " | ".join(map(figures.amount, (sums.cached, sums.prefill, sums.output)))
+    yield f"| Σ | | | {figures.amount(sums.prompt)} | | {amounts} | {sums.seconds:.1f} |\n"
+    without = f"Had nothing been managed: {sums.raw_prompt:,} tokens of prompt, {sums.raw_prefill:,} computed anew."
+    yield f"\n`~` is an estimate, `?` is not known. {without}\n"
+
+
+def _row(number: str, of: Call) -> str:
+    words = f"{plain(of.purpose)} | {plain(of.strategy)}"
+    share = figures.share(of.prompt.tokens, of.limit)
+    amounts = " | ".join(map(figures.amount, (of.cached, of.prefill, of.output)))
+    return f"| {number} | {words} | {figures.amount(of.prompt)} | {share} | {amounts} | {of.seconds:.1f} |\n"

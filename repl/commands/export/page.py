@@ -1,0 +1,211 @@
+"""The session as a page to click through, call by call: one file that asks nobody for anything.
+
+The data stand in it as JSON, in which nothing can end the script, and reach the page as text alone. Its policy lets no
+script and no style run but these two, known by their hashes. The texts stand in one table; a call holds what is new of
+its lists since the call before, each as [shared at the start, what is between, shared at the end].
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from base64 import b64encode
+from collections.abc import Iterator
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent import figures
+from agent.ledger import totals
+from agent.messages import Message
+from agent.view import View
+from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
+from repl.screen import trace
+from repl.screen.letters import LETTERS
+from repl.screen.sanitise import clean, line
+
+if TYPE_CHECKING:
+    from agent.protocols import Counter
+    from session.session import Session
+
+Fields = dict[str, Any]
+SCRIPTS = ("page_views.js", "page_parts.js", "page.js")
+UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
+
+
+def export(session: Session, columns: int) -> Iterator[str]:
+    """The page, piece by piece. Raises UsageError where nothing was asked."""
+    told = story(session)
+    style, script = asset("page.css"), "\n".join(map(asset, SCRIPTS))
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
+    yield f"""\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}; form-action 'none'">
+<meta name="viewport" content="width=device-width">
+<meta name="referrer" content="no-referrer">
+<title>{escape(_title(told))} · thimble</title>
+<style>{style}</style>
+</head>
+<body>
+<noscript>This page is clicked through with JavaScript, which is off here.</noscript>
+<script type="application/json" id="session">"""
+    yield from _data(told, session.agent.backend.counter)
+    yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
+
+
+def asset(name: str) -> str:
+    """The text of a file beside this one."""
+    return (Path(__file__).parent / name).read_text("utf-8")
+
+
+def embedded(value: object) -> str:
+    """The value as JSON that can stand in a script element: ASCII, without a sign that HTML knows."""
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":")).translate(UNSAFE)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _title(told: Story) -> str:
+    return line(told.past.name) or trace.cut(line(told.exchanges[0].question.content), 70)
+
+
+def _data(told: Story, counter: Counter) -> Iterator[str]:
+    """The table of the texts comes last: it is complete when all views have been told."""
+    texts = _Texts(counter)
+    for message in told.past.history:
+        texts.at(message)
+    yield f'{{"about":{embedded(_about(told))},"exchanges":{embedded([*map(_exchange, told.exchanges)])},"calls":['
+    new, before = Differences().new, None
+    for number, call in enumerate(told.calls):
+        view = call.prepared.view
+        lists = {
+            "was": new("was", [*map(texts.at, view.history)]),
+            "fates": new("fates", "".join(LETTERS[fate] for fate in view.fates)),
+            "sent": new("sent", [*map(texts.at, view.messages)]),
+        }
+        yield f"{',' if number else ''}\n{embedded({**_call(call, before, texts), **lists})}"
+        before = view
+    yield f'],\n"texts":{embedded(texts.table)}}}'
+
+
+class _Texts:
+    """Every message once, as it was and as each copy of it was sent. They must all live as long as this does."""
+
+    def __init__(self, counter: Counter) -> None:
+        self.table: list[Fields] = []
+        self._counter = counter
+        self._places: dict[object, int] = {}
+        self._known: dict[int, int] = {}
+
+    def at(self, message: Message) -> int:
+        """The place of a message in the table."""
+        known = self._known.get(id(message))
+        if known is not None:
+            return known
+        key = (message.id, message.content, message.calls, message.why, message.covers)
+        place = self._places.setdefault(key, len(self.table))
+        if place == len(self.table):
+            self.table.append(self._text(message))
+        self._known[id(message)] = place
+        return place
+
+    def _text(self, of: Message) -> Fields:
+        fields = {
+            "id": of.id,
+            "who": trace.who(of),
+            "role": of.role,
+            "text": clean(of.content),
+            "tokens": self._counter.count(of),
+            "thinking": clean(of.thinking),
+            "calls": [[line(call.name), clean(call.arguments)] for call in of.calls],
+            "why": line(of.why),
+            "covers": of.covers,
+        }
+        return {name: value for name, value in fields.items() if value or name in ("text", "tokens")}
+
+
+def _about(told: Story) -> Fields:
+    past, calls = told.past, told.past.ledger.calls
+    sums = totals(calls)
+    begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
+    facts = [
+        line(figures.called(f"{past.backend}/{past.model}")),
+        begun,
+        figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),
+        figures.several(len(told.calls), "call"),
+        *([f"branch {told.branch} of {told.branches}"] if told.branches > 1 else []),
+    ]
+    rows = [
+        ["prompt", figures.amount(sums.prompt)],
+        ["cached", figures.amount(sums.cached)],
+        ["computed anew", figures.amount(sums.prefill)],
+        ["written", figures.amount(sums.output)],
+        ["prompt, had nothing been managed", figures.tokens(sums.raw_prompt)],
+        ["seconds in the model", f"{sums.seconds:.1f}"],
+    ]
+    lost = [f"The journal is damaged: {what} is lost." for what in map(line, past.lost)]
+    lost += [f"{figures.several(told.damaged, 'line')} of the journal could not be read."] * bool(told.damaged)
+    return {"title": _title(told), "facts": facts, "totals": rows, "lost": lost, "letters": LETTERS}
+
+
+def _exchange(of: Exchange) -> Fields:
+    return {
+        "number": of.number,
+        "question": clean(of.question.content),
+        "calls": [call.number - 1 for call in of.calls],
+        "answer": clean(of.answer),
+        "ending": of.ending,
+        "took": figures.duration(of.until - of.at),
+    }
+
+
+def _call(of: Made, before: View | None, texts: _Texts) -> Fields:
+    """What the page says of a call; every figure is a text already, but for those that are drawn."""
+    event, view, reply = of.prepared, of.prepared.view, of.replied
+    return {
+        "turn": event.turn,
+        "strategy": line(event.strategy),
+        "limit": view.limit,
+        "tokens": view.tokens,
+        "all": view.history_tokens,
+        "overhead": view.overhead,
+        "tools": bool(event.tools),
+        "cached": view.cached,
+        "mark": "" if event.exact else "~",
+        "known": bool(view.messages),
+        "why": [[line(why), times] for why, times in left_out(view)],
+        "did": trace.deeds(view, before) if view.messages else [],
+        "notes": [*map(line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
+        "reply": texts.at(reply.message) if reply else None,
+        "results": [[texts.at(one.message), one.ok, figures.duration(one.seconds)] for one in of.returned],
+        "figures": _figures(of),
+    }
+
+
+def _figures(of: Made) -> list[list[str]]:
+    event, view, account, reply = of.prepared, of.prepared.view, of.account, of.replied
+    rows = [
+        ["model", line(figures.called(event.model))],
+        ["strategy", line(event.strategy)],
+        ["sent, by our count", figures.tokens(view.tokens, event.exact)],
+        ["of the budget", figures.share(view.tokens, view.limit)],
+    ]
+    if account and reply:
+        rows += [
+            ["prompt, by the server", figures.tokens(reply.usage.prompt_tokens)],
+            ["cached, by the server", figures.amount(account.cached)],
+            ["computed anew", figures.amount(account.prefill)],
+            ["written", figures.amount(account.output)],
+            ["time", figures.duration(account.seconds)],
+            [
+                "until the first word",
+                "?" if reply.first_token_seconds is None else figures.duration(reply.first_token_seconds),
+            ],
+        ]
+    return rows

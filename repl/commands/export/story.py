@@ -1,0 +1,164 @@
+"""The story of a session, as its journal tells it: exchanges, the calls of each, and what every call was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import UsageError
+from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied, SideCalled, ToolReturned, Withdrawn
+from agent.ledger import Call
+from agent.messages import Message
+from session.journal.records import Change, Named, Record
+from session.journal.state import Past
+from session.journal.tree import Tree
+
+if TYPE_CHECKING:
+    from agent.view import View
+    from session.journal.lines import Line
+    from session.session import Session
+
+
+@dataclass
+class Made:
+    """A model call as it was made. `at` is when, in seconds since 1970; None is what did not come to be.
+
+    `asides` are what its strategy and its tools asked a model.
+    """
+
+    number: int
+    exchange: int
+    at: float
+    prepared: Prepared
+    replied: Replied | None = None
+    account: Call | None = None
+    returned: list[ToolReturned] = field(default_factory=list)
+    asides: list[SideCalled] = field(default_factory=list)
+
+
+@dataclass
+class Exchange:
+    """A question and what came of it; `ending` says how it ended. `asides` belong to no call that was made."""
+
+    number: int
+    at: float
+    question: Message
+    ending: str = "unfinished"
+    answer: str = ""
+    until: float = 0.0
+    calls: list[Made] = field(default_factory=list)
+    asides: list[SideCalled] = field(default_factory=list)
+
+
+@dataclass
+class Story:
+    """The current branch. `past` is the session behind its last line, `damaged` how many lines could not be read.
+
+    `calls` are all model calls in order, but those of strategies and tools.
+    """
+
+    past: Past
+    exchanges: list[Exchange]
+    branch: int
+    branches: int
+    damaged: int
+    calls: list[Made] = field(default_factory=list)
+
+
+def story(session: Session) -> Story:
+    """What the journal tells of the branch that the session is on. Raises UsageError where nothing was asked."""
+    lines, damaged = session.journal.read()
+    tree = Tree(lines)
+    told = Story(Past(), [], tree.current, len(tree.branches), len(damaged))
+    branch = tree.path(tree.current)
+    beginning(branch)
+    for line in branch:
+        _take(told, told.past.take(line), line.at)
+    return told
+
+
+def path(session: Session) -> Sequence[Line]:
+    """The lines of the current branch."""
+    tree = Tree(session.journal.read()[0])
+    return tree.path(tree.current)
+
+
+def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
+    """When the first thing was said on these lines, what that was, and what the session is called, or "".
+
+    Raises:
+        UsageError: nothing was said.
+    """
+    said = (one for one in lines if isinstance(one.stored, Asked | Planted))
+    named = [one.stored.name for one in lines if isinstance(one.stored, Named)]
+    for first in said:
+        question = first.stored.message if isinstance(first.stored, Asked) else first.stored.messages[0]  # type: ignore[union-attr]
+        return first.at, question.content, named[-1] if named else ""
+    raise UsageError("there is nothing to export yet", "ask something first")
+
+
+def _take(told: Story, record: Record, at: float) -> None:
+    """Go on by one record, which `past` has taken already."""
+    exchange = told.exchanges[-1] if told.exchanges else None
+    match record:
+        case Asked(message):
+            told.exchanges.append(Exchange(told.past.ledger.exchanges, at, message))
+        case Planted():
+            asked, *_, answer = record.messages
+            told.exchanges.append(Exchange(0, at, asked, "planted", answer.content))
+        case _ if exchange is not None:
+            _go_on(told, exchange, record, at)
+    if told.exchanges and not isinstance(record, Change):
+        told.exchanges[-1].until = at
+
+
+def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
+    call = exchange.calls[-1] if exchange.calls else None
+    match record:
+        case Prepared():
+            told.calls.append(Made(len(told.calls) + 1, exchange.number, at, record, asides=exchange.asides))
+            exchange.calls.append(told.calls[-1])
+            exchange.asides = []
+        case Replied() if call and told.past.ledger.calls:
+            call.replied, call.account = record, told.past.ledger.calls[-1]
+        case ToolReturned() if call:
+            call.returned.append(record)
+            call.asides += exchange.asides
+            exchange.asides = []
+        case SideCalled():
+            exchange.asides.append(record)
+        case Answered(text, ending):
+            exchange.answer, exchange.ending = text, ending
+        case Cancelled():
+            exchange.ending = "cancelled"
+        case Withdrawn():
+            exchange.ending = "withdrawn"
+
+
+def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
+    """What is new: how many stand at the start of both, what stands between, how many at the end of both."""
+    most = min(len(before), len(after))
+    start = next((at for at in range(most) if before[at] != after[at]), most)
+    most -= start
+    end = next((at for at in range(most) if before[-1 - at] != after[-1 - at]), most)
+    return [start, after[start : len(after) - end], end]
+
+
+class Differences:
+    """Lists, each as what is new of it since it was told before."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Sequence[Any]] = {}
+
+    def new(self, name: str, listed: Sequence[Any]) -> list[Any]:
+        """What is new of the list of this name."""
+        before, self._told[name] = self._told.get(name, ()), listed
+        return difference(before, listed)
+
+
+def left_out(view: View) -> list[tuple[str, int]]:
+    """Why each dropped message is not there, in order: the reason, and how many in a row have it."""
+    dropped = (one for one, fate in view.fated if fate == "dropped")
+    return [(why, len([*same])) for why, same in groupby(view.left_out.get(one.id, "") for one in dropped)]

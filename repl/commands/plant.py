@@ -1,0 +1,51 @@
+"""/plant: put a fact into the history, and say where it stands and what will become of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from agent import figures
+from agent.why import why
+from repl.screen.sanitise import line
+from repl.screen.theme import say
+from session.forecast import forecast
+
+if TYPE_CHECKING:
+    from agent.events import Planted
+    from session.session import Session
+
+
+def plant_fact(session: Session, fact: str, console: Console) -> None:
+    """Plant it, and show where. Raises UsageError for a fact that cannot be planted; nothing has changed then."""
+    planted = session.plant(fact)
+    for text, style in told(session, planted):
+        say(console, text, style)
+
+
+def told(session: Session, planted: Planted) -> list[tuple[str, str]]:
+    """Where the fact stands, what of it is new in the history, and what the next prompt makes of it; with a style."""
+    agent = session.agent
+    budget, exact = agent.budget(agent.schemas()), agent.backend.counter.exact
+    last = len(agent.history)
+    place = 1 + agent.history.index(planted.holder)
+    holds, costs = budget.count(planted.holder), sum(map(budget.count, planted.messages))
+    return [
+        (f"Planted in message {place}: “{line(planted.fact)}”", "bold"),
+        (
+            f"It is the result of read_file {planted.path}, {figures.tokens(holds, exact)} tokens. Messages "
+            f"{last - len(planted.messages) + 1} to {last} are new, {figures.tokens(costs, exact)} tokens; no model "
+            "was asked, and there is no such file.",
+            "",
+        ),
+        (_next(session, place), ""),
+        ("Ask other things now; /probe asks what is left of it, and nothing of that enters the session.", "quiet"),
+    ]
+
+
+def _next(session: Session, place: int) -> str:
+    view = forecast(session).view
+    if view is None:
+        return "What the next prompt makes of it is not known before."
+    return f"In the next prompt it is {view.fates[place - 1]}: {line(why(view, place - 1))}."

@@ -1,0 +1,136 @@
+"""/predict: the messages by number, the guess that is taken, and how right it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from agent import figures
+from agent.view import View
+from agent.why import why
+from repl.commands.context.listing import first_words
+from repl.screen import trace
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, say
+from session.guess import Guess, take
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+HOW = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
+FIRST, NEWEST = 2, 12
+"""Messages that are listed of a long history: system message and task, and the newest."""
+REST = 58
+"""Columns that a row needs beside the words of the message."""
+PLAIN_WIDTH = REST + 100
+"""Columns of a row where nothing is drawn."""
+SURPRISES = 8
+"""Lines of surprises that are shown at most."""
+
+
+def predict(session: Session, text: str, console: Console) -> None:
+    """Take a guess or take it back; without either list what there is to guess at. Raises UsageError."""
+    if text.lower() == "off":
+        had, session.guess = session.guess, None
+        say(console, "The guess is taken back." if had else "There is no guess to take back.")
+    elif text:
+        guess = take(session, text)
+        stay, of = len(guess.stays), len(guess.messages)
+        say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not.")
+        if 0 < stay < of:
+            say(console, f"  {trace.cut(ranges(sorted(guess.stays)), console.width - 4)}", "name")
+        say(console, "Ask your question: it is told after the answer how right that was.", "quiet")
+    elif not session.agent.history:
+        say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
+    else:
+        messages(session, console.width if is_drawn(console) else PLAIN_WIDTH).show(console)
+        if session.guess:
+            say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
+        say(console, HOW, "quiet")
+
+
+def show_reveal(session: Session, console: Console) -> None:
+    """Say how right the guess was, if its prompt was sent."""
+    for text in reveal(session):
+        if not is_drawn(console):
+            say(console, text)
+        elif text.startswith(" "):
+            console.print(Padding(Text(text.strip()), (0, 0, 0, 2), expand=False))
+        else:
+            console.print(Text(f"\n{text}", style="bold"))
+
+
+def messages(session: Session, width: int) -> Table:
+    """The messages with their numbers, sizes in tokens, and what became of each in the last prompt; old ones folded."""
+    history, view, budget = session.agent.history, session.agent.ledger.view, session.agent.budget(())
+    fates = view.fates if view else ()
+    met = [*fates, *["new"] * (len(history) - len(fates))]
+    hidden = range(FIRST, max(FIRST, len(history) - NEWEST))
+    rows = []
+    for at, message in enumerate(history):
+        if at not in hidden:
+            tokens = figures.tokens(budget.count(message), session.agent.backend.counter.exact)
+            words = first_words(message, max(16, width - REST))
+            rows.append((str(at + 1), trace.cut(trace.who(message), 16), tokens, met[at], words))
+        elif at == hidden[0]:
+            rows.append((f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(_counted(met, hidden))))
+    title = f"{figures.several(len(history), 'message')}: which of them will the next prompt hold as they are?"
+    return Table(title, ("number", "who", ">tokens", "last prompt", "first words"), rows)
+
+
+def _counted(met: Sequence[str], places: Sequence[int]) -> Iterator[str]:
+    found = [met[place] for place in places]
+    yield from (f"{found.count(fate):,} {fate}" for fate in dict.fromkeys(found))
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Numbers in ascending order, as a person writes them: `1-4, 9, 12`."""
+    runs = ([number for _, number in run] for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]))
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def reveal(session: Session) -> list[str]:
+    """How right the guess was, in lines; none while it waits for its prompt. It is told once."""
+    guess = session.guess
+    if guess is None or guess.first is None or guess.last is None:
+        return []
+    session.guess = None
+    return list(_told(guess, guess.first, guess.last))
+
+
+def _told(guess: Guess, first: View, last: View) -> Iterator[str]:
+    yield f"Predicted: {_score(guess, first)} for the next prompt"
+    yield from _surprises(guess, first, range(1, len(guess.messages) + 1))
+    changed = guess.stayed(first) ^ guess.stayed(last)
+    if changed:
+        yield f"Predicted: {_score(guess, last)} for the last prompt of the exchange, where more had changed"
+        yield from _surprises(guess, last, sorted(changed))
+
+
+def _score(guess: Guess, view: View) -> str:
+    right, of = guess.right(view), len(guess.messages)
+    return f"{right:,} of {of:,} right ({figures.share(right, of)})"
+
+
+def _surprises(guess: Guess, view: View, among: Sequence[int]) -> Iterator[str]:
+    """The messages that went, by what became of them and why; then those that stayed: as nobody had said."""
+    stayed = guess.stayed(view)
+    place = {message.id: at for at, message in enumerate(view.history)}
+    went: dict[str, list[int]] = {}
+    for number in among:
+        if number in guess.stays and number not in stayed:
+            at = place.get(guess.messages[number - 1].id)
+            rule = "gone from the history" if at is None else f"{view.fates[at]}: {line(why(view, at))}"
+            went.setdefault(rule, []).append(number)
+    lines = [f"  said to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
+    if kept := [number for number in among if number in stayed and number not in guess.stays]:
+        lines.append(f"  said to go, and stayed: {ranges(kept)}")
+    yield from lines[:SURPRISES]
+    if len(lines) > SURPRISES:
+        yield f"  and {len(lines) - SURPRISES} more surprises"

@@ -1,0 +1,119 @@
+"""Survival: how long the words of planted facts stand in what the model is sent, under one strategy after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from agent.errors import BudgetError
+from agent.events import Planted
+from agent.replay import calls, replay
+from agent.view import Fate, View
+from corpus.missing import quotes
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+Mark = Literal["stands", "gone", "over", "refused"]
+"""Of a fact in one call. `over`: it stands in a prompt over the budget. `refused`: the call cannot be held."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survival:
+    """A planted fact under one strategy: a mark for each call since it was planted, the next one's last.
+
+    `changes` say at which of these calls, counted from 1, the message that held it met another fate than before.
+    """
+
+    strategy: str
+    planted: Planted
+    marks: Sequence[Mark]
+    changes: Sequence[tuple[int, Fate]]
+
+    @property
+    def stood(self) -> int:
+        """In how many calls its words stand."""
+        return sum(mark in ("stands", "over") for mark in self.marks)
+
+
+def strategies(session: Session) -> list[str]:
+    """The SPECs to compare: the one in use first, then every strategy as it is by default; none that asks a model."""
+    from strategies.table import asks_a_model, without_a_model
+
+    agent = session.agent
+    parts = getattr(agent.strategy, "parts", (agent.strategy,))
+    used = [] if any(asks_a_model(type(part)) for part in parts) else [session.spec]
+    return list(dict.fromkeys([*used, *without_a_model()]))
+
+
+def survive(
+    session: Session, spec: str, planted: Sequence[Planted], tick: Callable[[], None] = lambda: None
+) -> list[Survival]:
+    """How long each of these facts survives under a strategy, had it been in use from the start.
+
+    `tick` is called after each call of the replay. Nothing of the session changes.
+    """
+    fork = session.fork(spec)
+    history, budget = fork.history, fork.budget(fork.schemas())
+    followed = [_Followed(one, history.index(one.holder), history.index(one.messages[-1])) for one in planted]
+    for until, view in zip(calls(history), replay(history, fork.strategy, budget), strict=True):
+        for one in followed:
+            one.take(until, view)
+        tick()
+    return [Survival(spec, one.planted, one.marks, one.changes) for one in followed]
+
+
+class _Followed:
+    """A fact on its way through the calls; those of the exchange that planted it are none."""
+
+    def __init__(self, planted: Planted, place: int, end: int) -> None:
+        self.planted, self.marks = planted, list[Mark]()
+        self.changes: list[tuple[int, Fate]] = []
+        self._place, self._end = place, end
+        self._fate: Fate = "kept"
+        self._said: dict[str, bool] = {}
+
+    def take(self, until: int, view: View | BudgetError) -> None:
+        """What the next call shows of it."""
+        if until <= self._end:
+            return
+        self.marks.append(self._mark(view))
+        if isinstance(view, View) and view.fates[self._place] != self._fate:
+            self._fate = view.fates[self._place]
+            self.changes.append((len(self.marks), self._fate))
+
+    def _mark(self, view: View | BudgetError) -> Mark:
+        if isinstance(view, BudgetError):
+            return "refused"
+        if view.fates[self._place] != "kept" and not any(map(self._says, (one.content for one in view.messages))):
+            return "gone"
+        return "over" if view.tokens > view.limit else "stands"
+
+    def _says(self, text: str) -> bool:
+        known = self._said.get(text)
+        if known is None:
+            known = self._said[text] = quotes(text, self.planted.fact)
+        return known
+
+
+def told(survival: Survival) -> str:
+    """`7 of 14 calls · masked at call 8`: in how many calls it stands, and what became of the message that held it."""
+    marks, changes = survival.marks, survival.changes
+    parts = [f"{survival.stood} of {len(marks)} call{'s' * (len(marks) > 1)}"]
+    parts += [f"{marks.count('over')} over the budget"] * ("over" in marks)
+    parts += [f"{marks.count('refused')} too large to send"] * ("refused" in marks)
+    met = [f"{'back' if fate == 'kept' else fate} at call {number}" for number, fate in changes]
+    parts += met if len(met) < 3 else [f"{met[0]} … {met[-1]}"]
+    if changes and changes[-1][1] != "kept" and marks[-1] in ("stands", "over"):
+        parts.append("quoted elsewhere")
+    return " · ".join(parts)
+
+
+def cells(marks: Sequence[str], columns: int) -> Iterator[str]:
+    """One mark a cell, at most so many cells; one for several calls is `partly` where they differ. "" is no call."""
+    count = min(len(marks), columns)
+    for cell in range(count):
+        group = set(marks[cell * len(marks) // count : (cell + 1) * len(marks) // count])
+        known = group - {""} or group
+        yield known.pop() if len(known) == 1 else "partly"

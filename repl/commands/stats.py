@@ -1,0 +1,215 @@
+"""Statistics: where the tokens are and what they cost. All figures are from the ledger, its newest view, the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from agent import figures
+from agent.agent import Agent
+from agent.budget import Budget, Prices
+from agent.ledger import Call, Ledger, Totals, totals
+from agent.messages import Message
+from agent.view import View
+from repl.screen.footer import level
+from repl.screen.letters import LETTERS
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, say
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+ROLES = ("system", "user", "assistant", "tool")
+NAMES = {"system": "system prompt", "tool": "tool results"}
+SHOWN_EXCHANGES = 12
+SHOWN_CALLS = 60
+CHART_ROWS = 5
+BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+def show_stats(session: Session, _: str, console: Console) -> None:
+    """Print the account of the session; before the first question, what the empty session costs already."""
+    agent = session.agent
+    counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
+    say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))
+    say(console, price_line(agent))
+    view = agent.ledger.view
+    if view is None:
+        empty_session(session).show(console)
+        return
+    budget = agent.budget(agent.schemas())
+    tables = [by_role(session, view, budget), by_fate(session, view, budget)]
+    if agent.ledger.calls:
+        tables += [by_exchange(agent.ledger), without_management(totals(agent.ledger.calls), agent.ledger)]
+    for table in tables:
+        table.show(console)
+        console.print()
+    show_chart(agent.ledger.calls, console)
+
+
+def price_line(agent: Agent) -> str:
+    """The price card in use: what the strategies that weigh an edit go by, for a token of each kind."""
+    card = agent.price_card()
+    origin = "as set" if agent.prices else "usual" if card == Prices() else "from timings"
+    return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g} ({origin})"
+
+
+def empty_session(session: Session) -> Table:
+    """What every prompt costs before a word is asked: the system prompt and the tool schemas."""
+    agent = session.agent
+    budget = agent.budget(agent.schemas())
+    system = budget.count(Message("m1", "system", agent.system))
+    exact = agent.backend.counter.exact
+    costs = [
+        (NAMES["system"], system),
+        (f"schemas of {figures.several(len(agent.offered()), 'tool')}, and template", budget.overhead),
+        ("together", system + budget.overhead),
+        ("left for the conversation", max(0, budget.limit - system - budget.overhead)),
+    ]
+    rows = [(name, figures.tokens(count, exact), figures.share(count, budget.limit)) for name, count in costs]
+    return Table("Nothing is asked yet, and every prompt will already hold", ("", ">tokens", ">of budget"), rows, (2,))
+
+
+def by_role(session: Session, view: View, budget: Budget) -> Table:
+    """Messages, tokens in the history and tokens in the view, by role; the schemas are a row of their own."""
+    inserted = {view.messages[index].id for index in view.inserted}
+    exact = session.agent.backend.counter.exact
+    rows: list[_Row] = []
+    for role in ROLES:
+        said = [message for message in view.history if message.role == role]
+        shown = [message for message in view.messages if message.role == role and message.id not in inserted]
+        rows.append(_Row(NAMES.get(role, role), len(said), _size(budget, said), _size(budget, shown)))
+    new = [view.messages[index] for index in view.inserted]
+    rows.append(_Row("inserted", len(new), 0, _size(budget, new)))
+    rows.append(_Row("tool schemas, template", 0, view.overhead, view.overhead))
+    return _of_view("The last prompt, by role", rows, exact, view.limit, summed=True)
+
+
+def by_fate(session: Session, view: View, budget: Budget) -> Table:
+    """What became of the messages of the history in the view, and what they cost there."""
+    shown = {message.id: message for message in view.messages}
+    exact = session.agent.backend.counter.exact
+    rows: list[_Row] = []
+    for fate in LETTERS:
+        met = [message for message, its in view.fated if its == fate]
+        there = [shown[message.id] for message in met if message.id in shown]
+        rows.append(_Row(fate, len(met), _size(budget, met), _size(budget, there)))
+    return _of_view("The last prompt, by what became of each message", rows, exact, view.limit, summed=False)
+
+
+def by_exchange(ledger: Ledger) -> Table:
+    """Turns, tokens and seconds of the newest exchanges, and of the session."""
+    numbers = sorted({call.exchange for call in ledger.calls})[-SHOWN_EXCHANGES:]
+    rows = [_account(str(number), totals(ledger.of_exchange(number))) for number in numbers]
+    rows.append(_account("session", totals(ledger.calls)))
+    columns = ("exchange", ">turns", ">prompt", ">cached", ">prefill", ">out", ">seconds")
+    left_out = len({call.exchange for call in ledger.calls}) - len(numbers)
+    title = "Each exchange" + (f" (the newest; {left_out} earlier ones are in the sum)" if left_out else "")
+    return Table(title, columns, rows, (len(rows) - 1,))
+
+
+def without_management(spent: Totals, ledger: Ledger) -> Table:
+    """What the same calls would have cost with the whole history in each, and a cache that never misses."""
+    answers = [call for call in ledger.calls if call.purpose == "answer"]
+    raw_peak = max((call.raw_prompt for call in answers), default=0)
+    peak = max((call.prompt.tokens or 0 for call in answers), default=0)
+    rows = [
+        ("prompt tokens, all calls", figures.amount(spent.prompt), figures.tokens(spent.raw_prompt, False),
+         _ratio(spent.prompt.tokens, spent.raw_prompt)),
+        ("prefill tokens, all calls", figures.amount(spent.prefill), figures.tokens(spent.raw_prefill, False),
+         _ratio(spent.prefill.tokens, spent.raw_prefill)),
+        ("largest prompt", figures.tokens(peak), figures.tokens(raw_peak, False), _ratio(peak, raw_peak)),
+    ]  # fmt: skip
+    return Table("Without any management", ("", ">as it was", ">without", ">ratio"), rows)
+
+
+def show_chart(calls: Sequence[Call], console: Console) -> None:
+    """Prompt tokens of each call against the budget: bars where they can be drawn, figures elsewhere."""
+    answers = [call for call in calls if call.purpose == "answer" and call.prompt.tokens is not None]
+    known = answers[-SHOWN_CALLS:]
+    if not known:
+        return
+    drawn = is_drawn(console)
+    newest = f", the newest {SHOWN_CALLS}" if len(known) < len(answers) else ""
+    title = f"Prompt tokens of each call{newest}; the budget is {known[-1].limit:,}"
+    say(console, title, "bold")
+    if not drawn:
+        console.out("  " + ", ".join(figures.amount(call.prompt) for call in known), highlight=False)
+        return
+    step = 2 if 2 * len(known) + 10 <= console.width else 1
+    for row in chart(known, step, max(1, (console.width - 10) // step)):
+        console.print(row)
+
+
+def chart(
+    calls: Sequence[Call], step: int, columns: int, *, high: int = CHART_ROWS, top: int = 0, lead: int = 0
+) -> list[Text]:
+    """One bar a call, of `step` columns; the budget of the last call is a line that tall bars stand across.
+
+    It is `high` rows high, for `top` tokens at least; `lead` calls are left blank before the first.
+    """
+    calls = calls[-columns:]
+    limit = calls[-1].limit
+    top = max(top, limit, *(call.prompt.tokens or 0 for call in calls))
+    mark = min(high - 1, (limit * high - 1) // top)
+    rows = []
+    for row in reversed(range(high)):
+        line_ = Text(f"{limit:>8,} " if row == mark else " " * 9, style="quiet")
+        line_.append(" " * (lead * step))
+        for call in calls:
+            eighths = round((call.prompt.tokens or 0) / top * high * 8) - row * 8
+            bar = BLOCKS[max(0, min(8, eighths))]
+            empty = "╌" if row == mark else " "
+            line_.append(
+                bar if bar != " " else empty, style=level(call.prompt.tokens, call.limit) if bar != " " else "quiet"
+            )
+            line_.append(empty * (step - 1), style="quiet")
+        rows.append(line_)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Messages of one kind: how many, and their tokens in the history and in the view."""
+
+    name: str
+    messages: int
+    history: int
+    view: int
+
+
+def _of_view(title: str, rows: Iterable[_Row], exact: bool, limit: int, summed: bool) -> Table:
+    shown = [row for row in rows if row.messages or row.history or row.view]
+    if summed:
+        history, view = sum(row.history for row in shown), sum(row.view for row in shown)
+        shown.append(_Row("together", sum(row.messages for row in shown), history, view))
+    cells = [
+        (
+            row.name,
+            str(row.messages or ""),
+            figures.tokens(row.history, exact),
+            figures.tokens(row.view, exact),
+            figures.share(row.view, limit),
+        )
+        for row in shown
+    ]
+    columns = ("", ">messages", ">in history", ">in view", ">of budget")
+    return Table(title, columns, cells, (len(cells) - 1,) if summed else ())
+
+
+def _account(name: str, spent: Totals) -> Sequence[str]:
+    amounts = (spent.prompt, spent.cached, spent.prefill, spent.output)
+    return (name, str(spent.turns), *map(figures.amount, amounts), f"{spent.seconds:.1f}")
+
+
+def _size(budget: Budget, messages: Iterable[Message]) -> int:
+    return sum(map(budget.count, messages))
+
+
+def _ratio(tokens: int | None, raw: int) -> str:
+    return "?" if not tokens else f"{raw / tokens:.1f}×"

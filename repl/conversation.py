@@ -1,0 +1,246 @@
+"""The conversation: read a question, show how it is answered, say what it cost, and never end before the user does.
+
+What the first prompt does not need is imported after it.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import AbstractContextManager, closing, nullcontext
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from agent import figures
+from agent.errors import ThimbleError
+from agent.events import Answered
+from repl.prompt.interrupts import Interrupts
+from repl.prompt.prompt import PlainPrompt, open_prompt
+from repl.screen.keys import key, silent_keyboard
+from repl.screen.sanitise import line
+from repl.screen.theme import console_for, is_plain, say
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from repl.screen.exchange import Lines
+    from session.session import Session
+
+STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
+LOOKING = "looking for the model"
+NOT_FOUND = "stopped: nothing was asked; ask again to look for the model once more"
+NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
+AT_ONCE = ("/quit", "/exit", "/help", "/?")
+"""What does not wait for the articles."""
+HINT = "Ctrl-D or /quit leaves"
+
+
+def interactive(session: Session) -> int:
+    """Converse until the user leaves; the exit code.
+
+    Raises:
+        ThimbleError: the session cannot be used at all: its strategy or its model server.
+    """
+    plain = is_plain(session.settings.plain)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        reconfigure: Any = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="replace")  # for a letter that the terminal cannot show, or does not send in UTF-8
+    return Conversation(session, plain).run()
+
+
+class Conversation:
+    """The loop of prompt and answer."""
+
+    def __init__(self, session: Session, plain: bool) -> None:
+        self.session = session
+        self.plain = plain
+        self._interrupts = Interrupts()
+        self._introduced = False
+        self._prompt = open_prompt(session, plain, self.introduce)
+        if isinstance(self._prompt, PlainPrompt):
+            session.reading.tell = lambda: say(self.console, session.reading.words)
+
+    @cached_property
+    def console(self) -> Console:
+        """Where everything but the prompt is printed."""
+        return console_for(self.plain, color=self.session.settings.color, stage=self.session.settings.stage)
+
+    def run(self) -> int:
+        """Until Ctrl-D or /quit. Ctrl-C never ends it."""
+        going = True
+        with self._interrupts, silent_keyboard(not self.plain):
+            self._greet()
+            while going:
+                try:
+                    going = self._step()
+                except KeyboardInterrupt as stop:
+                    say(self.console, str(stop) or HINT, "quiet")
+                except EOFError:
+                    going = False
+        self.session.leave()
+        self._tell_news()
+        journal = self.session.journal
+        if journal.path and journal.path.exists() and not journal.error:
+            say(self.console, f"Kept as {journal.id}: thimble --resume goes on with it.", "quiet")
+        return 0
+
+    def introduce(self) -> None:
+        """Say what takes a moment to find out: the model, the articles, and what every prompt holds already."""
+        if not self._introduced:
+            self._wait()
+            agent, library = self.session.agent, self.session.library
+            self._introduced = True
+            builtin = agent.backend.name == "reader"
+            words = [f"{line(figures.model(agent.backend))} ({'built in' if builtin else line(agent.backend.name)})"]
+            words.append(figures.several(len(library.articles), "article"))
+            words.append(figures.several(len(agent.tools), "tool"))
+            say(self.console, " · ".join(words), "quiet")
+        self._tell_news()
+
+    def _wait(self) -> None:
+        """Wait until model and articles are there, and show for which. Raises KeyboardInterrupt at Ctrl-C."""
+        if self.session.is_ready:
+            return
+        reading = self.session.reading
+        try:
+            with self._shown(lambda: reading.words or LOOKING), self._interrupts.allowed():
+                _ = self.session.agent
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(NOT_READ if reading.words else NOT_FOUND) from None
+
+    def _shown(self, words: Callable[[], str]) -> AbstractContextManager[object]:
+        """Live words; none where lines are printed for good."""
+        if isinstance(self._prompt, PlainPrompt):
+            return nullcontext()
+        from rich.text import Text
+
+        from repl.screen.live import tail
+
+        return tail(self.console, lambda: Text(f"  {words()}…", style="quiet"))
+
+    def _greet(self) -> None:
+        budget = self.session.settings.budget
+        self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
+        if self.session.past:
+            from repl.screen.resumed import show_resumed
+
+            show_resumed(self.session, self.console)
+        if isinstance(self._prompt, PlainPrompt):
+            try:
+                self.introduce()
+            except KeyboardInterrupt as stop:
+                say(self.console, str(stop))
+
+    def _step(self) -> bool:
+        text = self._read().strip()
+        if not text:
+            return True
+        going = True
+        if text.startswith("/"):
+            if self.session.reading.words and text not in AT_ONCE:
+                self._wait()
+            going = self._command(text)
+            text = self.session.take_question()
+        if text:
+            self.introduce()
+            self._ask(text)
+        self._tell_news()
+        return going
+
+    def _read(self) -> str:
+        if isinstance(self._prompt, PlainPrompt):
+            with self._interrupts.allowed():
+                return self._prompt.read()
+        return self._prompt.read()  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
+
+    def _command(self, text: str) -> bool:
+        from repl.commands.table import run_command
+        from repl.screen.captured import printing
+
+        going = True
+        try:
+            with printing(self.console), self._interrupts.allowed():
+                going = run_command(self.session, text, self.console)
+        except KeyboardInterrupt as stop:
+            say(self.console, str(stop) or "stopped", "warn")
+        except (Exception, SystemExit):
+            self._bug()
+        self._space()
+        return going
+
+    def _space(self) -> None:
+        """A blank line, where lines are drawn and not read out."""
+        if not self.plain:
+            self.console.print()
+
+    def _ask(self, question: str) -> None:
+        from repl.commands.table import show_error
+        from repl.screen.captured import printing
+
+        renderer = self._renderer()
+        answered = False
+        try:
+            with printing(self.console), closing(self.session.ask(question)) as events, renderer:
+                for event in self._interrupts.stopping(events):
+                    renderer.show(event)
+                    answered = isinstance(event, Answered)
+        except KeyboardInterrupt as stop:
+            if not answered:
+                say(self.console, str(stop) or STOPPED, "warn")
+            self._foot()
+        except ThimbleError as error:
+            show_error(self.console, error)
+        except (Exception, SystemExit):
+            self._bug()
+        else:
+            self._foot()
+        self._reveal()
+        self._space()
+
+    def _renderer(self) -> Lines:
+        from repl.screen.exchange import Lines, Screen
+
+        view = self.session.agent.ledger.view
+        if self.plain:
+            return Lines(self.console, view)
+        steps = self.session.settings.stage or (self.session.cassette and self.session.cassette.steps)
+        if not steps:
+            return Screen(self.console, view)
+        from repl.screen.stage import Stage
+
+        return Stage(self.console, view, self._presenter)
+
+    def _presenter(self) -> bool:
+        """Wait for the presenter; whether to wait again."""
+        with self._interrupts.allowed():
+            return key()
+
+    def _foot(self) -> None:
+        from rich.text import Text
+
+        from repl.screen.footer import context, footer
+        from repl.screen.trace import PLAIN_WIDTH
+
+        agent = self.session.agent
+        shown = Text(footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="quiet")
+        for style in ("not dim", context(agent).level):
+            shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
+        self._space()
+        self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
+
+    def _reveal(self) -> None:
+        if self.session.guess:
+            from repl.commands.predict import show_reveal
+
+            show_reveal(self.session, self.console)
+
+    def _tell_news(self) -> None:
+        for notice in self.session.news():
+            say(self.console, notice, "warn")
+
+    def _bug(self) -> None:
+        """What nobody foresaw, such as a bug in a strategy that is being written right now."""
+        say(self.console, traceback.format_exc(), "error")
+        say(self.console, "That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")

@@ -1,0 +1,210 @@
+"""Completion: what Tab offers. Commands, strategies with their parameters and values, models, articles, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from agent.errors import ThimbleError
+from models import READER
+from repl.screen.sanitise import clean, line
+
+if TYPE_CHECKING:
+    from repl.commands.table import Command
+    from session.session import Session
+    from strategies.parameter import Parameter
+
+LEAST_LETTERS = 3
+"""Letters of a name after which Tab looks for articles and files in a question."""
+MOST_FILES = 2_000
+MODELS_SECONDS = 0.5
+"""Longest that Tab waits for a server to list its models."""
+BUDGETS = ("2000", "4000", "8000", "16000", "32000")
+CONTEXTS = (("next", "what the next call would be sent"), ("raw", "the exact request of the last call"))
+GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
+
+Offer = tuple[str, str]
+"""What is inserted, and what is shown beside it."""
+
+
+class Completions(Completer):
+    """Offers what fits what stands before the cursor."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._known_models: list[str] = [READER]
+        self._asking: Thread | None = None
+        self._arguments: dict[str, Callable[[str], Iterable[Offer]]] = {
+            "strategy": self._specs,
+            "compare": self._compared,
+            "model": self._models,
+            "articles": self._topics,
+            "budget": lambda _: [(size, "tokens") for size in BUDGETS],
+            "help": _topics_of_help,
+            "context": lambda _: CONTEXTS,
+            "why": self._offered_by("context.command"),
+            "predict": lambda _: GUESSES,
+            "fork": self._forked,
+            "retry": self._specs,
+            "tree": lambda _: self._branches(),
+            "export": self._offered_by("export.command"),
+            "load": self._offered_by("sessions"),
+        }
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        """The completions at the cursor; none is offered that could not be shown safely."""
+        text = document.text_before_cursor
+        try:
+            start, offers = self._offers(text)
+            for offer, meaning in offers:
+                if offer.startswith(start) and offer.isprintable() and clean(offer) == offer:
+                    shown = (
+                        offer[_done(start) :]
+                        if text.startswith(("/strategy ", "/compare ", "/fork ", "/retry "))
+                        else offer
+                    )
+                    yield Completion(offer, -len(start), display=shown, display_meta=line(meaning))
+        except (ThimbleError, OSError):
+            return
+
+    def _offers(self, text: str) -> tuple[str, Iterable[Offer]]:
+        if not text.startswith("/"):
+            word = text.split()[-1] if text and not text[-1].isspace() else ""
+            return word, self._names() if len(word) >= LEAST_LETTERS else ()
+        command, space, rest = text.partition(" ")
+        if not space:
+            return command, [(f"/{name}", known.summary) for name, known in _commands().items()]
+        name = command[1:]
+        return rest.lstrip(), self._arguments[name](rest.lstrip()) if name in self._arguments else ()
+
+    def _specs(self, text: str) -> Iterator[Offer]:
+        """Continuations of a SPEC; each is offered with all that stands before it."""
+        before, plus, part = text.rpartition("+")
+        done = before + plus + " " * (len(part) - len(part.lstrip()))
+        part = part.lstrip()
+        if part.startswith((".", "/", "~")):
+            yield from ((done + path, "your strategy") for path in _python_files(part))
+            return
+        name, colon, settings = part.partition(":")
+        taken = _parameters(name)
+        if not colon:
+            yield from ((done + known, meaning) for known, meaning in _strategies())
+            if taken:
+                yield f"{done}{name}:", f"set {', '.join(taken)}"
+            return
+        given, comma, setting = settings.rpartition(",")
+        done += f"{name}:{given}{comma}"
+        key, equals, _ = setting.partition("=")
+        if not equals:
+            set_ = {earlier.partition("=")[0].strip() for earlier in given.split(",")}
+            yield from ((f"{done}{p.name}=", _legal(p)) for p in taken.values() if p.name not in set_)
+        elif key in taken:
+            values = dict.fromkeys((taken[key].shown, *taken[key].choices))
+            yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
+
+    def _compared(self, text: str) -> Iterator[Offer]:
+        """Continuations of the last of several SPECs, and `run`; behind it stands a question."""
+        before, blank, last = text.rpartition(" ")
+        if "run" not in before.split():
+            yield from ((before + blank + offer, meaning) for offer, meaning in self._specs(last))
+            yield f"{before}{blank}run", "ask a question under each"
+
+    def _forked(self, text: str) -> Iterator[Offer]:
+        """Continuations of a SPEC, which may stand behind a number."""
+        number, blank, spec = text.partition(" ")
+        if blank and number.isdecimal():
+            yield from ((f"{number} {offer}", meaning) for offer, meaning in self._specs(spec))
+        else:
+            yield from self._specs(text)
+
+    def _offered_by(self, module: str) -> Callable[[str], Iterable[Offer]]:
+        """What a command offers itself, imported when it is asked for."""
+        return lambda _: import_module(f"repl.commands.{module}").offers(self._session)
+
+    def _branches(self) -> list[Offer]:
+        tree = self._session.journal.tree
+        return [(str(number), "in use" if number == tree.current else "") for number in tree.branches]
+
+    def _models(self, _: str) -> list[Offer]:
+        """The models, if the server tells them soon; a slow one is asked on, and the next Tab has its answer."""
+        if not (self._asking and self._asking.is_alive()):
+            self._asking = Thread(target=self._ask_models, daemon=True)
+            self._asking.start()
+        self._asking.join(MODELS_SECONDS)
+        return [(name, "") for name in self._known_models]
+
+    def _ask_models(self) -> None:
+        self._known_models = self._session.backends.names()
+
+    def _topics(self, _: str) -> list[Offer]:
+        if self._session.reading.words:  # Tab waits for nothing
+            return []
+        library = self._session.library
+        return [(tag, "topic") for tag in library.tags] + [(a.slug, a.title) for a in library.articles]
+
+    def _names(self) -> Iterator[Offer]:
+        """What a question may name: articles, then files."""
+        articles = () if self._session.reading.words else self._session.library.articles
+        yield from ((article.slug, article.title) for article in articles)
+        yield from ((path, "file") for path in islice(_files(self._session.settings.files), MOST_FILES))
+
+
+def _commands() -> dict[str, Command]:
+    from repl.commands.table import COMMANDS
+
+    return COMMANDS
+
+
+def _topics_of_help(text: str) -> list[Offer]:
+    if text.startswith("strategy "):
+        return [(f"strategy {name}", meaning) for name, meaning in _strategies()]
+    return [(name, command.summary) for name, command in _commands().items()]
+
+
+def _strategies() -> list[Offer]:
+    from repl.commands.strategies import first_sentence
+    from strategies.table import STRATEGIES
+
+    return [(name, first_sentence(kind)) for name, kind in STRATEGIES.items()]
+
+
+def _parameters(strategy: str) -> dict[str, Parameter]:
+    from strategies.parameter import parameters
+    from strategies.table import STRATEGIES
+
+    return {p.name: p for p in parameters(STRATEGIES[strategy])} if strategy in STRATEGIES else {}
+
+
+def _legal(parameter: Parameter) -> str:
+    return f"default {parameter.shown}: {parameter.meaning} ({parameter.legal})"
+
+
+def _done(spec: str) -> int:
+    """How much of a SPEC is complete, and need not be shown again."""
+    return max(spec.rfind(mark) for mark in "+:,= ") + 1
+
+
+def _files(root: Path) -> Iterator[str]:
+    """Paths below a folder, relative to it; hidden ones are left out, links are not followed."""
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            if not name.startswith("."):
+                yield Path(folder, name).relative_to(root).as_posix()
+
+
+def _python_files(start: str) -> Iterator[str]:
+    """Folders and Python files that a path goes on to, written as it was begun."""
+    folder, slash, _ = start.rpartition("/")
+    place = Path(folder + slash).expanduser() if slash else Path()
+    for entry in sorted(place.iterdir()) if slash and place.is_dir() else ():
+        if not entry.name.startswith(".") and (entry.is_dir() or entry.suffix == ".py"):
+            yield f"{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"

@@ -1,0 +1,145 @@
+"""The meter below the prompt: what Enter will do with the words that are being typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Condition, Thread
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+
+from agent import figures
+from agent.errors import ThimbleError
+from agent.view import Fate, View
+from repl.screen.footer import Level, fitting, level
+from repl.screen.sanitise import line
+from session.forecast import Forecast, forecast
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+BAR = 8
+PAUSE_SECONDS = 0.08
+"""Typing that is faster is waited out before the next look."""
+DEEDS: dict[Fate, str] = {
+    "masked": "masks",
+    "shortened": "shortens",
+    "summarised": "summarises",
+    "offloaded": "offloads",
+    "dropped": "drops",
+}
+
+Piece = tuple[str, str]
+"""A style class of the prompt and its text."""
+
+
+class Meter:
+    """Shows `…` until the session is warm. A thread of its own looks ahead, so that typing never waits for it.
+
+    Args:
+        session: What is looked at; nothing of it changes.
+        redraw: Called from that thread when there is something new to show.
+    """
+
+    def __init__(self, session: Session, redraw: Callable[[], None] = lambda: None) -> None:
+        self._session = session
+        self._redraw = redraw
+        self._warm = False
+        self._known: tuple[str, Forecast] | None = None
+        self._wanted = self._seen = ""
+        self._round = 0
+        self._changed = Condition()
+        self.error: ThimbleError | None = None
+
+    def warm(self) -> None:
+        """Load what counting needs; may be called from another thread than the one that draws."""
+        self._session.warm()
+        try:
+            self._session.agent.schemas()
+        except ThimbleError as error:
+            self.error = error
+            return
+        self._warm = True
+        self.refresh()
+        Thread(target=self._follow, daemon=True).start()
+
+    def refresh(self) -> None:
+        """Find anew what the next prompt will hold, once the session is warm; a look under way comes too late."""
+        with self._changed:
+            self._round += 1
+            self._known, self._wanted, self._seen = None, "", ""
+        self.look("")
+
+    def look(self, question: str) -> None:
+        """Find what Enter would do with this question. A meter never ends a session."""
+        began = self._round
+        if self._warm:
+            with suppress(Exception):
+                found = forecast(self._session, question)
+                with self._changed:
+                    if (began, question) == (self._round, self._wanted):  # else it was sent, or is another by now
+                        self._known = (question, found)
+
+    def pieces(self, text: str, width: int) -> list[Piece]:
+        """What is known by now, in at most `width` columns.
+
+        `ctx ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` is what a
+        strategy of the user's own will decide when it is asked.
+        """
+        self._follow_to("" if text.startswith("/") else text.strip())
+        spec = line(self._session.spec)
+        if self._known is None:
+            return [("class:rest", " · ".join(fitting([self._session.reading.words or "ctx …", spec], width)))]
+        question, next_ = self._known
+        agent = self._session.agent
+        exact = agent.backend.counter.exact
+        context = _context(next_, exact)
+        outlook = _outlook(next_, exact, bool(question))
+        exchanges = [figures.several(agent.ledger.exchanges, "exchange")] * bool(agent.ledger.exchanges)
+        fields = ["", *outlook, spec, line(figures.model(agent.backend)), *exchanges]
+        room = width - cell_len("".join(shown for _, shown in context))
+        return [*context, ("class:rest", " · ".join(fitting(fields, room)))]
+
+    def _follow_to(self, question: str) -> None:
+        with self._changed:
+            if question != self._wanted:
+                self._wanted = question
+                self._changed.notify()
+
+    def _follow(self) -> None:
+        """Look at the newest question, whenever it is another one and typing pauses."""
+        while True:
+            with self._changed:
+                while self._wanted == self._seen:
+                    self._changed.wait()
+                while self._changed.wait(PAUSE_SECONDS):
+                    pass
+                question = self._seen = self._wanted
+            self.look(question)
+            self._redraw()
+
+
+def _context(next_: Forecast, exact: bool) -> list[Piece]:
+    how: Level = level(next_.tokens, next_.limit)
+    filled = min(BAR, round(BAR * next_.tokens / next_.limit))
+    figure = figures.against(next_.tokens, next_.limit, exact)
+    more = " + ?" * (next_.view is None and how != "over")
+    bar = "▓" * filled + "░" * (BAR - filled)
+    return [("class:rest", "ctx "), (f"class:{how}", f"{bar} {figure}{more}")]
+
+
+def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
+    """What Enter will do: the acts of the strategy, a model that it asks first, and what must be computed."""
+    view = next_.view
+    if view is None:
+        return ["the budget cannot hold it"] * (next_.tokens > next_.limit)
+    prefill = [f"prefill {figures.tokens(view.prefill, exact)}"] if asked else []
+    return [*["asks a model first"] * next_.asks, *_acts(view, exact), *prefill]
+
+
+def _acts(view: View, exact: bool) -> list[str]:
+    deeds = [f"{DEEDS[fate]} {count:,}" for fate, count in view.acted.items() if count]
+    less = view.history_tokens - view.tokens
+    saved = f" −{figures.short(less, exact)}" if less > 0 else ""
+    return [", ".join(deeds) + saved] if deeds else []

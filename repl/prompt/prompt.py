@@ -1,0 +1,274 @@
+"""The prompt: where questions are typed. prompt_toolkit where the terminal allows it, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Protocol
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.application.current import set_app
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+from prompt_toolkit.enums import DEFAULT_BUFFER
+from prompt_toolkit.filters import has_focus
+from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth, Output
+from prompt_toolkit.styles import Style, merge_styles
+
+from repl.prompt.completion import Completions
+from repl.prompt.meter import Meter
+from repl.screen.sanitise import line
+from repl.screen.theme import GLYPH
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+REDRAW_SECONDS = 0.2
+AT_THE_END = "the cassette is at its end: Ctrl-D leaves"
+STYLE = Style.from_dict(
+    {
+        "glyph": "bold ansigreen",
+        "name": "bold ansicyan",
+        "bottom-toolbar": "noreverse",
+        "calm": "ansigreen",
+        "near": "ansiyellow",
+        "over": "bold ansired",
+        "rest": "ansibrightblack",
+        "auto-suggestion": "ansibrightblack",
+    }
+)
+STAGE_STYLE = merge_styles([STYLE, Style.from_dict({"bottom-toolbar": "noreverse bold", "rest": "fg:default bold"})])
+
+
+class Prompt(Protocol):
+    """Where questions and commands come from."""
+
+    def greet(self, name: str, rest: str) -> None:
+        """The first line: a name and what goes with it."""
+
+    def read(self) -> str:
+        """The next one. Raises EOFError to leave, KeyboardInterrupt at Ctrl-C where there is nothing to clear."""
+
+
+class PlainPrompt:
+    """One line, edited as the terminal does it: for plain output and for terminals that can do no more.
+
+    What `suggested` gives is told before, and Enter alone sends it.
+    """
+
+    def __init__(self, suggested: Callable[[], str | None] = lambda: None) -> None:
+        self._suggested = suggested
+
+    def greet(self, name: str, rest: str) -> None:
+        """Without colours."""
+        sys.stdout.write(f"{name}{rest}\n")
+
+    def read(self) -> str:
+        """The line."""
+        suggested = self._suggested()
+        if suggested is not None:
+            sys.stdout.write(f"recorded: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
+        try:
+            return input("you: ") or suggested or ""
+        except (KeyboardInterrupt, EOFError):
+            sys.stdout.write("\n")  # the key left the cursor behind the prompt
+            raise
+
+
+class TerminalPrompt:
+    """Line editing with history, completion and the meter. The first drawing waits for nothing.
+
+    Args:
+        session: What is completed and measured; it is warmed in the background, once the prompt is drawn.
+        announce: Prints what is known only then; called with the prompt out of the way.
+        suggested: What stands on an empty prompt, where Enter sends it; "" at the end of all that, None for nothing.
+    """
+
+    def __init__(
+        self, session: Session, announce: Callable[[], None], suggested: Callable[[], str | None] = lambda: None
+    ) -> None:
+        self._announce = announce
+        self._meter = Meter(session, self._redraw)
+        self._warming = False
+        session.reading.tell, session.reading.seconds = self._redraw, REDRAW_SECONDS
+        stage = session.settings.stage
+        self._style = STAGE_STYLE if stage else STYLE
+        self._prompt: PromptSession[str] = PromptSession(
+            [("class:glyph", GLYPH)],
+            multiline=True,
+            prompt_continuation=" " * len(GLYPH),
+            history=InMemoryHistory() if stage else open_history(),
+            auto_suggest=AutoSuggestFromHistory(),
+            placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
+            completer=Completions(session),
+            complete_while_typing=False,
+            key_bindings=_keys(suggested),
+            bottom_toolbar=self._toolbar,
+            style=self._style,
+            include_default_pygments_style=False,
+            color_depth=ColorDepth.from_env() if session.settings.color else ColorDepth.DEPTH_1_BIT,
+            output=_output(),
+            enable_open_in_editor=True,
+            enable_suspend=True,
+            tempfile_suffix=".md",
+            reserve_space_for_menu=6,
+        )
+        self._prompt.app.after_render += lambda _: self._warm()
+
+    def greet(self, name: str, rest: str) -> None:
+        """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
+        words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
+        self._prompt.app.print_text(words, self._style)
+
+    def read(self) -> str:
+        """What was sent. A session that cannot work at all raises its error here, once that is known."""
+        if self._meter.error:
+            raise self._meter.error
+        self._meter.refresh()
+        return self._prompt.prompt()
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        columns = self._prompt.app.output.get_size().columns
+        return [*self._meter.pieces(self._prompt.default_buffer.text, columns - 1)]
+
+    def _redraw(self) -> None:
+        self._soon(self._prompt.app.invalidate)
+
+    def _soon(self, act: Callable[[], None]) -> None:
+        """Act in the thread that draws the prompt, from any other; not at all where it was answered in the meantime."""
+        loop = self._prompt.app.loop
+        if loop:
+            with suppress(RuntimeError):  # it is closed
+                loop.call_soon_threadsafe(act)
+
+    def _warm(self) -> None:
+        if not self._warming:
+            self._warming = True
+            Thread(target=self._load, daemon=True).start()
+
+    def _load(self) -> None:
+        self._meter.warm()
+        self._soon(self._loaded)
+
+    def _loaded(self) -> None:
+        app = self._prompt.app
+        if app.is_running and self._meter.error:
+            app.exit(exception=self._meter.error)
+        elif app.is_running:
+            with set_app(app):
+                run_in_terminal(self._announce)
+
+
+def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> Prompt:
+    """The best prompt that this terminal can show."""
+
+    def suggested() -> str | None:
+        return session.cassette.suggested() if session.cassette else None
+
+    if plain or not sys.stdin.isatty():
+        return PlainPrompt(suggested)
+    try:
+        return TerminalPrompt(session, announce, suggested)
+    except Exception as error:
+        if type(error).__name__ == "NoConsoleScreenBufferError":  # its module can be imported on Windows only
+            return PlainPrompt(suggested)
+        raise
+
+
+def open_history() -> History:
+    """What was typed in earlier sessions, in a file that only the user can read; in memory where that cannot be."""
+    from platformdirs import user_state_dir
+
+    path = Path(user_state_dir("thimble"), "history")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600))
+    except OSError:
+        return InMemoryHistory()
+    return _History(path)
+
+
+class _History(FileHistory):
+    """A file that can be lost or locked at any time: the session goes on without it."""
+
+    def load_history_strings(self) -> Iterable[str]:
+        try:
+            return list(super().load_history_strings())
+        except OSError:
+            return []
+
+    def store_string(self, string: str) -> None:
+        with suppress(OSError):
+            super().store_string(string)
+
+
+def on_empty(suggested: str | None) -> str:
+    """What stands on an empty prompt."""
+    return "" if suggested is None else line(suggested) or AT_THE_END
+
+
+def _keys(suggested: Callable[[], str | None]) -> KeyBindings:
+    keys = KeyBindings()
+    typing = has_focus(DEFAULT_BUFFER)
+
+    @keys.add("enter", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        if not event.current_buffer.text:
+            event.current_buffer.text = suggested() or ""
+        if event.current_buffer.text.strip():
+            event.current_buffer.validate_and_handle()
+
+    @keys.add("c-j", filter=typing)
+    @keys.add("escape", "enter", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.newline(copy_margin=False)
+
+    @keys.add("tab", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        _complete(event.current_buffer)
+
+    @keys.add("<vt100-mouse-event>", eager=True)
+    def _(event: KeyPressEvent) -> None:
+        """The mouse is not asked for: this is text such as `ESC [ 31 m`, which is no report of one."""
+
+    @keys.add("c-c", filter=typing)
+    def _(event: KeyPressEvent) -> None:
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=KeyboardInterrupt)
+
+    return keys
+
+
+def _complete(buffer: Buffer) -> None:
+    """Insert what all completions share, at once, so that what is typed after Tab cannot overtake it."""
+    if buffer.complete_state:
+        buffer.complete_next()
+        return
+    offers = list(buffer.completer.get_completions(buffer.document, CompleteEvent(completion_requested=True)))
+    buffer.insert_text(get_common_complete_suffix(buffer.document, offers))
+    if len(offers) > 1:
+        buffer.start_completion()
+
+
+def _output() -> Output | None:
+    """An output that never asks the terminal where its cursor is: the answer of a slow one would land in the text."""
+    if sys.platform == "win32" or not sys.stdout.isatty():
+        return None  # prompt_toolkit knows what to do
+    from prompt_toolkit.output.vt100 import Vt100_Output
+
+    class Unasked(Vt100_Output):
+        def get_rows_below_cursor_position(self) -> int:
+            return 1
+
+    return Unasked.from_pty(sys.stdout, term=os.environ.get("TERM"))

@@ -1,0 +1,264 @@
+"""Rendering: what an exchange looks like while it happens. What is finished is printed for good and never redrawn."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING, Literal
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from agent import figures
+from agent.events import (
+    Answered,
+    Event,
+    Prepared,
+    Preparing,
+    PromptCut,
+    Replied,
+    Said,
+    SideCalled,
+    ToolCalled,
+    ToolReturned,
+)
+from agent.protocols import Waiting
+from agent.view import View
+from repl.screen import trace
+from repl.screen.blocks import Blocks
+from repl.screen.sanitise import Sanitiser, line
+from repl.screen.trace import Kind
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+STYLES: dict[Kind, str] = {
+    "tool": "tool",
+    "act": "act",
+    "note": "warn",
+    "over": "over",
+    "error": "error",
+    "thought": "thought",
+}
+ENDINGS = {
+    "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
+    "thought": "  ✗ the model thought until its reply was full, and did not answer: ask again, or think less (--think)",
+    "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
+}
+TAIL_CHARACTERS = 4_000
+TURNS_PER_SECOND = 12
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+
+class Lines:
+    """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn."""
+
+    def __init__(self, console: Console, before: View | None = None) -> None:
+        self.console = console
+        self._before = before
+        self._text, self._thinking = Sanitiser(), Sanitiser()
+        self._thought: list[str] = []
+        self._column = 0
+
+    def __enter__(self) -> Lines:
+        """Ready to show events."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """What was begun is ended, however the exchange ended."""
+        self._end_text(called=False)
+
+    def show(self, event: Event) -> None:
+        """Show one event."""
+        match event:
+            case Preparing():
+                self._wait(f"{line(event.strategy)} prepares the view")
+            case SideCalled():
+                self._line("error" if event.error else "act", trace.side_line(event))
+            case Prepared():
+                self._prepared(event)
+            case Waiting():
+                self._waiting_for(event)
+            case Said():
+                self._said(event)
+            case Replied():
+                self._replied(event)
+            case PromptCut():
+                self._line("over", trace.prompt_cut_line(event))
+            case ToolCalled():
+                self._wait(trace.call_line(event.call, self.console.width - 20))
+            case ToolReturned():
+                self._returned(event)
+            case Answered():
+                if event.ending != "answered":
+                    self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
+
+    def _replied(self, event: Replied) -> None:
+        self._end_text(called=bool(event.message.calls))
+        self._line("note", trace.cut_off_line(event))
+
+    def _prepared(self, event: Prepared) -> None:
+        before, self._before = self._before, event.view
+        for note in trace.note_lines(event, before):
+            self._line("note", note)
+        self._act(event, before)
+        self._line("over", trace.over_line(event))
+        self._wait(f"reading {figures.tokens(event.view.tokens, event.exact)} tokens")
+
+    def _said(self, event: Said) -> None:
+        if event.kind == "thinking":
+            self._thought.append(self._thinking.feed(event.text))
+            return
+        text = self._text.feed(event.text)
+        if text:
+            self._end_thought()
+            self._say(text)
+
+    def _waiting_for(self, event: Waiting) -> None:
+        """What the server does first is drawn while it does it; where nothing is drawn, a line says it."""
+        self._line("note", f"  … {line(event.what)}")
+
+    def _end_thought(self) -> None:
+        thought, self._thought = "".join([*self._thought, self._thinking.flush()]).strip(), []
+        if thought:
+            self._think(thought)
+
+    def _end_text(self, called: bool) -> None:
+        self._end_thought()
+        rest = self._text.flush()
+        if rest:
+            self._say(rest)
+        self._end_said(called)
+
+    def _act(self, event: Prepared, before: View | None) -> None:
+        self._line("act", trace.acted_line(event, before, self._width()))
+
+    def _returned(self, event: ToolReturned) -> None:
+        self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
+
+    # ---- what a drawn screen does otherwise ----
+
+    def _think(self, thought: str) -> None:
+        self._line("thought", trace.cut(f"  ∴ {line(thought)}", self._width()))
+
+    def _width(self) -> int:
+        return trace.PLAIN_WIDTH
+
+    def _wait(self, what: str) -> None:
+        """Nothing is drawn while waiting."""
+
+    def _line(self, kind: Kind, text: str | None) -> None:
+        if text:
+            self.console.out(trace.labelled(kind, text), highlight=False)
+
+    def _say(self, text: str) -> None:
+        if not self._column:
+            text = text.lstrip()
+            if not text:
+                return
+            text = f"model: {text}"
+        self._column += len(text)
+        self.console.file.write(text)  # past rich, which makes blanks of tabs
+        self.console.file.flush()
+
+    def _end_said(self, called: bool) -> None:
+        if self._column:
+            self.console.out("")
+        self._column = 0
+
+
+class Screen(Lines):
+    """Colours, Markdown, and while something is under way a few live lines at the end, wiped when it is done.
+
+    The live lines are drawn some times a second, or where `by_itself` is False when they are asked to.
+    """
+
+    by_itself = True
+
+    def __init__(self, console: Console, before: View | None = None) -> None:
+        super().__init__(console, before)
+        self._blocks = Blocks()
+        self._shown: Literal["", "trace", "answer"] = ""
+        self._waiting, self._since = "", self._now()
+        self._live: Live | None = None
+
+    def __enter__(self) -> Screen:
+        """Start the live lines."""
+        from repl.screen.live import tail
+
+        self.console.print()
+        self._live = tail(self.console, self._tail, self.by_itself)
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wipe the live lines; an answer that was cut off stays as far as it came."""
+        try:
+            super().__exit__()
+        finally:
+            if self._live:
+                self._waiting = ""
+                self._live.stop()
+
+    def _width(self) -> int:
+        return self.console.width
+
+    def _waiting_for(self, event: Waiting) -> None:
+        self._wait(line(event.what))
+
+    def _wait(self, what: str) -> None:
+        self._waiting, self._since = what, self._now()
+
+    def _line(self, kind: Kind, text: str | None) -> None:
+        if text:
+            self._print(Text(text, style=STYLES[kind]), "trace")
+
+    def _say(self, text: str) -> None:
+        self._wait("writing")
+        for block in self._blocks.feed(text):
+            self._answer(block)
+
+    def _end_said(self, called: bool) -> None:
+        for block in self._blocks.flush():
+            if called:
+                self._print(Padding(Text(block.strip(), style="quiet"), (0, 0, 0, 2), expand=False), "trace")
+            else:
+                self._answer(block)
+
+    def _answer(self, block: str) -> None:
+        from repl.screen.markdown import Markdown
+
+        if self._shown:
+            self.console.print()
+        self._print(Markdown(block), "answer")
+
+    def _print(self, what: RenderableType, kind: Literal["trace", "answer"]) -> None:
+        if kind == "trace" and self._shown == "answer":
+            self.console.print()
+        self._shown = kind
+        # Not cropped: where the terminal becomes narrower in this very moment, ends of lines would be lost.
+        self.console.print(what, soft_wrap=False, crop=False)
+
+    def _tail(self) -> RenderableType:
+        """What is under way now: the end of the open block, the thinking, or what is waited for."""
+        rest = self._blocks.open(TAIL_CHARACTERS)
+        if rest.strip():
+            from repl.screen.markdown import Markdown
+
+            return Markdown(rest) if len(rest) <= TAIL_CHARACTERS else Text(rest[-TAIL_CHARACTERS:])
+        thought = line("".join(self._thought[-200:]))
+        if thought:
+            room = max(1, self.console.width - 6)
+            return Text(f"  {self._frame()} …{thought[-room:]}", style="thought", no_wrap=True)
+        if self._waiting:
+            seconds = self._now() - self._since
+            passed = f" {seconds:.0f} s" if seconds >= 1 else ""
+            return Text(trace.cut(f"  {self._frame()} {self._waiting}…{passed}", self.console.width), style="quiet")
+        return Text("")
+
+    def _frame(self) -> str:
+        return SPINNER[int(self._now() * TURNS_PER_SECOND) % len(SPINNER)]
+
+    def _now(self) -> float:
+        """Seconds of a clock that goes on."""
+        return perf_counter()

@@ -1,0 +1,108 @@
+"""The footer: one line after each exchange that says what it cost. Every figure comes from the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from rich.cells import cell_len
+
+from agent import figures
+from agent.ledger import Amount, Call, Ledger, totals
+from agent.view import View
+from repl.screen.sanitise import line
+
+if TYPE_CHECKING:
+    from agent.agent import Agent
+
+LEAST_WAIT_SECONDS = 0.5
+Level = Literal["calm", "near", "over"]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The last prompt of an exchange beside its budget, in tokens."""
+
+    prompt: Amount
+    limit: int
+
+    @property
+    def level(self) -> Level:
+        """How near the budget it is."""
+        return level(self.prompt.tokens, self.limit)
+
+    def __str__(self) -> str:
+        return figures.against(self.prompt.tokens, self.limit, self.prompt.exact)
+
+
+def footer(agent: Agent, width: int) -> str:
+    """What the newest exchange cost, in at most `width` columns.
+
+    `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
+    the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
+    cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models,
+    and those waited for a busy one or for one to load; the session's prompt tokens. Where the line is too long, the
+    strategy gives up its name if it has something to say, then fields drop from the right.
+    """
+    ledger = agent.ledger
+    calls = ledger.of_exchange(ledger.exchanges)
+    answers = [call for call in calls if call.purpose == "answer"]
+    spent, total = totals(calls), totals(ledger.calls).prompt
+    saved = _saved(agent) if answers or _unanswered(ledger) else ""
+    protocol = getattr(agent.backend, "protocol", "")
+    waited = f" +{spent.waited:.1f}s wait" if spent.waited >= LEAST_WAIT_SECONDS else ""
+    fields = [
+        f"turns {spent.turns}{f' ({protocol})' if protocol else ''}",
+        f"ctx {context(agent)}",
+        f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
+        f"out {figures.amount(spent.output) if calls else '?'}",
+        f"{line(answers[-1].strategy if answers else agent.strategy_name)} {saved}".rstrip(),
+        f"{spent.seconds:.1f}s{waited}" if calls else "?",
+        f"Σ {figures.short(total.tokens, total.exact)}",
+    ]
+    if saved and cell_len(" · ".join(fields)) > width:
+        fields[4] = saved
+    return " · ".join(fitting(fields, width))
+
+
+def fitting(fields: list[str], width: int, least: int = 1) -> list[str]:
+    """The fields that fit in so many columns, with dots between them: the last drop first, down to so many."""
+    while len(fields) > least and cell_len(" · ".join(fields)) > width:
+        fields = fields[:-1]
+    return fields
+
+
+def context(agent: Agent) -> Context:
+    """The last prompt of the newest exchange: as the server reported it, else as it was counted, else unknown."""
+    ledger = agent.ledger
+    answers = [call for call in ledger.of_exchange(ledger.exchanges) if call.purpose == "answer"]
+    pending = _unanswered(ledger)
+    if pending and ledger.prepared:
+        return Context(Amount(pending.tokens, ledger.prepared.exact), pending.limit)
+    if answers:
+        return Context(answers[-1].prompt, answers[-1].limit)
+    return Context(Amount(None), agent.limit)
+
+
+def level(tokens: int | None, limit: int) -> Level:
+    """How near a prompt is to the budget: calm below 70% of it, near it, over it."""
+    if tokens is None or tokens < 0.7 * limit:
+        return "calm"
+    return "near" if tokens <= limit else "over"
+
+
+def _unanswered(ledger: Ledger) -> View | None:
+    """The newest view, if it is of the newest exchange and the call that it was sent with was stopped or failed."""
+    answered: Call | None = next((call for call in reversed(ledger.calls) if call.purpose == "answer"), None)
+    view = ledger.view if ledger.prepared_in == ledger.exchanges else None
+    return view if view and (answered is None or view.history_tokens != answered.raw_prompt) else None
+
+
+def _saved(agent: Agent) -> str:
+    """What the newest view leaves out: observations that are not in it as they were, and tokens."""
+    view = agent.ledger.view
+    if view is None:
+        return ""
+    hidden = sum(message.role == "tool" and fate != "kept" for message, fate in view.fated)
+    less = view.history_tokens - view.tokens
+    return " ".join([f"−{hidden} obs"] * bool(hidden) + [f"−{figures.short(less)}"] * (less > 0))

@@ -1,0 +1,78 @@
+"""What a user sees of a session that goes on: which one it is, what of it was lost, and its last exchange."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from agent import figures
+from agent.events import Said
+from repl.screen.sanitise import clean, line
+from repl.screen.theme import GLYPH, is_drawn, say
+
+if TYPE_CHECKING:
+    from session.session import Session
+    from session.settings import Settings
+
+MOST_LOST = 6
+UNANSWERED = "(no answer: it was broken off)"
+
+
+def show_resumed(session: Session, console: Console) -> None:
+    """Print it, the last exchange in the look of the conversation."""
+    from repl.screen.exchange import Lines, Screen
+
+    drawn = is_drawn(console)
+    for text, style in resumed(session):
+        say(console, text, style)
+    question, answer = last_exchange(session)
+    if not question:
+        return
+    if drawn:
+        console.print()
+    shown = clean(question).replace("\n", "\n" + " " * len(GLYPH) if drawn else "\n")
+    console.print(Text(GLYPH if drawn else "you: ", style="mark") + Text(shown, style="none"))
+    with (Screen if drawn else Lines)(console) as renderer:
+        renderer.show(Said("text", answer))
+    if drawn:
+        console.print()
+
+
+def resumed(session: Session) -> list[tuple[str, str]]:
+    """Which session goes on, and what of it was lost; each a line with its style."""
+    past = session.past
+    if past is None:
+        return []
+    called = f"“{line(past.name)}” ({session.journal.id})" if past.name else session.journal.id
+    under = line(past.strategy) + (f", from here on {line(session.spec)}" if session.spec != past.strategy else "")
+    tree = session.journal.tree
+    words = [f"branch {tree.current} of {len(tree.branches)}"] if len(tree.branches) > 1 else []
+    words += [figures.several(past.ledger.exchanges, "exchange"), under]
+    words += [f"left {figures.ago(time.time() - past.at)}"] if past.at else []
+    lines = [(f"Resumed {called}: {', '.join(words)}.", "quiet")]
+    lines += [(f"It brings its own {name}: {line(folder)}", "quiet") for name, folder in _folders(session.settings)]
+    if past.lost:
+        lost = ", ".join(past.lost[:MOST_LOST])
+        more = f" and {len(past.lost) - MOST_LOST:,} more" if len(past.lost) > MOST_LOST else ""
+        lines.append((f"Lost in the journal: {line(lost)}{more}. Read on; nothing was rewritten.", "warn"))
+    return lines
+
+
+def _folders(settings: Settings) -> list[tuple[str, str]]:
+    """The folders that the session has brought along, and the user has not asked for."""
+    asked = settings.asked or settings
+    both = [(name, getattr(settings, name)) for name in ("corpus", "files")]
+    return [(f"--{name}", str(folder)) for name, folder in both if folder != getattr(asked, name)]
+
+
+def last_exchange(session: Session) -> tuple[str, str]:
+    """The last question and its answer; both "" where nothing was asked."""
+    history = session.past.history if session.past else []
+    asked = max((place for place, message in enumerate(history) if message.role == "user"), default=None)
+    if asked is None:
+        return "", ""
+    said = [message.content for message in history[asked:] if message.role == "assistant" and not message.calls]
+    return history[asked].content, said[-1] if said and said[-1].strip() else UNANSWERED

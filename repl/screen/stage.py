@@ -1,0 +1,122 @@
+"""Stage: an exchange for a room. Each step is shown whole, says what happened and why, and waits for Enter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from agent import figures
+from agent.events import Event, Prepared, ToolCalled, ToolReturned
+from agent.view import View
+from agent.why import UNSAID, why
+from repl.screen import trace
+from repl.screen.exchange import Screen
+from repl.screen.keys import forget
+from repl.screen.sanitise import clean, line
+
+MARK = "Enter ▸"
+SHOWN_LINES = 10
+"""Lines of an observation that are shown: what a room can read."""
+Wait = Callable[[], bool]
+"""Waits for the presenter; False to wait no more for this question. Raises KeyboardInterrupt at Ctrl-C."""
+
+
+class Stage(Screen):
+    """A screen that stops after each step of thought, action, observation and edit."""
+
+    def __init__(self, console: Console, before: View | None, wait: Wait) -> None:
+        super().__init__(console, before)
+        self._wait_for_presenter = wait
+        self._stopping = True
+        self._unseen = False
+        self._stopped = False
+
+    def show(self, event: Event) -> None:
+        """Show one event, and wait where it has shown a step."""
+        super().show(event)
+        if isinstance(event, ToolCalled):
+            self._step("action", line(f"{event.call.name} {trace.arguments(event.call)}"))
+        if self._unseen:
+            self._unseen = False
+            self._stop()
+
+    def _act(self, event: Prepared, before: View | None) -> None:
+        self._step("edit", *caption(event, before), style="act")
+
+    def _think(self, thought: str) -> None:
+        self._step("thought", clean(thought), style="thought")
+
+    def _end_said(self, called: bool) -> None:
+        blocks = [block.strip() for block in self._blocks.flush()] if called else []
+        if blocks:
+            self._step("thought", *blocks)
+        super()._end_said(called)
+
+    def _returned(self, event: ToolReturned) -> None:
+        head = trace.tool_line(event, self._width() - 2).strip()
+        lines = clean(event.message.content).strip().split("\n")
+        more = len(lines) - SHOWN_LINES
+        rest = [f"… {figures.several(more, 'more line')}"] if more > 0 else []
+        shown = [trace.cut(text, 2 * self._width()) for text in lines[:SHOWN_LINES]]
+        self._step("observation", head, *shown, *rest, style="" if event.ok else "error")
+
+    def _step(self, name: str, *lines: str, style: str = "") -> None:
+        self._unseen = True
+        self.console.print()
+        self._print(Text(f" {name.upper()} ", style="step"), "trace")
+        for text in lines:
+            self._print(Padding(Text(text, style=style), (0, 0, 0, 2), expand=False), "trace")
+
+    def _stop(self) -> None:
+        if self._stopping:
+            forget()
+            self._stopped = True
+            try:
+                self._stopping = self._wait_for_presenter()
+            finally:
+                self._stopped = False
+
+    def _tail(self) -> RenderableType:
+        return Text(MARK, style="mark", justify="right") if self._stopped else super()._tail()
+
+
+def caption(event: Prepared, before: View | None) -> list[str]:
+    """What the strategy did, by which rule, what that costs in prefill and what it saves; or that it did nothing."""
+    view, exact = event.view, event.exact
+
+    def tokens(count: int) -> str:
+        return figures.tokens(count, exact)
+
+    done = trace.deeds(view, before)
+    cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
+    if not done:
+        return [f"nothing was touched: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
+    cost = f"the server must compute {tokens(view.prefill)} tokens anew; {tokens(view.cached)} are cached"
+    less = view.history_tokens - view.tokens
+    sizes = f"{tokens(view.history_tokens)} → {tokens(view.tokens)} of {view.limit:,}"
+    saved = f"{tokens(less)} tokens, {sizes}" if less > 0 else f"nothing, {sizes}"
+    return [
+        f"{line(event.strategy)} {', '.join(done)}",
+        f"Why: {rule(view, before)}",
+        f"Cost: {cost}",
+        f"Saved: {saved}",
+    ]
+
+
+def rule(view: View, before: View | None) -> str:
+    """The rule behind what is new in a view: that of the first message which has another fate than in the view before.
+
+    Where no fate is new, that of the first message that was inserted.
+    """
+    earlier = before.fates if before else ()
+    new = (
+        place
+        for place, fate in enumerate(view.fates)
+        if fate != "kept" and (place >= len(earlier) or earlier[place] != fate)
+    )
+    place = next(new, None)
+    said = why(view, place) if place is not None else next((view.messages[at].why for at in view.inserted), "")
+    return line(said) or UNSAID

@@ -1,0 +1,53 @@
+"""The standard streams: a line to standard error, text to standard output, and what happens when they are gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from agent.errors import UsageError
+from repl.screen.sanitise import line
+
+
+def tell(text: str) -> None:
+    """One line to standard error, its indent kept."""
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    aside(f"{indent}{line(text)}\n")
+
+
+def aside(text: str) -> None:
+    """To standard error; that it cannot be told must not keep an answer back."""
+    if sys.stderr is None:  # it was closed
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        _to_nowhere(sys.stderr)
+
+
+def write(text: str) -> None:
+    """To standard output, at once."""
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        raise unwritable(error) from error
+
+
+def unwritable(error: OSError) -> Exception:
+    """What to raise when standard output cannot be written to. From now on it goes nowhere."""
+    _to_nowhere(sys.stdout)
+    if isinstance(error, BrokenPipeError):
+        return error
+    return UsageError(f"cannot write to standard output: {error.strerror}", "check where it goes")
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """What is written to this stream, or still waits in it, goes nowhere, and cannot fail again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

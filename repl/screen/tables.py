@@ -1,0 +1,86 @@
+"""Tables: drawn where the terminal takes drawings, a line a row with `Header: value` elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from repl.screen.sanitise import line
+from repl.screen.theme import is_drawn
+
+if TYPE_CHECKING:
+    from rich.table import Table as Drawn
+
+LEAST_WORDS = 24
+"""Columns that a cell of words needs to be read with ease."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under columns; the first column names the row. Columns whose header begins with `>` hold figures.
+
+    A cell that is a Text is ours, and printed as it is; any other is cleaned.
+    """
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | Text]]
+    strong: Sequence[int] = ()
+
+    def show(self, console: Console) -> None:
+        """Print it, whatever its cells hold; as a list where it is too wide for the terminal."""
+        if not is_drawn(console) or self._least_width() > console.width:
+            self._list(console)
+            return
+        console.print(Text(line(self.title), style="bold"))
+        console.print(Padding(self._drawn(), (0, 0, 0, 2), expand=False))
+
+    def _least_width(self) -> int:
+        """What names and figures need in full, and words at least."""
+        headers = [column.removeprefix(">") for column in self.columns]
+        widths = [max(cell_len(_line(cell)) for cell in cells) for cells in zip(headers, *self.rows, strict=True)]
+        for place, column in enumerate(self.columns):
+            if place and not column.startswith(">"):
+                widths[place] = min(widths[place], LEAST_WORDS)
+        return sum(widths) + 3 * len(widths)
+
+    def _drawn(self) -> Drawn:
+        from rich import box
+        from rich.table import Table as Drawn
+
+        drawn = Drawn(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="quiet", border_style="quiet")
+        for place, column in enumerate(self.columns):
+            figures = column.startswith(">")
+            drawn.add_column(
+                Text(column.removeprefix(">")),
+                justify="right" if figures else "left",
+                no_wrap=figures or place == 0,
+            )
+        for number, row in enumerate(self.rows):
+            drawn.add_row(*map(_cell, row), style="bold" if number in self.strong else None)
+        return drawn
+
+    def _list(self, console: Console) -> None:
+        console.print(Text(line(self.title)))
+        headers = [column.removeprefix(">").strip() for column in self.columns]
+        for row in self.rows:
+            first, *more = (line(cell) for cell in str(row[-1]).split("\n"))
+            cells = [*map(_line, row[:-1]), first]
+            named = [f"{name}: {cell}" if name else cell for name, cell in zip(headers, cells, strict=True) if cell]
+            console.print(Text("  " + (": ".join(cells) if len(cells) == 2 else "; ".join(named))))
+            for text in more:
+                console.print(Text(f"    {text}"))
+
+
+def _line(cell: str | Text) -> str:
+    return cell.plain if isinstance(cell, Text) else line(cell)
+
+
+def _cell(cell: str | Text) -> Text:
+    return cell if isinstance(cell, Text) else Text("\n".join(map(line, cell.split("\n"))))

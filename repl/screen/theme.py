@@ -1,0 +1,92 @@
+"""How thimble looks: colours by name, from the terminal's own palette, so that light and dark both work."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING
+
+from repl.screen.sanitise import clean
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+GLYPH = "› "
+"""What stands before a question."""
+STYLES: Mapping[str, str] = {
+    "quiet": "dim",
+    "thought": "dim italic",
+    "name": "bold cyan",
+    "tool": "cyan",
+    "act": "magenta",
+    "error": "red",
+    "warn": "yellow",
+    "calm": "green",
+    "near": "yellow",
+    "over": "bold red",
+    "mark": "bold green",
+    "step": "bold reverse",
+    "answer": "none",
+    "fate.kept": "green",
+    "fate.masked": "magenta",
+    "fate.shortened": "yellow",
+    "fate.summarised": "blue",
+    "fate.offloaded": "cyan",
+    "fate.inserted": "bold blue",
+    "fate.dropped": "red",
+    "markdown.code": "cyan",
+    "markdown.code_block": "cyan",
+    "markdown.item.bullet": "cyan",
+    "markdown.item.number": "cyan",
+    "markdown.block_quote": "italic",
+    "markdown.link": "underline",
+    "markdown.link_url": "dim",
+}
+
+BRIGHT = {"blue": "bright_blue", "magenta": "bright_magenta", "red": "bright_red", "cyan": "bright_cyan"}
+
+
+def staged(style: str) -> str:
+    """A style as a projector shows it: bold, in bright colours, nothing dim."""
+    words = [BRIGHT.get(word, word) for word in style.split() if word not in ("dim", "bold", "none")]
+    return " ".join(["bold", *words])
+
+
+def styles(stage: bool) -> dict[str, str]:
+    """Every style by its name. What an answer is written in is not bold on a stage either: its bold words are."""
+    return {**{name: staged(style) for name, style in STYLES.items()}, "answer": "not dim"} if stage else {**STYLES}
+
+
+def is_plain(asked: bool) -> bool:
+    """Whether output is append-only lines without any escape sequence: asked for, no terminal, or a dumb one."""
+    return asked or not sys.stdout.isatty() or os.environ.get("TERM") in ("dumb", "unknown")
+
+
+def console_for(plain: bool, file: IO[str] | None = None, color: bool = True, stage: bool = False) -> Console:
+    """The console of a session. In a plain one nothing is coloured, drawn, moved or broken into lines."""
+    from rich.console import Console
+    from rich.theme import Theme
+
+    return Console(
+        file=file,
+        theme=Theme(styles(stage)),
+        highlight=False,
+        emoji=False,
+        markup=False,
+        soft_wrap=plain,
+        no_color=True if plain or not color else None,
+        force_terminal=False if plain else None,
+    )
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a text, cleaned of what could steer the terminal; the style is seen where the console has colours."""
+    from rich.text import Text
+
+    console.print(Text(clean(text), style=style))
+
+
+def is_drawn(console: Console) -> bool:
+    """Whether this console takes drawings: tables with rules, bars."""
+    return console.is_terminal and not console.is_dumb_terminal

@@ -1,0 +1,199 @@
+"""Trace: one plain line for each thing that happens on the way to an answer. Untrusted text is cleaned here."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Literal
+
+from rich.cells import cell_len, chop_cells
+
+from agent import figures
+from agent.events import Prepared, PromptCut, Replied, SideCalled, ToolReturned
+from agent.loop import CLOSING_MESSAGE
+from agent.messages import Message, ToolCall
+from agent.view import Fate, View
+from repl.screen.sanitise import line
+
+GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
+KNOWN = ("slug: ", "section: ", "page 1 of 1")
+"""Parts of an article's second line that say nothing new."""
+PLAIN_WIDTH = 400
+"""Columns of a line where nothing is drawn: whoever listens has no columns, and a log has room."""
+Kind = Literal["tool", "act", "note", "over", "error", "thought"]
+LABELS: dict[Kind, str] = {
+    "tool": "tool",
+    "act": "strategy",
+    "note": "note",
+    "over": "over budget",
+    "error": "error",
+    "thought": "thinking",
+}
+"""What a kind of line is called where its sign is not drawn."""
+LONGEST = 2_000
+"""Characters of an untrusted text that are looked at for a line."""
+
+
+def tool_line(event: ToolReturned, width: int) -> str:
+    """`  ⌕ search_articles "prefix cache" → 3 results · 312 tok · 4 ms`, in at most `width` columns.
+
+    Arguments and result are cut to what there is room for.
+    """
+    head = f"  {glyph(event)} {cut(line(event.call.name[:LONGEST]), 40)}"
+    took = f" · {figures.duration(event.seconds)}" if event.ok else ""
+    tail = f" · {figures.tokens(event.tokens, event.exact)} tok{took}"
+    asked, found = arguments(event.call), result(event)
+    room = max(0, width - cell_len(head) - cell_len(tail) - cell_len("  → "))
+    if cell_len(asked) + cell_len(found) > room:
+        asked = arguments(event.call, max(room - cell_len(found), room * 3 // 5 if event.ok else room // 4))
+        found = cut(found, room - cell_len(asked))
+    words = f" {asked}" if asked else ""
+    answered = f" → {found}" if found else ""
+    return cut(f"{head}{words}{answered}{tail}", width)
+
+
+def call_line(call: ToolCall, width: int) -> str:
+    """`search_articles "prefix cache"`: a call that has no result yet."""
+    return cut(f"{line(call.name[:LONGEST])} {arguments(call)}".strip(), width)
+
+
+def labelled(kind: Kind, text: str) -> str:
+    """A line of the trace with its label in place of its sign."""
+    return f"{LABELS[kind]}: {text.strip()[2:]}"
+
+
+def glyph(event: ToolReturned) -> str:
+    """A sign for what kind of tool it was, or that it failed."""
+    return GLYPHS.get(event.call.name.split("_")[0], "⚙") if event.ok else "✗"
+
+
+def arguments(call: ToolCall, width: int = 10**6) -> str:
+    """A call's arguments as a person would write them: the first one bare, the others by name, each cut alike."""
+    try:
+        found = json.loads(call.arguments or "{}") if len(call.arguments) <= 10 * LONGEST else None
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not found:
+        return cut(line(call.arguments[:LONGEST]) if found != {} else "", width)
+    texts = [line(json.dumps(value, ensure_ascii=False, default=str)[:LONGEST]) for value in found.values()]
+    names = ["", *(f" {line(str(name))}=" for name in list(found)[1:])]
+    room = max(0, width - cell_len("".join(names)))
+    fair = room if sum(map(cell_len, texts)) <= room else room // len(texts)
+    short = sum(fair - cell_len(text) for text in texts if cell_len(text) < fair)
+    return cut("".join(name + cut(text, fair + short) for name, text in zip(names, texts, strict=True)), width)
+
+
+def result(event: ToolReturned) -> str:
+    """The first line of a result without what was asked; of an article, which part of it and how long it is."""
+    text = event.message.content[:LONGEST].strip()
+    if not event.ok:
+        return line(text).removeprefix("Error: ")
+    first, second = map(line, [*text.split("\n", 2), ""][:2])
+    if second.startswith("slug: "):
+        return " · ".join(part for part in second.split(" · ") if not part.startswith(KNOWN))
+    return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).rstrip(":.") or "nothing"
+
+
+def acted_line(event: Prepared, before: View | None, width: int = 1_000) -> str | None:
+    """What a strategy did that it had not done in the view before; None if that is nothing.
+
+    `  ✂ observation-masking masked 5 results (−4.1k tokens): 9,120 → 5,012 of 8,000`: tokens of the whole history and
+    of the view.
+    """
+    done = deeds(event.view, before)
+    if not done:
+        return None
+    view = event.view
+    less = view.history_tokens - view.tokens
+    saved = f" (−{figures.short(less, event.exact)} tokens)" if less > 0 else ""
+    sizes = f"{figures.tokens(view.history_tokens, event.exact)} → {figures.tokens(view.tokens, event.exact)}"
+    name, acts = line(event.strategy), ", ".join(done)
+    for who, less_ in ((name, saved), (name, ""), ("", "")):
+        tail = f"{less_}: {sizes} of {view.limit:,}"
+        head = " ".join(filter(None, ("  ✂", who, acts)))
+        if cell_len(head + tail) <= width:
+            break
+    return cut(head, width - cell_len(tail)) + tail
+
+
+def deeds(view: View, before: View | None) -> list[str]:
+    """What was done to a view that had not been done to the one before, a few words each."""
+    done = [f"{fate} {_of_fate(fate, count)}" for fate, count in view.acted.items() if count]
+    earlier = {(message.id, message.content) for message in before.messages} if before else set()
+    new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
+    summaries = sum(bool(message.covers) for message in new)
+    if not view.acted.get("summarised"):
+        done += ["inserted a summary"] * bool(summaries)
+    done += [f"inserted {figures.several(len(new) - summaries, 'message')}"] * (len(new) > summaries)
+    back = sum(a != "kept" and b == "kept" for a, b in zip(before.fates, view.fates, strict=False)) if before else 0
+    if back:
+        done.append(f"brought back {figures.several(back, 'message')}")
+    return done
+
+
+def note_lines(event: Prepared, before: View | None) -> list[str]:
+    """What was mended in a strategy's answer, and what the loop put into the view, that is new in this one."""
+    known = set(before.notes) if before else set()
+    notes = [f"  ! {line(event.strategy)}: {line(note)}" for note in event.view.notes if note not in known]
+    closing = [message for message in _inserted(event.view) if message.id == CLOSING_MESSAGE.id]
+    return notes + [f"  ! {line(message.why)}" for message in closing]
+
+
+def over_line(event: Prepared) -> str | None:
+    """What it means that a view is over the budget; None if it is not."""
+    view = event.view
+    if view.tokens <= view.limit:
+        return None
+    over = figures.tokens(view.tokens - view.limit, event.exact)
+    return f"  ▲ {over} tokens over the budget: a server would refuse this, or cut it unasked"
+
+
+def prompt_cut_line(event: PromptCut) -> str:
+    """That the server cannot have read all that it was sent."""
+    sent, read = figures.tokens(event.sent, event.exact), figures.tokens(event.read)
+    return f"  ▲ the server read {read} of the {sent} tokens it was sent: it cut the prompt"
+
+
+def side_line(event: SideCalled) -> str:
+    """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy or a tool asked a model."""
+    of = f" of {line(figures.called(event.model))}" if event.model else ""
+    if event.error:
+        return f"  ✗ {line(event.purpose)} asked{of} failed: {line(event.error[:LONGEST])}; nothing is lost"
+    usage = event.usage
+    reported = usage.prompt_tokens is not None
+    prompt = figures.tokens(usage.prompt_tokens if reported else event.prompt_tokens, reported or event.exact)
+    written, took = figures.tokens(usage.output_tokens), figures.duration(event.seconds - event.waited_seconds)
+    return f"  ∑ {line(event.purpose)} asked{of}: {prompt} in, {written} out, {took}"
+
+
+def who(message: Message) -> str:
+    """Who says a message of the history: system, you, model, the tool's name, or thimble itself. Safe to print."""
+    if message.role == "tool":
+        return line(message.name[:80]) or "tool"
+    if message.role == "user":
+        return "thimble" if message.why else "you"
+    return "system" if message.role == "system" else "model"
+
+
+def cut_off_line(event: Replied) -> str | None:
+    """That the server ended a reply because it was as long as it may be; None if the model ended it."""
+    if event.usage.finish != "length":
+        return None
+    return f"  ! the reply was cut off after {figures.tokens(event.usage.output_tokens)} tokens"
+
+
+def cut(text: str, width: int) -> str:
+    """A line in at most `width` columns, its end replaced by `…` where it was longer. Wide characters count double."""
+    if cell_len(text) <= width:
+        return text
+    if width < 1:
+        return ""
+    return next(iter(chop_cells(text, width - 1)), "").rstrip() + "…" if width > 1 else "…"
+
+
+def _of_fate(fate: Fate, count: int) -> str:
+    return figures.several(count, "result" if fate in ("masked", "shortened", "offloaded") else "message")
+
+
+def _inserted(view: View) -> list[Message]:
+    return [view.messages[index] for index in view.inserted]

@@ -1,0 +1,79 @@
+"""The cassettes that ship: one dialogue under every strategy, with the built-in reader. Makes them all anew.
+
+    python -m scripts.cassettes
+
+The reader is no language model, and nothing here pretends that it is: what it answers, it has read in its view. It
+is the one model that answers the same everywhere, so that a test can hold the cassettes to what the program does.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from pathlib import Path
+
+from agent.events import Event
+from models import READER
+from repl.cli.cassette import SHIPPED
+from repl.commands.table import obey
+from repl.screen.theme import console_for
+from session.cassette import Recorded
+from session.session import Session, open_session
+from session.settings import Settings
+
+BUDGET = 4_000
+LINES = (
+    "Read the article about context windows",
+    "/plant The door code of the library is 7431.",
+    "Now read the article about testing LLM applications",
+    "What is observation masking?",
+    "How well did humans do on the WebArena tasks?",
+    "What is the door code of the library?",
+    "/probe",
+)
+"""Of the lesson (docs/lesson.md): one fact is put in early and asked for again late."""
+SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
+"""Parameters for strategies that would not act in so short a dialogue."""
+PIECE_SECONDS = 0.01
+"""What each piece of a reply is said to have taken: a hundred a second, to watch."""
+
+
+def make(strategy: str, path: Path) -> list[Event]:
+    """Hold the dialogue under a strategy and record it to a file; what happened."""
+    ticks = (number * PIECE_SECONDS for number in count())
+    settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
+    return [*hold(open_session(settings, cassette=Recorded(path, settings, lambda: next(ticks))), LINES)]
+
+
+def spec_of(strategy: str) -> str:
+    """The SPEC under which a cassette is made."""
+    return f"{strategy}:{SOONER[strategy]}" if strategy in SOONER else strategy
+
+
+def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
+    """Send these lines; every event."""
+    console = console_for(plain=True, file=io.StringIO())
+    for line in lines:
+        if line.startswith("/"):
+            obey(session, line, console)
+        else:
+            yield from session.ask(line)
+
+
+def main(write: Callable[[str], object] = sys.stdout.write) -> None:
+    """Make them, one a strategy."""
+    from strategies.table import STRATEGIES
+
+    for strategy in STRATEGIES:
+        path = SHIPPED / READER / f"{strategy}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        make(strategy, path)
+        path.chmod(0o644)
+        write(f"{READER}/{strategy}  {path.stat().st_size:,} bytes\n")
+
+
+if __name__ == "__main__":
+    main()

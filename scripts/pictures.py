@@ -1,0 +1,310 @@
+"""The pictures of the docs: thimble in a real terminal, as it looks after somebody has typed.
+
+    python scripts/pictures.py                # all of PICTURES, into docs/pictures/*.svg
+    python scripts/pictures.py stats forecast # these
+
+A picture is a row of PICTURES: what is typed, and the words that must be on the screen before anything else is typed.
+The last words are what the picture has to show. Seconds and milliseconds differ from run to run, so a picture that
+differs in nothing else is left as it was; take columns enough that no row is cut behind such a figure.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+import pyte
+from pyte.screens import Char
+
+from repl.commands.export.drawing import COLOURS, Look, svg_of
+from tests.support.pty_terminal import Terminal
+
+FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
+NO_SERVER = "http://127.0.0.1:9"
+
+Step = tuple[str, Sequence[str]]
+"""What is typed, and the words to wait for."""
+
+
+def reader(budget: int, *flags: str) -> Sequence[str]:
+    """The arguments of a session with the built-in reader."""
+    return ("--backend", "reader", "--budget", str(budget), *flags)
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One picture: how it comes about, and from which row on it is shown.
+
+    Attributes:
+        steps: What is typed and what must then be on the screen; the first one comes with the program's start.
+        since: How the first row that is shown begins, the last such row; the whole session without it.
+        columns: Width of the terminal.
+        arguments: Of the command line.
+    """
+
+    name: str
+    steps: Sequence[Step]
+    since: str = ""
+    columns: int = 80
+    arguments: Sequence[str] = ("--backend", "reader")
+
+    @property
+    def shows(self) -> Sequence[str]:
+        """The words that it must show."""
+        return self.steps[-1][1]
+
+
+OPENED: Step = ("", ["reader (built in)", "ctx ▓"])
+READ: Sequence[Step] = (
+    OPENED,
+    ("Read the article about context windows\r", ["· 1 exchange"]),
+    ("Now read the article about testing LLM applications\r", ["· 2 exchanges"]),
+)
+
+READ_IN_4000: Sequence[Step] = (
+    OPENED,
+    ("Read the article about observation masking\r", ["· 1 exchange"]),
+    ("Which article is about tokenisers?\r", ["· 2 exchanges"]),
+    ("And what does prefix caching save?\r", ["· 3 exchanges"]),
+)
+LONG_QUESTION = (
+    "Thank you. We want to give a small model 8,000 tokens, and it reads whole articles of about 2,000 tokens each: "
+    "which of these ways to stretch a window would you try first on one machine with little memory, what does each of "
+    "them cost in quality and in time, and how full should we let the window become before anything is taken away?"
+)
+
+PICTURES = [
+    Picture(
+        "session",
+        [OPENED, ("What does GRPO do without?\r", ["▤ read_article", "turns ", "Σ ", "· 1 exchange"])],
+        columns=100,
+    ),
+    Picture(
+        "stats",
+        [
+            *READ,
+            ("/stats\r", ["The last prompt, by role", "by what became", "Prompt tokens of each call", "· 2 exchanges"]),
+        ],
+        since="› /stats",
+    ),
+    Picture(
+        "strategy",
+        [
+            *READ,
+            ("/help strategy sliding-window\r", ["Parameters", "Swap to it"]),
+            ("/strategy sliding-window\r", ["The strategy is now sliding-window", "· sliding-window ·", "will hold"]),
+        ],
+        since="› /help",
+    ),
+    Picture(
+        "context",
+        [*READ_IN_4000, ("/context\r", ["was ", "sent ", "═ cached", "first words", "ctx ▓"])],
+        since="› /context",
+        columns=100,
+        arguments=reader(4000),
+    ),
+    Picture(
+        "why",
+        [
+            *READ_IN_4000,
+            ("/why 6\r", ["message 6 (read_article), masked"]),
+            ("/context 6\r", ["before, ", "after, ", "· 3 exchanges"]),
+        ],
+        since="› /why",
+        columns=100,
+        arguments=reader(4000),
+    ),
+    Picture(
+        "compare",
+        [*READ_IN_4000, ("/compare\r", ["calls of this session", "What the next prompt holds", "‹ in use", "ctx ▓"])],
+        since="› /compare",
+        columns=100,
+        arguments=reader(4000),
+    ),
+    Picture(
+        "compare-run",
+        [
+            *READ_IN_4000,
+            (
+                "/compare none sliding-window observation-masking run How well did humans do on the WebArena tasks?\r",
+                ["came to", "right", "What it cost", "none:", "ctx ▓"],
+            ),
+        ],
+        since="› /compare",
+        columns=100,
+        arguments=reader(4000),
+    ),
+    Picture(
+        "probe",
+        [
+            OPENED,
+            ("/plant The vault of the museum opens at 7 minutes past 4\r", ["Planted in message 4", "ctx ▓"]),
+            ("Which article is about tokenisers?\r", ["· 1 exchange"]),
+            ("Read the article about context windows\r", ["· 2 exchanges"]),
+            ("What is observation masking?\r", ["· 3 exchanges"]),
+            (
+                "/probe When does the vault of the museum open?\r",
+                [
+                    "MISS",
+                    "How long it survives",
+                    "› observation-masking",
+                    "· gone",
+                    "the last is the next one",
+                    "ctx ▓",
+                ],
+            ),
+        ],
+        since="› /probe",
+        columns=100,
+        arguments=reader(2500),
+    ),
+    Picture(
+        "predict",
+        [
+            OPENED,
+            ("Read the article about context windows\r", ["· 1 exchange"]),
+            ("/predict\r", ["messages: which of them", "/predict 1-4 9 12"]),
+            ("/predict 1-3 5-9\r", ["The guess: "]),
+            ("What is observation masking?\r", ["Predicted: ", "· 2 exchanges"]),
+        ],
+        since="› /predict",
+        columns=100,
+        arguments=reader(2500),
+    ),
+    Picture(
+        "stage",
+        [
+            OPENED,
+            ("Read the article about context windows\r", ["nothing was touched", "Enter ▸"]),
+            (" ", ["I will look for an article", "Enter ▸"]),
+            (" ", ["ACTION", "Enter ▸"]),
+            (" ", ["3 articles ·", "Enter ▸"]),
+            (" ", ["1,229 of 2,500 tokens", "Enter ▸"]),
+            (" ", ["The nearest is", "Enter ▸"]),
+            (" ", ['read_article "context-windows"', "Enter ▸"]),
+            (" ", ["page 1 of 2", "Enter ▸"]),
+            (" ", ["shortened 1 result", "Why: ", "Cost: ", "Saved: ", "Enter ▸"]),
+        ],
+        since=" ACTION",
+        columns=80,
+        arguments=reader(2500, "--stage"),
+    ),
+    Picture(
+        "tree",
+        [
+            OPENED,
+            ("What is observation masking?\r", ["· 1 exchange"]),
+            ("And what helps against context rot?\r", ["· 2 exchanges"]),
+            ("/fork 1 none\r", ["Branch 2 begins", "· none ·"]),
+            ("What are KV caches?\r", ["· 2 exchanges"]),
+            ("/retry truncate\r", ["Branch 3 asks again", "Branch 2 keeps", "turns ", "· truncate ·", "· 2 exchanges"]),
+            ("/tree 1\r", ["On branch 1", "· observation-masking ·"]),
+            ("/tree\r", ["The branches", "What each has cost", "Prompt tokens of each call", "3   ", "ctx ▓"]),
+        ],
+        since="› /tree",
+        columns=100,
+        arguments=reader(3000),
+    ),
+    Picture(
+        "forecast",
+        [OPENED, READ[1], (LONG_QUESTION, ["masks ", "· prefill "])],
+        since="turns ",
+        columns=100,
+        arguments=reader(4800),
+    ),
+]
+
+
+def main(names: Sequence[str]) -> int:
+    """Make the pictures of these names, all of them for none; 2 where there is none of a name."""
+    unknown = {*names} - {picture.name for picture in PICTURES}
+    if unknown:
+        print(f"no picture of {', '.join(sorted(unknown))}; there are {', '.join(each.name for each in PICTURES)}")
+        return 2
+    for picture in PICTURES:
+        if not names or picture.name in names:
+            path, svg = FOLDER / f"{picture.name}.svg", draw(picture)
+            same = path.exists() and timeless(path.read_text("utf-8")) == timeless(svg)
+            if not same:
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(svg, "utf-8")
+            print(f"{path.name}: {'as it was' if same else f'{len(svg):,} characters'}")
+    return 0
+
+
+def draw(picture: Picture) -> str:
+    """The SVG of what the terminal shows in the end. Raises AssertionError when the words do not come."""
+    with TemporaryDirectory() as home:
+        surroundings = {"OLLAMA_HOST": NO_SERVER, "OPENAI_BASE_URL": NO_SERVER}
+        here = Terminal("repl", *picture.arguments, state=Path(home), columns=picture.columns, **surroundings)
+        try:
+            for keys, words in picture.steps:
+                here.type(keys)
+                here.see(*words)
+            here.settle()
+        finally:
+            here.close()
+    screen = Screen(picture.columns, here.screen.lines, history=10_000)
+    pyte.Stream(screen).feed(here.raw)
+    return picture_of(shown(screen, picture.since), picture.columns)
+
+
+def timeless(svg: str) -> str:
+    """The picture without what no two runs share: figures with ms or s behind them, or with one decimal and no unit."""
+    placed = re.sub(r' (x|width|textLength)="[^"]*"', "", svg)
+    return re.sub(r"\s+", " ", re.sub(r"\b\d+(\.\d+)? ?m?s\b|\b\d+\.\d\b(?![×%])", "…", placed))
+
+
+# ---- the screen ----
+
+Row = Sequence[Char]
+
+
+class Screen(pyte.HistoryScreen):
+    """Knows dim text too, as blinking: pyte has no attribute for it, and nothing in thimble blinks."""
+
+    def select_graphic_rendition(self, *attributes: int, **rest: Any) -> None:
+        """Colours and the like, for what is written next."""
+        plain = not {38, 48} & set(attributes)  # else a 2 may be part of a colour
+        known = [{2: 5}.get(each, each) if plain else each for each in attributes]
+        super().select_graphic_rendition(*known, *[25] * (22 in attributes), **rest)
+
+
+def shown(screen: Screen, since: str) -> Sequence[Row]:
+    """The rows from the last one that begins so to the last that holds anything, those that have scrolled away too.
+
+    The cell where the cursor stands is turned over.
+    """
+    lines: list[Mapping[int, Char]] = [*screen.history.top, *(screen.buffer[row] for row in range(screen.lines))]
+    rows = [[line[column] for column in range(screen.columns)] for line in lines]
+    row, column = rows[len(screen.history.top) + screen.cursor.y], min(screen.cursor.x, screen.columns - 1)
+    row[column] = row[column]._replace(reverse=not screen.cursor.hidden)
+    texts = ["".join(cell.data for cell in row).rstrip() for row in rows]
+    first = max(at for at, text in enumerate(texts) if text.startswith(since)) if since else 0
+    last = max(at for at, text in enumerate(texts) if text)
+    return rows[first : last + 1]
+
+
+# ---- the drawing ----
+
+
+def picture_of(rows: Sequence[Row], columns: int) -> str:
+    """A picture of these rows."""
+    return svg_of([[(cell.data, _look(cell)) for cell in row] for row in rows], columns)
+
+
+def _look(cell: Char) -> Look:
+    """How a cell looks. A colour of the 256 is its six digits."""
+    ink, paper = ("" if name == "default" else COLOURS.get(name, f"#{name}") for name in (cell.fg, cell.bg))
+    return Look(ink, paper, cell.bold, cell.italics, cell.underscore, cell.blink, cell.reverse)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

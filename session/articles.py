@@ -1,0 +1,59 @@
+"""The articles of a session: read with the cache, and how far that is meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from agent import figures
+
+if TYPE_CHECKING:
+    from corpus.library import Library
+
+SOON = 200
+"""So many files are read before anybody wonders."""
+
+
+def cache_of(folder: Path) -> Path:
+    """Where what was read of a folder is kept."""
+    from hashlib import sha256
+
+    from platformdirs import user_cache_dir
+
+    name = sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:16]
+    return Path(user_cache_dir("thimble"), "articles", f"{name}.sqlite")
+
+
+class Reading:
+    """Reads the articles and says how far it is; another thread may look.
+
+    Attributes:
+        words: "reading 3,412 of 20,000 articles" while that takes long, else "".
+        tell: Called every `seconds` while it takes long, in the thread that reads.
+    """
+
+    def __init__(self) -> None:
+        self.words = ""
+        self.tell: Callable[[], object] = lambda: None
+        self.seconds = 5.0
+        self._told = 0.0
+
+    def read(self, folder: Path) -> Library:
+        """The articles of this folder. Raises UsageError when there are none."""
+        from corpus.library import load
+
+        self._told = monotonic() - self.seconds + min(1.0, self.seconds)
+        try:
+            return load(folder, cache_of(folder), self._step)
+        finally:
+            self.words = ""
+
+    def _step(self, done: int, of: int) -> None:
+        if of > SOON and done % 10 == 0:
+            self.words = f"reading {done:,} of {figures.several(of, 'article')}"
+            if monotonic() - self._told > self.seconds:
+                self._told = monotonic()
+                self.tell()

@@ -1,0 +1,173 @@
+"""The models that a session may have: the built-in reader, those of a server, or the voices of a cassette."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent.errors import ModelError, ThimbleError, UsageError
+from agent.protocols import Backend
+from models import READER, SERVERS, built_in, find, room, server_at
+from models.ollama.errors import DEFAULT_MODEL
+from models.server import Manner, Served, Server
+from models.wire.address import is_loopback
+from session.once import Later
+from session.settings import AUTO, Settings, address_of
+
+if TYPE_CHECKING:
+    from session.cassette import Cassette
+
+PROBE_SECONDS = 0.3
+AGENT = "agent"
+"""What a cassette calls the model that a session begins with."""
+
+
+class Backends:
+    """Finds the models that the settings ask for. Nothing is looked for before it is needed.
+
+    Attributes:
+        notices: One-line words for the user.
+        cassette: What they are recorded on, or played from.
+        widest: The largest budget that there was, in tokens: what a server makes room for.
+        resumed: The session that goes on, which had a model already; "" for a new one.
+        look_for_server: The server to begin with, looked for once; None for the reader. Raises UsageError.
+        reader: The built-in reader: one, so that no swap to it counts all messages anew.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        notices: list[str],
+        cassette: Cassette | None = None,
+        widest: int = 0,
+        resumed: str = "",
+    ) -> None:
+        self.settings = settings
+        self.notices = notices
+        self.cassette = cassette
+        self.widest = max(settings.budget, widest)
+        self.resumed = resumed
+        self.look_for_server = Later(self._find_server)
+        self.reader = Later(lambda: built_in(settings.pace))
+        self._manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
+
+    @property
+    def are_played(self) -> bool:
+        """Whether a cassette answers, and no model."""
+        return self.cassette is not None and self.cassette.models() is not None
+
+    def names(self) -> list[str]:
+        """The models to choose from: the reader, and those of the server if it answers; on a cassette, its own."""
+        if self.cassette and (names := self.cassette.models()) is not None:
+            return names
+        try:
+            server = self.server
+            return [READER, *(server.models() if server.answers(PROBE_SECONDS) else ())]
+        except ThimbleError:
+            return [READER]
+
+    @property
+    def server(self) -> Server:
+        """The server that has the models: the one in use, else one that answers by now, else the usual one."""
+        wanted = self.settings.backend
+        kind = "ollama" if wanted in (AUTO, READER) else wanted
+        return self.look_for_server() or self._answering() or self.server_of(kind)
+
+    def server_of(self, kind: str) -> Server:
+        """The server of this kind, whether it is there or not.
+
+        Raises:
+            UsageError: its address is none.
+            ModelError: a cassette is played, which needs no server and has none.
+        """
+        if self.are_played:
+            raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
+        return server_at(kind, address_of(kind, self.settings), self._manner)
+
+    def of(self, model: str, kind: str = "") -> Backend:
+        """The reader, or a model of the server in use or of one of this kind. Raises UsageError and ModelError."""
+        if (kind or model) == READER:
+            return self._had(READER, self.reader)
+
+        def served() -> Backend:
+            server = self.server_of(kind) if kind else self.server
+            return server.backend(server.choose(model), room(self.widest))
+
+        return self._had(model, served)
+
+    def widened(self, backend: Backend) -> Backend:
+        """The same model with room for the widest budget, where a server stands behind it."""
+        return backend.with_room(room(self.widest)) if isinstance(backend, Served) else backend
+
+    def first(self) -> Backend:
+        """The one to begin with. Raises UsageError, and ModelError when the one asked for cannot be used."""
+        return self._had(AGENT, self._first)
+
+    def _first(self) -> Backend:
+        wanted, found = self.settings, self.look_for_server()
+        if found is None:
+            return self.reader() if READER in (wanted.backend, wanted.model) else self._no_server()
+        try:
+            return found.backend(found.choose(wanted.model), room(self.widest))
+        except ModelError as error:
+            if wanted.backend == AUTO and not wanted.model:
+                return self._reader_because(error.what, error.fix)
+            if self.resumed:
+                without = f"or go on without it: thimble --resume {self.resumed} --backend {READER}"
+                raise ModelError(error.what, f"{error.fix}; {without}") from error
+            raise
+
+    def summariser(self) -> Backend | None:
+        """The one that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
+        return self.cassette.summariser(self._summariser) if self.cassette else self._summariser()
+
+    def _summariser(self) -> Backend | None:
+        name, at, url = self.settings.summariser.rpartition("@")
+        if at and not (name and url):
+            raise UsageError(f"the summariser cannot be {self.settings.summariser!r}", "write NAME or NAME@URL")
+        name, url = (name, url) if at else (url, "")
+        if name in ("", READER):
+            return built_in() if name else None
+        server = find(url, self._manner) if url else self.server
+        if server is None:
+            raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
+        try:
+            return server.backend(server.choose(name), room(self.widest))
+        except ModelError as error:
+            what = f"the summariser cannot be used: {error.what}"
+            raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
+
+    def _had(self, part: str, make: Callable[[], Backend]) -> Backend:
+        """The model for this part of the session: a live one, or what a cassette makes of it."""
+        return self.cassette.backend(part, make) if self.cassette else make()
+
+    def _find_server(self) -> Server | None:
+        """The one that the user insists on, else one that answers."""
+        wanted = self.settings
+        if READER in (wanted.backend, wanted.model):
+            return None
+        if wanted.backend != AUTO:
+            return self.server_of(wanted.backend)
+        usual = self.server_of("ollama")
+        is_named = wanted.model or not is_loopback(usual.url)  # then the server itself says what is wrong with it
+        return self._answering() or (usual if is_named else None)
+
+    def _answering(self) -> Server | None:
+        """The first server that answers, each looked for where it is said to be.
+
+        A variable meant for other programs may name a server that costs money: then it must be on this machine.
+        """
+        servers = map(self.server_of, SERVERS)
+        allowed = (each for each in servers if is_loopback(each.url) or self._is_named(each.name))
+        return next((each for each in allowed if each.answers(PROBE_SECONDS)), None)
+
+    def _is_named(self, kind: str) -> bool:
+        return kind == "ollama" or address_of(kind, self.settings) == self.settings.base_url != ""
+
+    def _no_server(self) -> Backend:
+        url = self.server_of("ollama").url
+        return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
+
+    def _reader_because(self, why: str, way_out: str) -> Backend:
+        self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
+        return self.reader()

@@ -1,0 +1,81 @@
+"""Forecast: what the next prompt will be, found by asking a copy of the strategy. No model is called for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from agent.errors import BudgetError, ModelError
+from agent.loop import prepare
+from agent.messages import Message
+from agent.side import SideModel
+from agent.view import View
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+DRAFT = "draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What Enter would do: the size of the prompt beside the budget, in tokens, and the view that is sent.
+
+    `asks` says that the strategy would ask a model first; the view is then the one that it falls back to. `view` is
+    None where there is none to show: the budget cannot hold the question, or the strategy is not one of thimble's own,
+    which is not run for a mere forecast. `tools` are offered with it.
+    """
+
+    tokens: int
+    limit: int
+    view: View | None
+    asks: bool = False
+    tools: int = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether it will be so, as far as can be known without a model."""
+        return not self.asks and (self.view is not None or self.tokens > self.limit)
+
+
+class _Unasked(SideModel):
+    """Stands in for the model that a strategy may ask; the laws make a strategy go on without an answer."""
+
+    asked = False
+
+    def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
+        self.asked = True
+        raise ModelError("a forecast asks no model")
+
+
+def forecast(session: Session, question: str = "", *, foreign: bool = False) -> Forecast:
+    """What the next prompt of this session will be if this is asked, as things stand.
+
+    Args:
+        session: Whose. Nothing of it changes.
+        question: The words of the question.
+        foreign: Run a strategy of the user's own too, whatever it does beside making a view.
+    """
+    from strategies.table import STRATEGIES
+
+    agent = session.agent
+    tools = agent.schemas()
+    budget = agent.budget(tools)
+    history = [*(agent.history or [Message("m1", "system", agent.system)]), Message(DRAFT, "user", question)]
+    own = all(part.partition(":")[0].strip() in STRATEGIES for part in session.spec.split("+"))
+    if not (own or foreign):
+        return Forecast(budget.size(_as_it_stands(session, history)), budget.limit, None)
+    side = _Unasked(agent.backend)
+    asking = replace(agent, history=history, strategy=session.copied_strategy(side), side=side)
+    try:
+        view = prepare(asking, 1)
+    except BudgetError as error:
+        return Forecast(error.needed_tokens, budget.limit, None, side.asked)
+    return Forecast(view.tokens, budget.limit, view, side.asked, len(tools))
+
+
+def _as_it_stands(session: Session, history: Sequence[Message]) -> Sequence[Message]:
+    """The newest view and what came after it; the history where there is no view."""
+    view = session.agent.ledger.view
+    return [*view.messages, *history[len(view.fates) :]] if view else history

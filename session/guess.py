@@ -1,0 +1,76 @@
+"""A guess: which messages the next prompt will hold as they are, and how right that was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.errors import UsageError
+from agent.events import Event, Prepared
+from agent.messages import Message
+from agent.view import View
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+FORM = "write /predict 1-4 9 12, the numbers of those that stay as they are, or /predict all, none, off"
+
+
+@dataclass
+class Guess:
+    """What the room says: of the messages that stood there, those at the places `stays`, counted from 1, will stay.
+
+    It is fed the events of the next exchange: `first` is the view of its first call, `last` that of its newest.
+    """
+
+    messages: Sequence[Message]
+    stays: frozenset[int]
+    first: View | None = None
+    last: View | None = None
+
+    def see(self, event: Event) -> None:
+        """Take note of a view that is sent."""
+        if isinstance(event, Prepared):
+            self.first, self.last = self.first or event.view, event.view
+
+    def stayed(self, view: View) -> frozenset[int]:
+        """The places whose messages are in this view as they were."""
+        kept = {message.id for message, fate in view.fated if fate == "kept"}
+        return frozenset(place for place, message in enumerate(self.messages, 1) if message.id in kept)
+
+    def right(self, view: View) -> int:
+        """Of how many messages the guess was right."""
+        return len(self.messages) - len(self.stays ^ self.stayed(view))
+
+
+def take(session: Session, text: str) -> Guess:
+    """The guess that a text makes, which replaces the one before.
+
+    Raises:
+        UsageError: there is no message to guess at, or the text is no list of numbers of messages.
+    """
+    messages = tuple(session.agent.history)
+    if not messages:
+        raise UsageError("there is no message yet to guess at", "ask a question first, or /plant a fact")
+    session.guess = Guess(messages, places(text, len(messages)))
+    return session.guess
+
+
+def places(text: str, most: int) -> frozenset[int]:
+    """The places that `1-4 9 12`, `all` or `none` names, of so many. Raises UsageError for anything else."""
+    if text.lower() in ("all", "none"):
+        return frozenset(range(1, most + 1) if text.lower() == "all" else ())
+    found: set[int] = set()
+    for part in filter(None, re.split(r"[\s,]+", re.sub(" ?[-–] ?", "-", " ".join(text.split())))):
+        match = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", part, re.ASCII)
+        if not match:
+            raise UsageError(f"{part[:40]!r} is no number of a message", FORM)
+        first, last = int(match[1]), int(match[2] or match[1])
+        if not 1 <= first <= last <= most:
+            raise UsageError(f"{part[:40]!r} is not within the {most:,} messages, first to last", FORM)
+        found.update(range(first, last + 1))
+    if not found:
+        raise UsageError("no message is named", FORM)
+    return frozenset(found)

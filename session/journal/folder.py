@@ -1,0 +1,186 @@
+"""The shelf: the folder of all sessions. What is listed of a session is found in its file without reading each line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agent.errors import UsageError
+from agent.ledger import NOTHING, Amount
+from session.journal.records import VERSION
+
+if TYPE_CHECKING:
+    from session.journal.journal import Journal
+    from session.journal.state import Past
+    from session.settings import Settings
+
+SUFFIX = ".jsonl"
+LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
+KINDS = b"opened|asked|named|swapped|remodelled|prepared|replied|side_called"
+LISTED = re.compile(rb'\n(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS)
+REPORTED = re.compile(rb'"usage":\{"prompt_tokens":(\d{1,16})\b')
+COUNTED = re.compile(rb'"tokens":(\d{1,16}),"history_tokens"|"prompt_tokens":(\d{1,16}),"exact"')
+EXACT = re.compile(rb'"exact":true')
+NAME_STRATEGY, NAME_MODEL = (b"opened", b"swapped", b"prepared"), (b"opened", b"remodelled", b"prepared")
+NEWER = "a newer thimble wrote it"
+MOST_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Shelved:
+    """A session as it is listed. `at` is when it was written last, in seconds since 1970.
+
+    `strategy` and `model` are its newest, `prompt` the tokens of all its prompts, on every branch.
+    `trouble` says why a session cannot be read, or not wholly.
+    """
+
+    path: Path
+    at: float
+    name: str = ""
+    questions: tuple[str, ...] = ()
+    strategy: str = ""
+    model: str = ""
+    prompt: Amount = NOTHING
+    trouble: str = ""
+
+    @property
+    def id(self) -> str:
+        """What it is called where it has no name."""
+        return self.path.stem
+
+    def has(self, words: str) -> bool:
+        """Whether each of these words is in a question, the name or the id; case does not matter."""
+        text = "\n".join((self.id, self.name, *self.questions)).lower()
+        return all(word in text for word in words.lower().split())
+
+
+def new_path(folder: Path) -> Path:
+    """Where a new session is kept: its id says when it began, in local time, and is short to type."""
+    letters = "".join(LETTERS[byte % len(LETTERS)] for byte in os.urandom(4))
+    return folder / f"{time.strftime('%Y-%m-%d-%H%M')}-{letters}{SUFFIX}"
+
+
+def paths(folder: Path) -> list[Path]:
+    """The files of all sessions, the one that was written last first. Raises UsageError for a closed folder."""
+    try:
+        there = [path for path in folder.iterdir() if path.suffix == SUFFIX]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        what = f"the sessions in {folder} cannot be listed: {error.strerror}"
+        raise UsageError(what, "take another folder with --session-dir") from error
+    found = []
+    for path in there:
+        with suppress(OSError):  # a link to nowhere, or a file that is gone by now
+            about = path.stat()
+            found += [(about.st_mtime_ns, path)] if stat.S_ISREG(about.st_mode) else []
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def glance(path: Path) -> Shelved:
+    """What is listed of a session. Never raises: what cannot be read is its `trouble`."""
+    try:
+        at, data = path.stat().st_mtime, path.read_bytes()
+    except OSError as error:
+        return Shelved(path, 0.0, trouble=error.strerror or type(error).__name__)
+    newest: dict[bytes, bytes] = {}
+    asked, prompt, strategy, model = [], NOTHING, b"", b""
+    for raw, kind in LISTED.findall(b"\n" + data):
+        newest[kind] = raw
+        strategy = raw if kind in NAME_STRATEGY else strategy
+        model = raw if kind in NAME_MODEL else model
+        if kind == b"asked":
+            asked.append(_text(_fields(raw).get("message"), "content"))
+        elif kind in (b"replied", b"side_called"):
+            prompt += _prompt(raw, newest.get(b"prepared", b""))
+    opened, model_told = _fields(newest.get(b"opened", b"")), _fields(model)
+    version = opened.get("version", 0)
+    newer = isinstance(version, int) and version > VERSION
+    return Shelved(
+        path,
+        at,
+        name=_text(_fields(newest.get(b"named", b"")), "name"),
+        questions=tuple(asked),
+        strategy=_text(_fields(strategy), "strategy"),
+        model="/".join(filter(None, (_text(model_told, "backend"), _text(model_told, "model")))),
+        prompt=prompt,
+        trouble=NEWER if newer else "" if opened else "its first line cannot be read",
+    )
+
+
+def find(folder: Path, wanted: str = "") -> Path:
+    """The session of this id, name or beginning of an id; the newest for "". Raises UsageError with a way to mend."""
+    found = paths(folder)
+    if not found:
+        raise UsageError(f"there is no session in {folder}", "one is kept from its first question on")
+    if not wanted:
+        return found[0]
+    by_id = {path.stem: path for path in found}
+    if wanted in by_id:
+        return by_id[wanted]
+    by_name = {name: path for path in reversed(found) if (name := glance(path).name)}
+    if wanted in by_name:
+        return by_name[wanted]
+    begun = [id for id in by_id if id.startswith(wanted)]
+    if len(begun) == 1:
+        return by_id[begun[0]]
+    if begun:
+        several = ", ".join(begun[:MOST_NAMED]) + (", …" if len(begun) > MOST_NAMED else "")
+        raise UsageError(f"{len(begun)} sessions begin with {wanted}", f"write more of one: {several}")
+    near = get_close_matches(wanted, [*by_name, *by_id], 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise UsageError(f"there is no session {wanted[:60]!r}", f"{hint}/sessions lists them (thimble -p /sessions)")
+
+
+def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, Past]:
+    """A session to go on with, as `open_session` takes it: its own settings but for flags, its journal, its past.
+
+    Raises:
+        UsageError: another process has it, a newer thimble wrote it, or a setting of its own is not possible any more,
+            or not its to decide.
+    """
+    from session.journal.header import past_of, settings_of
+    from session.journal.journal import Journal
+    from session.settings import going_on
+    from session.trust import check
+
+    journal = Journal.reopen(path)
+    try:
+        told = past_of(journal)
+        own = settings_of(told, settings.flags)
+        check(settings.asked or settings, {name: own[name] for name in own if name not in settings.flags})
+        return going_on(settings, own), journal, told
+    except BaseException:
+        journal.close()
+        raise
+
+
+def _prompt(raw: bytes, counted: bytes) -> Amount:
+    """The tokens of a call's prompt, as reported, or else as they were counted before."""
+    if reported := REPORTED.search(raw):
+        return Amount(int(reported[1]))
+    told = raw if b'"side_called"' in raw[:24] else counted
+    found = COUNTED.search(told)
+    return Amount(int(found[1] or found[2]), EXACT.search(told) is not None) if found else Amount(None)
+
+
+def _fields(raw: bytes) -> dict[str, object]:
+    try:
+        fields = json.loads(raw)
+    except (ValueError, RecursionError):
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _text(fields: object, name: str) -> str:
+    text = fields.get(name) if isinstance(fields, dict) else None
+    return text if isinstance(text, str) else ""

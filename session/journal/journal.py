@@ -1,0 +1,194 @@
+"""A journal's file: appended to line by line, by one process at a time, and never rewritten."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from agent.errors import UsageError
+from agent.events import Said
+from agent.messages import Message
+from agent.protocols import Waiting
+from session.journal.lines import Damage, Line, Writer, read, read_line
+from session.journal.records import Opened, Record, Resumed
+from session.journal.tree import Tree
+
+PASSING = (Said, Waiting)
+"""Events that leave nothing behind."""
+BEGINNING = b'{"type":"opened",'
+"""What the first line begins with, of which that may be all that there is."""
+GONE = "its file was deleted or replaced"
+HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+"""What a lock that another process holds is refused with; any other error says that there are no locks here."""
+LOCKED_AT = 1 << 40
+"""The byte that is locked where a lock keeps others from reading what it covers."""
+
+
+class Journal:
+    """Writes lines and reads them back. What cannot be written waits, is read all the same, and is written later.
+
+    Attributes:
+        path: The file, made when the first line is written; None keeps all lines in memory.
+        count: How many lines there are.
+        begun: Whether the line that says what the session began with is there.
+        tree: The branches, without the lines of events that leave nothing behind.
+        damaged: The lines that could not be read when it was opened again.
+        error: Why lines wait; "" while none does.
+        unlocked: Why nothing keeps another process from writing it too; "" where that is seen to, or has been told.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self.count = 0
+        self.begun = False
+        self.tree = Tree()
+        self.damaged: list[Damage] = []
+        self.error = self.unlocked = ""
+        self._file: int | None = None
+        self._waiting = bytearray()
+        self._writer = Writer()
+        self._resumes = False
+        self._cut_off = b""
+
+    @property
+    def id(self) -> str:
+        """What the session is called where it has no name."""
+        return self.path.stem if self.path else ""
+
+    @classmethod
+    def reopen(cls, path: Path) -> Journal:
+        """Go on with a journal that is there; nothing in it is changed, not even a last line that was cut off.
+
+        Nothing is written before there is something to write.
+
+        Raises:
+            UsageError: it cannot be opened or is no journal, another process has it, or a newer thimble wrote it.
+        """
+        journal = cls(path)
+        try:
+            journal._file = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise UsageError(
+                f"the session {path.stem} cannot be opened: {error.strerror}", "/sessions lists them"
+            ) from error
+        try:
+            journal._lock()
+            data = journal._data()
+            lines, journal.damaged = read(data, streamed=False)
+            if not lines and not BEGINNING.startswith(data[: len(BEGINNING)]):
+                raise UsageError(f"{path} is no journal of a session", "/sessions lists those that there are")
+        except UsageError:
+            journal.close()
+            raise
+        journal._cut_off = b"" if not data or data.endswith(b"\n") else b"\n"
+        journal.count = (data + journal._cut_off).count(b"\n")
+        journal.begun = any(isinstance(line.stored, Opened) for line in lines)
+        journal.tree = Tree(line for line in lines if not isinstance(line.stored, PASSING))
+        journal._resumes = True
+        return journal
+
+    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
+        """Append a line, at once. Never raises for a disk that is full or gone: `error` says so."""
+        with uninterrupted():
+            if self._resumes:
+                self._resumes = False
+                self._waiting += self._cut_off
+                self._append(Resumed())
+            self._append(record, history, kept)
+
+    def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
+        at = max(0.0, time.time())  # no clock is before 1970, but those that are wrong
+        raw = self._writer.line(record, at, history, kept).encode()
+        self._waiting += raw
+        self.count += 1
+        self.begun = self.begun or isinstance(record, Opened)
+        if not isinstance(record, PASSING):
+            self.tree.take(read_line(self.count, raw[:-1]))  # read back: what goes on from it is what stands there
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what waits, where that can be done by now."""
+        if self.path is None or not self._waiting:
+            return
+        try:
+            file = self._opened(self.path)
+            while self._waiting:
+                del self._waiting[: os.write(file, self._waiting)]
+            self.error = "" if os.fstat(file).st_nlink else GONE
+        except OSError as error:
+            self.error = error.strerror or type(error).__name__
+
+    def read(self) -> tuple[list[Line], list[Damage]]:
+        """All lines, and what of them cannot be read."""
+        return read(self._data() + self._waiting)
+
+    def close(self) -> None:
+        """Give the file free for others."""
+        self.flush()
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _opened(self, path: Path) -> int:
+        if self._file is None:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+            self._file = os.open(path, flags, 0o600)
+            self._lock()
+        return self._file
+
+    def _data(self) -> bytes:
+        if self._file is None:
+            return b""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            return file.read()
+
+    def _lock(self) -> None:
+        """Hold the file for this process alone, until it ends, however it ends. Raises UsageError."""
+        try:
+            _lock(self._file or 0)
+        except OSError as error:
+            if error.errno not in HELD:
+                self.unlocked = error.strerror or type(error).__name__
+                return
+            what = f"the session {self.id} is open in another thimble, which writes it"
+            raise UsageError(what, "leave it there first, or begin a new one") from error
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C is heard at the end of this: no line is written twice, or counted and not written."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
+        yield  # it is heard elsewhere: by another thread, or by what Python is embedded in
+        return
+    heard: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if heard and callable(before):
+            before(*heard[0])
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(file: int) -> None:
+        os.lseek(file, LOCKED_AT, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

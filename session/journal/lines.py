@@ -1,0 +1,234 @@
+"""One record, one line of JSON: printable ASCII, with the time and a checksum; and back, whatever the line holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from functools import cache
+from itertools import chain, groupby, repeat
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+from agent.checked import CUT_OFF, as_json, check, checked, fields_of
+from agent.errors import UsageError
+from agent.events import Planted, Prepared
+from agent.messages import Message
+from agent.protocols import Sent
+from agent.view import Fate
+from session.journal.deltas import Piece, Strand, checksum
+from session.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+NAMES = {kind: name for name, kind in KINDS.items()}
+STREAMED = b'{"type":"said",'
+MOST_MESSAGES = 10_000_000
+EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
+Name = tuple[str, int]
+"""How a listing names a copy: its id and a checksum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that could be read: its number, counted from 1, and when it was written, in seconds since 1970.
+
+    `kept` is what the session remembers beside history and ledger, as JSON, where that has changed.
+    """
+
+    number: int
+    at: float
+    stored: Stored
+    kept: Piece | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that could not be read, and why."""
+
+    number: int
+    why: str
+
+
+class Strands:
+    """The texts of a journal that change little, and the copies that it has already, by all that they are."""
+
+    def __init__(self) -> None:
+        self.copies: dict[object, Name] = {}
+        self.listing, self.fates, self.left_out = Strand(), Strand(), Strand()
+        self.tools, self.request, self.kept = Strand(), Strand(), Strand()
+
+
+class Writer:
+    """Records as lines, one after the other."""
+
+    def __init__(self) -> None:
+        self._strands = Strands()
+        self._kept = ""
+
+    def line(self, record: Record, at: float, history: Sequence[Message] = (), kept: str = "") -> str:
+        """The line, its end included. `history` is the session's; `kept` is left out where it has not changed."""
+        if isinstance(record, Change):  # it may be another branch that follows: nothing builds on what was before
+            self._strands, self._kept = Strands(), ""
+        stored = self._stored(record, history)
+        kind: type = type(stored)
+        fields = {"type": NAMES[kind], "at": round(at, 3), **_adapter(kind).dump_python(stored)}
+        if kept and kept != self._kept:
+            self._kept = kept
+            fields["kept"] = _adapter(Piece).dump_python(self._strands.kept.pack(kept))
+        return checked(fields)
+
+    def _stored(self, record: Record, history: Sequence[Message]) -> Stored:
+        strands = self._strands
+        if isinstance(record, Sent):
+            return Requested(record.to, strands.request.pack(record.body))
+        if not isinstance(record, Prepared):
+            return record
+        view = record.view
+        listed, copies = self._listed(view.messages, history)
+        return Viewed(
+            turn=record.turn,
+            strategy=record.strategy,
+            model=record.model,
+            exact=record.exact,
+            tools=strands.tools.pack(as_json(list(record.tools))),
+            listing=strands.listing.pack(as_json(listed)),
+            fates=strands.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
+            tokens=view.tokens,
+            history_tokens=view.history_tokens,
+            limit=view.limit,
+            overhead=view.overhead,
+            cached=view.cached,
+            prefill=view.prefill,
+            edited=view.edited,
+            acted=dict(view.acted),
+            notes=view.notes,
+            warm=view.warm,
+            left_out=strands.left_out.pack(as_json(_by_rule(view.left_out))),
+            copies=copies,
+        )
+
+    def _listed(
+        self, messages: Sequence[Message], history: Sequence[Message]
+    ) -> tuple[list[str | Name], tuple[Message, ...]]:
+        """The names of these messages, and those of them that stand on no line yet."""
+        known, copies = {message.id: message for message in history}, self._strands.copies
+        names: list[str | Name] = []
+        new: list[Message] = []
+        for message in messages:
+            if _is_that(message, known.get(message.id)):
+                names.append(message.id)
+                continue
+            everything = EVERYTHING(message)
+            if everything not in copies:
+                copies[everything] = name_of(message)
+                new.append(message)
+            names.append(copies[everything])
+        return names, tuple(new)
+
+
+def read(data: bytes, streamed: bool = True) -> tuple[list[Line], list[Damage]]:
+    """The lines of a journal, and what of it could not be read. A last line without an end is no damage.
+
+    With `streamed` off the pieces of replies are left out, which is quicker; their damage is told all the same.
+
+    Raises:
+        UsageError: a newer thimble wrote it.
+    """
+    lines: list[Line] = []
+    damaged: list[Damage] = []
+    *whole, unfinished = data.split(b"\n")
+    for number, raw in enumerate(whole, 1):
+        try:
+            if not streamed and raw.startswith(STREAMED):
+                check(raw)
+            else:
+                lines.append(read_line(number, raw))
+        except (ValueError, RecursionError) as error:
+            damaged.append(Damage(number, str(error).splitlines()[0][:100]))
+    with suppress(ValueError, RecursionError):  # nothing but its end may be missing
+        lines.append(read_line(len(whole) + 1, unfinished))
+    resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
+    for damage in reversed(damaged):
+        if damage.why == CUT_OFF and damage.number + 1 in resumed:
+            resumed.add(damage.number)  # cut off when its writer died; so may be the line of who resumed
+    return lines, [damage for damage in damaged if damage.number not in resumed]
+
+
+def name_of(copy: Message) -> Name:
+    """How a listing names a copy."""
+    return copy.id, checksum(as_json(_adapter(Message).dump_python(copy)))
+
+
+def messages_of(
+    listing: str, known: Mapping[str, Message], copies: Mapping[Name, Message]
+) -> tuple[Message, ...] | None:
+    """The messages of a listing; None where it names some that are not known, by their ids, and no copies."""
+    try:
+        return tuple(known[one] if isinstance(one, str) else copies[*one] for one in json.loads(listing))
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def fates_of(listed: str) -> tuple[Fate, ...] | None:
+    """The fates of a listing; None where it is none, or lists more than there can be messages."""
+    try:
+        runs = _adapter(list[tuple[Fate, int]]).validate_json(listed)
+    except ValueError:
+        return None
+    if any(times < 1 for _, times in runs) or sum(times for _, times in runs) > MOST_MESSAGES:
+        return None
+    return tuple(chain.from_iterable(repeat(*run) for run in runs))
+
+
+def left_out_of(text: str) -> dict[str, str]:
+    """Why messages were left out, by their ids; nothing where that is lost."""
+    try:
+        rules = _adapter(list[tuple[list[str], str]]).validate_python(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
+    return {id_: rule for ids, rule in rules for id_ in ids}
+
+
+def read_line(number: int, raw: bytes) -> Line:
+    """The line that these bytes are, its end left off.
+
+    Raises:
+        ValueError, RecursionError: it cannot be read.
+        UsageError: a newer thimble wrote it.
+    """
+    fields = fields_of(raw)
+    kind = KINDS.get(str(fields.pop("type", "")))
+    if kind is Opened and isinstance(version := fields.get("version"), int) and version > VERSION:
+        what = f"a newer thimble wrote this journal (version {version}; this one reads up to {VERSION})"
+        raise UsageError(what, "update thimble; nothing was changed")
+    if kind is None:
+        raise ValueError("it is of no known type")
+    kept = fields.pop("kept", None)
+    at = _adapter(float).validate_python(fields.pop("at", None))
+    stored: Stored = _adapter(kind).validate_python(fields)
+    if isinstance(stored, Planted) and [message.role for message in stored.messages][1:3] != ["assistant", "tool"]:
+        raise ValueError("it plants nothing")
+    return Line(number, at, stored, None if kept is None else _adapter(Piece).validate_python(kept))
+
+
+def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
+    """The ids that each rule left out, before the rule: its numbers are new in each call, the ids are not."""
+    ids: dict[str, list[str]] = {}
+    for id_, rule in left_out.items():
+        ids.setdefault(rule, []).append(id_)
+    return [(those, rule) for rule, those in ids.items()]
+
+
+def _is_that(message: Message, known: Message | None) -> bool:
+    """Whether both are the same to the last field, also those that no comparison looks at."""
+    return known is not None and (message is known or EVERYTHING(message) == EVERYTHING(known))
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

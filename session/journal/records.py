@@ -1,0 +1,167 @@
+"""What a journal holds beside the events of the loop, and the form in which two of these are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent.events import (
+    Answered,
+    Asked,
+    Cancelled,
+    Entry,
+    Planted,
+    Preparing,
+    PromptCut,
+    Replied,
+    Said,
+    SideCalled,
+    ToolCalled,
+    ToolReturned,
+    Withdrawn,
+)
+from agent.messages import Message
+from agent.protocols import Waiting
+from agent.view import Fate
+from session.journal.deltas import Piece
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The first line: the version of the form, which session it is, and what it began with.
+
+    `settings` are those that shape what a model is sent; none of them is a secret.
+    """
+
+    version: int
+    id: str
+    system: str
+    strategy: str
+    limit: int
+    backend: str
+    model: str
+    settings: Mapping[str, str | bool | int | float]
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Somebody opened the journal again. A line before it that has no end was cut off when its writer died."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swapped:
+    """From here on this SPEC manages the context, and remembers nothing."""
+
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """From here on a prompt may hold this many tokens."""
+
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Remodelled:
+    """From here on this model answers."""
+
+    backend: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The session has a name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Branched:
+    """What follows belongs to a new branch, which begins as the session was behind line `after` (counted from 1)."""
+
+    branch: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Switched:
+    """What follows belongs to this branch, which there is already."""
+
+    branch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Viewed:
+    """`Prepared` as it is written: what hardly changes from call to call are pieces of JSON.
+
+    `listing` is a list: the id of a message that is sent as it is in the history, the id and a checksum of any other,
+    which is among the `copies` of this line or of one before. `fates` is a list of fates, each with how often it comes
+    in a row.
+    """
+
+    turn: int
+    strategy: str
+    model: str
+    exact: bool
+    tools: Piece
+    listing: Piece
+    fates: Piece
+    tokens: int
+    history_tokens: int
+    limit: int
+    overhead: int
+    cached: int
+    prefill: int
+    edited: bool
+    acted: Mapping[Fate, int]
+    notes: tuple[str, ...]
+    warm: bool
+    left_out: Piece
+    copies: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """`Sent` as it is written."""
+
+    to: str
+    body: Piece
+
+
+Change = Opened | Resumed | Swapped | Limited | Remodelled | Named | Branched | Switched
+"""What a session writes itself."""
+Record = Entry | Change
+"""All that can be written."""
+Stored = Record | Viewed | Requested
+"""All that can stand on a line: `Prepared` and `Sent` stand there as `Viewed` and `Requested`."""
+
+KINDS: dict[str, type] = {
+    "opened": Opened,
+    "resumed": Resumed,
+    "swapped": Swapped,
+    "limited": Limited,
+    "remodelled": Remodelled,
+    "named": Named,
+    "branched": Branched,
+    "switched": Switched,
+    "asked": Asked,
+    "preparing": Preparing,
+    "side_called": SideCalled,
+    "prepared": Viewed,
+    "sent": Requested,
+    "waiting": Waiting,
+    "said": Said,
+    "replied": Replied,
+    "prompt_cut": PromptCut,
+    "tool_called": ToolCalled,
+    "tool_returned": ToolReturned,
+    "answered": Answered,
+    "withdrawn": Withdrawn,
+    "cancelled": Cancelled,
+    "planted": Planted,
+}
+"""What each `type` of a line is."""

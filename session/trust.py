@@ -1,0 +1,55 @@
+"""Trust: a session that is gone on with, and a cassette, are data; their word is not enough where the user decides.
+
+Code is run, and a server on another machine is sent the conversation (and the key for servers), when the user has said
+so: by a flag, in the environment or in the settings, or by typing it in this session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from agent.errors import UsageError
+from models import READER
+from models.wire.address import hidden, host_url, is_loopback
+from session.settings import address_of
+
+if TYPE_CHECKING:
+    from session.settings import Settings
+
+
+def is_code(spec: str) -> bool:
+    """Whether a SPEC names a file or a module, and not strategies of thimble alone."""
+    return any(map(_is_code, spec.split("+")))
+
+
+def check(asked: Settings, own: Mapping[str, object]) -> None:
+    """Raise UsageError where a session brings along what the user has not asked for and only the user may decide."""
+    spec = str(own.get("strategy", ""))
+    if spec != asked.strategy:
+        check_strategy(spec)
+    backend, summariser = str(own.get("backend", "")), str(own.get("summariser", ""))
+    named = [asked.base_url, address_of(backend, asked)]
+    if backend != READER:
+        _check_server(str(own.get("base_url", "")), named, "--base-url")
+    _, at, url = summariser.rpartition("@")
+    if at and summariser != asked.summariser:
+        _check_server(url, named, "--summariser")
+
+
+def check_strategy(spec: str) -> None:
+    """Raise UsageError for a strategy that is code."""
+    if is_code(spec):
+        what = f"the session goes on under {spec[:60]}, which is code that its word alone does not run"
+        raise UsageError(what, "if it is yours, leave and say thimble --resume ID --strategy with the same behind it")
+
+
+def _check_server(url: str, named: list[str], flag: str) -> None:
+    if url and url not in named and not is_loopback(host_url(url)):
+        what = f"the session would be sent to {hidden(url)[:80]}, which only the session itself names"
+        raise UsageError(what, f"if you trust that server, say {flag} and the same; else --backend {READER}")
+
+
+def _is_code(part: str) -> bool:
+    name, _, member = part.strip().partition(":")
+    return ".py" in part or (member.isidentifier() and all(word.isidentifier() for word in name.split(".")))

@@ -1,0 +1,93 @@
+"""What is left of the facts: the histories are sound, and the page's rows are what the program counts."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from agent.messages import task
+from lab.experiments import foresight
+from lab.experiments.facts import facts, left_in_view, left_when_compressed, pages, session, stands
+from lab.experiments.facts import main as facts_main
+from models.counting.counters import EstimateCounter
+from tests.support.histories import is_sound
+from tests.support.paths import ROOT
+
+DOCS = ROOT / "docs"
+PAGE = (DOCS / "observations.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("experiment", "mistake", "what"),
+    [
+        (facts_main, ["--strategy", "hybird"], "there is no strategy 'hybird'"),
+        (facts_main, ["--strategy", "none+hybrid"], "none+hybrid asks a model"),
+        (foresight.main, ["no-such-file.json"], "no-such-file.json cannot be read"),
+    ],
+)
+def test_mistakes_are_told_in_two_lines(
+    experiment: Callable[[Sequence[str]], int], mistake: list[str], what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert experiment(mistake) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert what in told.err
+    assert told.err.splitlines()[1].startswith("fix: ")
+
+
+def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foresight, "MADE_UP", 4)
+    assert foresight.main([]) == 0
+    rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| [\d.]+ \| [\d.]+ \|$", capsys.readouterr().out, re.MULTILINE)
+    page = (DOCS / "thrifty.md").read_text().partition("python -m lab.experiments.foresight\n")[2]
+    assert [price for price, _ in rows] == re.findall(r"^\| ([\d.]+) \|", page, re.MULTILINE)[: len(rows)]
+    assert all(1 <= float(over) <= 2 for _, over in rows)
+
+
+def test_a_session_reads_whole_articles_and_then_asks() -> None:
+    history = session(["attention", "chunking"], "And?")
+    assert is_sound(history) == []
+    assert task(history) is history[1]
+    read = [message.content for message in history if message.role == "tool"]
+    assert read == [*pages("attention"), *pages("chunking")]
+
+
+def test_every_fact_stands_in_its_article() -> None:
+    found = list(facts())
+    assert len(found) > 200
+    assert all(stands(fact, pages(slug)) for _, slug, fact in found)
+    assert not any(stands(fact, []) for _, _, fact in found)
+
+
+def test_the_page_says_what_is_left_when_compressed() -> None:
+    row = re.search(r"^\| 0\.5 .*$", PAGE, re.MULTILINE)
+    assert row is not None
+    words, _, left = left_when_compressed(0.5, EstimateCounter()).strip("| ").split(" | ")[1:]
+    assert (words, left) == tuple(row[0].strip("| ").split(" | ")[i] for i in (1, 3))
+
+
+def test_what_is_hidden_is_brought_back() -> None:
+    masked, retrieved = (
+        int(left_in_view(spec, 4, 8_000, EstimateCounter()).split(" ")[0])
+        for spec in ("observation-masking", "retrieval")
+    )
+    assert retrieved > 5 * masked
+
+
+def test_whoever_reads_the_tables_may_leave() -> None:
+    run = subprocess.run(
+        f"set -o pipefail; {shlex.quote(sys.executable)} -m lab.experiments.foresight | head -n 0",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (1, "", "")

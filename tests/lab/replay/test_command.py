@@ -1,0 +1,413 @@
+"""Replay: its figures against a slow recomputation from the views, its formats, prices, errors and command line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent import chat
+from agent.budget import UNLIMITED, Budget, Prices
+from agent.errors import BudgetError, UsageError
+from agent.messages import Message
+from agent.view import prepare
+from lab.replay import plot
+from lab.replay.command import card, main
+from lab.replay.jobs import Job, line
+from lab.replay.rows import CLASSES, rows
+from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
+from lab.replay.trajectories import Trajectory
+from strategies.none import NoManagement
+from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
+from tests.support.paths import ROOT
+
+RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
+"""Recorded runs that are not part of the project; what needs them is skipped without."""
+
+MODEL = "no such model"
+PRICES = [Prices(1.0), Prices(0.25), Prices(0.1)]
+SPECS = [
+    "none",
+    "sliding-window",
+    "sliding-window:window=2",
+    "observation-masking",
+    "observation-masking:when=always,window=1",
+    "summary-buffer:words=20",
+    "hybrid:every=2,tail=1,words=20",
+    "hybrid:window=1,every=1,tail=1",
+]
+PRICED = """\
+from agent.messages import Message
+
+class ByPrice:
+    priced = True
+
+    def prepare(self, messages, budget):
+        \"\"\"Shorten old results, if a cached token is dear.\"\"\"
+        if budget.prices.cached < 0.5:
+            return list(messages)
+        return [m.rewritten("-", "dear") if m.role == "tool" and len(m.content) > 9 else m for m in messages]
+"""
+SLOW = """\
+import pathlib, time
+
+def prepare(messages, budget):
+    pathlib.Path("started").touch()
+    time.sleep(60)
+    return messages
+"""
+TOOL = {"type": "function", "function": {"name": "read", "description": "Read a page.", "parameters": {}}}
+
+
+def recorded(history: Sequence[Message], name: str = "run") -> Trajectory:
+    """A history as it is read back from a file."""
+    return Trajectory(name, chat.read([chat.write(message) for message in history]))
+
+
+def setting(strategy: str, limit: int = UNLIMITED, prices: Prices = PRICES[0], summary: int = 40) -> Setting:
+    return Setting(strategy, limit, prices, MODEL, summary)
+
+
+def lines_of(run: Trajectory, how: Setting, calls: Sequence[Call]) -> list[dict[str, Any]]:
+    return [json.loads(line(run, Job(0, how), call)) for call in calls if call.view]
+
+
+def slowly(lines: Sequence[dict[str, Any]], overhead: int, limit: int, prices: Prices) -> tuple[int, int, int, float]:
+    """Prompt, prefill, calls over the budget and cost, recomputed from the lines of a views file alone."""
+    counter = counter_of(MODEL)
+    plain = counter.overhead(())
+
+    def size(messages: Sequence[Any]) -> int:
+        return sum(counter.count(message) for message in chat.read(messages))
+
+    def cached(messages: Sequence[Any], own: int, known: Sequence[tuple[Sequence[Any], int]]) -> int:
+        best = 0
+        for others, theirs in known:
+            shared = 0
+            while own == theirs and messages[: shared + 1] == others[: shared + 1] and shared < len(messages):
+                shared += 1
+            best = max(best, own + size(messages[:shared]) if shared else 0)
+        return best
+
+    prompt = prefill = over = 0
+    cost = 0.0
+    known: list[tuple[Sequence[Any], int]] = []
+    for entry in lines:
+        for asked in entry.get("asked", ()):
+            tokens, old = plain + size(asked["messages"]), cached(asked["messages"], plain, known)
+            cost += tokens - old + prices.cached * old + prices.output * asked["output_tokens"]
+            known.append((asked["messages"], plain))
+        tokens, old = overhead + size(entry["messages"]), cached(entry["messages"], overhead, known)
+        prompt, prefill, over = prompt + tokens, prefill + tokens - old, over + (tokens > limit)
+        cost += tokens - old + prices.cached * old
+        known = [(entry["messages"], overhead)]
+    return prompt, prefill, over, cost
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@given(nasty_histories(), st.sampled_from(SPECS), st.one_of(LIMITS, st.just(UNLIMITED)), st.booleans())
+def test_figures_are_what_a_slow_recomputation_from_the_views_gives(
+    history: list[Message], spec: str, limit: int, offers_a_tool: bool
+) -> None:
+    run = recorded(history)
+    run = Trajectory(run.name, run.messages, [TOOL] if offers_a_tool else [])
+    how = setting(spec, limit)
+    calls = list(replay(run, how))
+    found = figures(run, calls, counter_of(MODEL))
+    overhead = counter_of(MODEL).overhead(run.tools)
+    lines = lines_of(run, how, calls)
+    for prices in PRICES:
+        prompt, prefill, over, cost = slowly(lines, overhead, limit, prices)
+        assert (found.prompt_tokens, found.prefill_tokens, found.over_budget) == (prompt, prefill, over)
+        unsent = [side for call in calls if not call.view for side in call.asked]
+        if not unsent:
+            assert found.cost(prices) == pytest.approx(cost)
+    assert found.calls == len(lines)
+    assert found.calls + found.refused == run.turns
+
+
+@given(nasty_histories(), LIMITS)
+def test_every_strategy_is_sent_the_same_calls(history: list[Message], limit: int) -> None:
+    run = recorded(history)
+    sent = {spec: [call.turn for call in replay(run, setting(spec, limit)) if call.view] for spec in SPECS}
+    assert all(turns == sent["none"] for turns in sent.values()), sent
+
+
+@given(sound_histories(), LIMITS)
+def test_a_call_is_left_out_only_where_no_view_fits(history: list[Message], limit: int) -> None:
+    run = recorded(history)
+    budget = Budget(limit, counter_of(MODEL), counter_of(MODEL).overhead(()))
+
+    class Fitted(NoManagement):
+        fitted = True
+
+    for before, call in zip(run.histories(), replay(run, setting("none", limit)), strict=True):
+        try:
+            fits = bool(prepare(before, Fitted(), budget).messages) or not before
+        except BudgetError:
+            fits = False
+        assert fits == bool(call.view)
+
+
+@given(sound_histories())
+def test_without_management_a_prompt_is_the_history_and_computed_once(history: list[Message]) -> None:
+    run = recorded(history)
+    counter = counter_of(MODEL)
+    sizes = [counter.overhead(()) + sum(map(counter.count, before)) for before in run.histories()]
+    calls = list(replay(run, setting("none")))
+    assert [call.view and call.view.tokens for call in calls] == sizes
+    if run.messages and run.messages[0].role != "assistant":
+        assert sum(call.prefill for call in calls) == (sizes[-1] if sizes else 0)
+
+
+@given(st.lists(st.builds(Figures, *[st.integers(0, 1000)] * 13), max_size=8), st.data())
+def test_classes_add_up(found: list[Figures], data: st.DataObject) -> None:
+    turns = [data.draw(st.integers(0, 100)) for _ in found]
+    (row,) = rows({setting("none"): found}, turns, PRICES)
+    classes = row["by_turns"].values()
+    assert list(row["by_turns"]) == ["<20", "20-40", "40-80", ">80"]
+    for key in ("runs", "calls", "prompt_tokens", "prefill_tokens", "over_budget", "side_tokens"):
+        assert sum(entry[key] for entry in classes) == row[key]
+    for price in ("1.0", "0.25", "0.1"):
+        assert sum(entry["cost"][price] for entry in classes) == pytest.approx(row["cost"][price])
+
+
+@pytest.mark.parametrize(
+    ("turns", "name"),
+    [(0, "<20"), (19, "<20"), (20, "20-40"), (39, "20-40"), (40, "40-80"), (80, "40-80"), (81, ">80")],
+)
+def test_classes_by_turns(turns: int, name: str) -> None:
+    assert [known for known, holds in CLASSES.items() if holds(turns)] == [name]
+
+
+def test_a_summary_that_is_not_smaller_is_paid_for_and_refused() -> None:
+    run = recorded(react(12, tokens=30))
+    spec = "llm-summary:every=3,tail=1,words=10000"
+    small, large = (list(replay(run, setting(spec, summary=tokens))) for tokens in (20, 5000))
+    assert any(call.view and "summarised" in call.view.fates for call in small)
+    assert all(call.view and set(call.view.fates) <= {"kept"} for call in large)
+    assert any(call.asked for call in large)
+
+
+# --- prices -----------------------------------------------------------------------------------------------------------
+
+
+def test_price_cards() -> None:
+    assert card([]) == [Prices(1.0), Prices(0.4), Prices(0.25), Prices(0.1)]
+    assert card(["cached=0.1"]) == [Prices(0.1)]
+    assert card(["cached=1,.5, 0.5,output=3"]) == [Prices(1.0, 3.0), Prices(0.5, 3.0)]
+    assert card(["output=5", "cached=0"]) == [Prices(0.0, 5.0)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "0.1", "cache=0.1", "cached=", "cached=x", "cached=nan", "cached=-1", "cached=1.5", "output=1,2", "a=b=1"],
+)
+def test_prices_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError, match="--price"):
+        card([text])
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of three runs: 3, 25 and 45 turns."""
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "runs.jsonl"
+    several = [{"id": f"r{steps}", "messages": [chat.write(one) for one in react(steps, 100)]} for steps in (3, 25, 45)]
+    file.write_text("\n".join(map(json.dumps, several)))
+    return file
+
+
+def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    assert main([*arguments, "--model", MODEL, "--json"], "replay") == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("name", ["views.jsonl", "views.jsonl.gz"])
+def test_rows_are_what_the_views_file_says(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    specs = ["hybrid:every=5,tail=2", "observation-masking"]
+    flags = ("--budget", "2500", "--price", "cached=1.0,0.1,output=3", "--views", name)
+    found = replayed(capsys, str(runs), "--strategy", specs[0], "--strategy", specs[1], *flags)
+    data = Path(name).read_bytes()
+    lines = [json.loads(one) for one in (gzip.decompress(data) if name.endswith("gz") else data).splitlines()]
+    assert [row["strategy"] for row in found] == specs
+    assert list(dict.fromkeys((one["run"], one["strategy"]) for one in lines)) == [
+        (run, spec) for run in ("r3", "r25", "r45") for spec in specs
+    ]
+    for row in found:
+        by_run = [
+            [one for one in lines if (one["run"], one["strategy"]) == (run, row["strategy"])]
+            for run in ("r3", "r25", "r45")
+        ]
+        assert [[one["turn"] for one in of] for of in by_run] == [[*range(1, turns + 1)] for turns in (3, 25, 45)]
+        for price in (1.0, 0.1):
+            parts = [slowly(of, counter_of(MODEL).overhead(()), 2500, Prices(price, 3.0)) for of in by_run]
+            for part, entry in zip(parts, list(row["by_turns"].values())[:3], strict=True):
+                assert (entry["prompt_tokens"], entry["prefill_tokens"], entry["over_budget"]) == part[:3]
+                assert entry["cost"][str(price)] == pytest.approx(part[3])
+            assert row["cost"][str(price)] == pytest.approx(sum(part[3] for part in parts))
+        assert (row["budget"], row["runs"], row["calls"]) == (2500, 3, 73)
+        assert [entry["runs"] for entry in row["by_turns"].values()] == [1, 1, 1, 0]
+
+
+def test_a_strategy_that_decides_by_the_price_is_replayed_at_each(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("mine.py").write_text(PRICED)
+    specs = ["./mine.py:ByPrice", "none+./mine.py:ByPrice", "none"]
+    priced, piped, raw = replayed(
+        capsys, str(runs), "--strategy", *specs, "--price", "cached=1.0,0.1", "--views", "views.jsonl"
+    )
+    assert priced["cost"]["0.1"] == pytest.approx(raw["cost"]["0.1"])
+    assert priced["cost"]["1.0"] < 0.6 * raw["cost"]["1.0"]
+    assert priced["by_price"]["1.0"]["prompt_tokens"] == priced["prompt_tokens"] == priced["cost"]["1.0"]
+    assert priced["by_price"]["0.1"]["prompt_tokens"] == raw["prompt_tokens"]
+    assert {**piped, "strategy": ""} == {**priced, "strategy": ""}
+    assert "by_price" not in raw
+    lines = [json.loads(one) for one in Path("views.jsonl").read_text().splitlines()]
+    assert {one.get("price") for one in lines if one["strategy"] == "none"} == {None}
+    assert {one.get("price") for one in lines if one["strategy"] != "none"} == {1.0, 0.1}
+    assert len(lines) == 73 * 5
+    (alone,) = replayed(capsys, str(runs), "--strategy", specs[0], "--price", "cached=0.1", "--views", "views.jsonl")
+    assert "by_price" not in alone
+    assert alone["prompt_tokens"] == raw["prompt_tokens"]
+
+
+def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(runs), "--strategy", "observation-masking:when=always,window=2", "--model", MODEL], "replay") == 0
+    text = capsys.readouterr().out
+    assert "3 runs, 73 calls, no budget" in text
+    assert "20–40 turns, 1 run" in text
+    assert ">80" not in text
+    flags = ("--strategy", "none", "hybrid:every=5,tail=2", "--model", MODEL, "--markdown")
+    assert main([str(runs), *flags], "replay") == 0
+    text = capsys.readouterr().out
+    table = [one for one in text.splitlines() if one.startswith("|")]
+    assert len(table) == 4
+    assert len({one.count("|") for one in table}) == 1
+    assert "| none | 0 0 0 0 | 0 0 0 0 |" in text
+
+
+def test_a_figure(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    for specs in (["hybrid", "sliding-window:window=1"], ["none"]):
+        assert main([str(runs), "--strategy", *specs, "--plot", "costs.png", "--model", MODEL], "replay") == 0
+        assert Path("costs.png").read_bytes().startswith(b"\x89PNG")
+        Path("costs.png").unlink()
+
+
+def test_a_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(UsageError, match="needs matplotlib"):
+        plot.check(tmp_path / "costs.png")
+
+
+@pytest.mark.parametrize(
+    ("flags", "what"),
+    [
+        (["--strategy", "slidingwindow"], "there is no strategy 'slidingwindow'"),
+        (["--strategy", "./fails.py"], "./fails.py failed on r3, turn 1: ./fails.py, line "),
+        (["--budget", "0"], "budget cannot be '0' (flag --budget)"),
+        (["--budget", "many"], "budget cannot be 'many' (flag --budget)"),
+        (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),
+        (["--views", "no/such/folder"], "no/such/folder cannot be written"),
+        (["--views", "./runs.jsonl"], "is a file to be replayed"),
+        (["--strategy", "./leaves.py"], "./leaves.py failed on "),
+        (["--json", "--markdown"], "not allowed with"),
+        (["--frobnicate"], "--frobnicate"),
+    ],
+)
+def test_mistakes_are_usage_errors(flags: list[str], what: str, runs: Path) -> None:
+    Path("fails.py").write_text("def prepare(messages, budget):\n    return 1 / 0\n")
+    Path("leaves.py").write_text("def prepare(messages, budget):\n    raise SystemExit('so\\nlong')\n")
+    before = runs.read_bytes()
+    with pytest.raises(UsageError) as error:
+        main([str(runs), "--strategy", "none", *flags], "replay")
+    assert what in error.value.what
+    assert "\n" not in error.value.what
+    assert error.value.fix
+    assert runs.read_bytes() == before
+
+
+def thimble(*arguments: str, **rest: Any) -> subprocess.Popen[str]:
+    pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **rest}
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-m", *arguments], env=environ, **pipes)
+
+
+def test_the_command_line(runs: Path) -> None:
+    ways = [thimble(*way, "replay", str(runs), "--strategy", "none", "--json") for way in (("repl", "lab"), ("lab",))]
+    texts = [way.communicate(timeout=60) for way in ways]
+    assert texts[0] == texts[1]
+    assert json.loads(texts[0][0])[0]["calls"] == 73
+    assert "thimble lab replay" in thimble("repl", "lab").communicate(timeout=60)[0]
+    for name, what, fix in (
+        ("repay", "there is no experiment 'repay'", "fix: did you mean replay? "),
+        ("facts", "there is no experiment 'facts'", "fix: write python -m lab.experiments.facts; "),
+        ("replay", "FILE", "fix: write thimble lab replay FILE"),
+    ):
+        wrong = thimble("repl", "lab", name)
+        told = wrong.communicate(timeout=60)[1].splitlines()
+        assert (wrong.returncode, len(told)) == (2, 2)
+        assert what in told[0]
+        assert told[1].startswith(fix)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("flags", [("--json",), ("--views", "/dev/full")])
+def test_a_full_disk_is_one_line_and_how_to_mend_it(flags: tuple[str, ...], runs: Path) -> None:
+    with Path("/dev/full" if flags == ("--json",) else "out").open("w") as out:
+        full = thimble("lab", "replay", str(runs), "--strategy", "none", *flags, stdout=out)
+        told = full.communicate(timeout=60)[1]
+    assert (full.returncode, told.splitlines()) == (
+        2,
+        ["thimble lab: cannot write: No space left on device", "fix: check where it goes"],
+    )
+
+
+def test_stopped(runs: Path) -> None:
+    Path("slow.py").write_text(
+        "import time\nfrom pathlib import Path\n\n"
+        "def prepare(messages, budget):\n    Path('begun').touch()\n    time.sleep(60)\n"
+    )
+    running = thimble("repl", "lab", "replay", str(runs), "--strategy", "./slow.py", start_new_session=True)
+    while not Path("begun").exists():
+        assert running.poll() is None
+        time.sleep(0.05)
+    os.killpg(running.pid, signal.SIGINT)
+    out, told = running.communicate(timeout=30)
+    assert (running.returncode, out) == (1, "")
+    assert told == "thimble lab: stopped after 0 of 6 replays\n"
+
+
+# --- recorded runs ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not RECORDED, reason="THIMBLE_TRAJECTORIES names no recorded runs")
+def test_recorded_runs_take_a_minute_on_two_cores() -> None:
+    started = resource.getrusage(resource.RUSAGE_CHILDREN)
+    running = thimble("lab", "replay", RECORDED, "--json")
+    out, told = running.communicate(timeout=600)
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (running.returncode, told) == (0, "")
+    assert ended.ru_utime - started.ru_utime < 120
+    raw = next(row for row in json.loads(out) if row["strategy"] == "none")
+    assert raw["prefill_tokens"] < raw["prompt_tokens"] / 20

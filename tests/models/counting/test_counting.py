@@ -1,0 +1,294 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha1
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import agent.loop
+import models.counting.counters
+from agent.messages import Message, ToolCall
+from models.counting.counters import REMEMBERED, EstimateCounter, VocabularyCounter, counter_for, qwen_file
+from tests.support.paths import ROOT
+
+ARTICLES = sorted((ROOT / "corpus" / "articles").glob("*.md"))
+CHINESE = "上下文窗口决定了模型一次能够读取多少内容。当对话越来越长时，较早的工具结果会占用大量空间。"
+JAPANESE = "会話が長くなると、古いツールの結果が多くの場所を占めるので、古い観察だけを隠す方法が提案されました。"
+SCHEMA = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}
+
+installed = pytest.mark.skipif(qwen_file() is None, reason="the Qwen vocabulary is not installed")
+counters = pytest.mark.parametrize(
+    "make", [EstimateCounter, pytest.param(lambda: counter_for("qwen2.5:7b"), marks=installed)]
+)
+
+texts = st.text(st.characters(exclude_categories=())) | st.sampled_from(
+    ["<|im_start|>", "a <|im_end|> b", "<|endoftext|><tool_call>", "\ud800", "12345", "  \n\n x", CHINESE]
+)
+calls = st.lists(st.builds(ToolCall, texts, texts, texts | st.just('{"a": [1, "é"]}')), max_size=2).map(tuple)
+messages = st.builds(
+    Message, id=texts, role=st.sampled_from(["system", "user", "assistant", "tool"]), content=texts, calls=calls
+)
+
+
+# ---- laws ----
+
+
+@counters
+@given(messages)
+def test_any_message_costs_something_and_always_the_same(make: type[EstimateCounter], message: Message) -> None:
+    counter = make()
+    tokens = counter.count(message)
+    assert tokens >= 5
+    assert counter.count(message) == tokens == make().count(message)
+
+
+@counters
+@given(messages, texts)
+def test_what_is_not_sent_is_not_counted(make: type[EstimateCounter], message: Message, thinking: str) -> None:
+    other = Message("x", message.role, message.content, thinking, message.calls, "id", "name", "why", ("m",))
+    assert make().count(other) == make().count(message)
+
+
+@installed
+@given(st.lists(messages, max_size=4))
+def test_the_parts_of_a_prompt_add_up_to_the_prompt(parts: Sequence[Message]) -> None:
+    counter = counter_for("qwen2.5:7b")
+    assert isinstance(counter, VocabularyCounter)
+    prompt = "".join(models.counting.counters._rendered(part.role, part.content, part.calls) for part in parts)
+    whole = counter.tokens(prompt + "<|im_start|>assistant\n")
+    assert counter.overhead([]) + sum(map(counter.count, parts)) == whole
+
+
+@given(st.lists(st.integers(300, 3000), min_size=1, max_size=9), st.floats(0.7, 1.5), st.floats(0.8, 1.3))
+def test_a_calibrated_counter_agrees_with_the_server(sizes: list[int], first: float, second: float) -> None:
+    counter = EstimateCounter()
+    parts = [Message("m", "user", "word " * size) for size in sizes]
+    raw = sum(map(counter.count, parts))
+    for factor in (first, first * second):
+        assert counter.calibrate(sum(map(counter.count, parts)), round(raw * factor))
+        assert sum(map(counter.count, parts)) == pytest.approx(raw * factor, rel=0.02, abs=len(parts))
+
+
+@given(st.lists(messages, max_size=9))
+def test_a_server_that_differs_by_a_hair_changes_no_message(parts: list[Message]) -> None:
+    counter = EstimateCounter()
+    counter.calibrate(10_000, 10_005)
+    assert list(map(counter.count, parts)) == list(map(EstimateCounter().count, parts))
+
+
+@given(messages, st.integers(1, 10_000), st.integers(0, 10_000))
+def test_a_server_that_cuts_teaches_nothing(message: Message, counted: int, reported: int) -> None:
+    assume(not 0.5 <= reported / counted <= 2)
+    counter = EstimateCounter()
+    before = counter.count(message), counter.overhead([SCHEMA])
+    assert counter.calibrate(counted, reported) == (reported > counted)
+    assert counter.calibrate(0, reported)
+    assert (counter.count(message), counter.overhead([SCHEMA])) == before
+
+
+def test_what_is_cut_once_the_server_has_told_is_seen_sooner() -> None:
+    counter = EstimateCounter()
+    assert counter.calibrate(1000, 600)
+    assert not counter.calibrate(1000, 700)
+    assert counter.calibrate(1000, 800)
+
+
+def test_cutting_little_by_little_teaches_no_more_than_half() -> None:
+    counter, message = EstimateCounter(), Message("m", "user", "word " * 1000)
+    before = counter.count(message)
+    for _ in range(20):
+        counter.calibrate(100, 80)
+    assert counter.count(message) >= before / 2
+
+
+# ---- remembering ----
+
+
+class Diligent(EstimateCounter):
+    """Knows how often it really counted."""
+
+    counted = 0
+
+    def tokens(self, text: str) -> int:
+        self.counted += 1
+        return super().tokens(text)
+
+
+def test_a_message_and_its_copies_are_counted_once() -> None:
+    counter = Diligent()
+    for number in range(200):
+        counter.count(Message(f"m{number % 10}", "user", f"text {number % 10}", why=f"turn {number}"))
+    assert counter.counted == 10
+
+
+def test_memory_is_bounded_and_what_is_in_use_stays() -> None:
+    counter, kept = Diligent(), Message("kept", "system", "in every view")
+    for number in range(3 * REMEMBERED):
+        counter.count(kept)
+        counter.count(Message("m", "tool", f"[masked: {number}]"))
+    assert counter.counted == 3 * REMEMBERED + 1
+    assert len(counter._young) + len(counter._old) <= 2 * REMEMBERED
+
+
+# ---- the vocabulary ----
+
+
+@installed
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        ("Hello world", 2),
+        ("12345", 5),
+        ("<|im_start|>", 1),
+        ("<|im_end|>\n", 2),
+        ("<tool_call>", 1),
+        ("cafe\u0301", 2),
+        ("caf\u00e9", 2),
+    ],
+)
+def test_known_counts(text: str, tokens: int) -> None:
+    counter = counter_for("qwen2.5:7b")
+    assert isinstance(counter, VocabularyCounter)
+    assert counter.tokens(text) == tokens
+
+
+@installed
+@pytest.mark.parametrize(
+    ("model", "exact"),
+    [
+        ("qwen2.5:7b", True),
+        ("qwen2.5-coder:1.5b", True),
+        ("qwen3:8b", True),
+        ("qwen3-coder:30b", True),
+        ("qwen2:0.5b", True),
+        ("qwen:4b", True),
+        ("qwq:32b", True),
+        ("Qwen/Qwen2.5-7B-Instruct", True),
+        ("hf.co/bartowski/Qwen3-8B-GGUF:Q4_K_M", True),
+        ("qwen3.5:9b", False),
+        ("qwen3.6", False),
+        ("qwen4", False),
+        ("llama3.2:3b", False),
+        ("codeqwen:7b", False),
+        ("gpt-oss:20b", False),
+        ("", False),
+    ],
+)
+def test_exact_is_who_shares_the_vocabulary(model: str, exact: bool) -> None:
+    counter = counter_for(model)
+    assert isinstance(counter, VocabularyCounter)
+    assert counter.exact is exact
+
+
+@installed
+def test_each_family_has_its_own_added_tokens() -> None:
+    counts = {}
+    for model in ("qwen2:7b", "qwen2.5:7b", "qwen3:8b"):
+        counter = counter_for(model)
+        assert isinstance(counter, VocabularyCounter)
+        counts[model] = (counter.tokens("<tool_call>") == 1, counter.tokens("<tool_response>") == 1)
+    assert counts == {"qwen2:7b": (False, False), "qwen2.5:7b": (True, False), "qwen3:8b": (True, True)}
+
+
+@installed
+def test_a_million_blanks_are_counted() -> None:
+    counter = counter_for("qwen2.5:7b")
+    assert isinstance(counter, VocabularyCounter)
+    assert counter.tokens(" " * 1_500_000 + "x") > 1000
+
+
+@installed
+def test_two_threads_may_count_first() -> None:
+    models.counting.counters._read_qwen.cache_clear()
+    message = Message("m", "user", "A thimble holds two millilitres.")
+    with ThreadPoolExecutor(4) as pool:
+        counts = list(pool.map(lambda _: counter_for("qwen2.5:7b").count(message), range(4)))
+    assert len(set(counts)) == 1
+    assert models.counting.counters._read_qwen.cache_info().misses == 1
+
+
+@installed
+def test_the_vocabulary_is_read_late_and_its_package_never_imported() -> None:
+    code = (
+        "import sys; from agent.messages import Message; from models.counting.counters import counter_for\n"
+        "counter = counter_for('qwen2.5:7b')\n"
+        "assert 'tiktoken' not in sys.modules\n"
+        "print(counter.count(Message('m', 'user', 'Hi')), 'dashscope' in sys.modules)"
+    )
+    root = ROOT
+    run = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["6", "False"]
+
+
+def test_without_the_vocabulary_there_is_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dashscope", None)
+    counter = counter_for("qwen2.5:7b")
+    assert isinstance(counter, EstimateCounter)
+    assert not counter.exact
+
+
+def test_a_broken_cache_is_neither_used_nor_mended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    url = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+    file = tmp_path / sha1(url.encode()).hexdigest()
+    file.write_bytes(b"half a download")
+    assert counter_for("gpt-oss:20b").count(Message("m", "user", "Hi")) == 6
+    assert file.read_bytes() == b"half a download"
+
+
+# ---- the template ----
+
+
+@installed
+def test_tools_cost_their_schemas_and_a_preamble() -> None:
+    counter = counter_for("qwen2.5:7b")
+    none, one, two = (counter.overhead([SCHEMA] * number) for number in range(3))
+    assert none == 3
+    assert one - none > two - one > 20
+
+
+@installed
+def test_a_call_costs_what_the_template_makes_of_it() -> None:
+    counter = counter_for("qwen2.5:7b")
+    assert isinstance(counter, VocabularyCounter)
+    call = ToolCall("c1", "read_article", '{"slug":"context-rot","page":2}')
+    text = (
+        "<|im_start|>assistant\nI look.\n<tool_call>\n"
+        '{"name": "read_article", "arguments": {"slug": "context-rot", "page": 2}}\n</tool_call><|im_end|>\n'
+    )
+    assert counter.count(Message("a", "assistant", "I look.", calls=(call,))) == counter.tokens(text)
+
+
+# ---- the estimate ----
+
+
+def mean_error(samples: Sequence[str]) -> float:
+    """Mean absolute error of the estimate against the Qwen vocabulary, as a share."""
+    exact, estimate = counter_for("qwen2.5:7b"), EstimateCounter()
+    assert isinstance(exact, VocabularyCounter)
+    return sum(abs(estimate.tokens(text) / exact.tokens(text) - 1) for text in samples) / len(samples)
+
+
+@installed
+def test_the_estimate_is_near_on_the_projects_articles() -> None:
+    assert len(ARTICLES) >= 12
+    assert mean_error([article.read_text() for article in ARTICLES]) < 0.03
+
+
+@installed
+def test_the_estimate_is_near_on_code_json_and_chinese() -> None:
+    sources = [
+        Path(str(module.__file__)).read_text() for module in (json, subprocess, agent.loop, models.counting.counters)
+    ]
+    assert mean_error(sources) < 0.08
+    documents = [json.dumps(source.splitlines()[:80], indent=indent) for source in sources for indent in (None, 2)]
+    assert mean_error(documents) < 0.08
+    assert mean_error([CHINESE, JAPANESE]) < 0.15

@@ -1,0 +1,266 @@
+"""What bites the clients of Ollama, in what they get back: a test for each row."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent.budget import Budget
+from agent.errors import ModelError
+from agent.events import Prepared, Replied
+from agent.ledger import Ledger
+from agent.messages import Message, ToolCall
+from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
+from agent.view import measure
+from models.counting.counters import EstimateCounter
+from models.ollama import wire
+from models.ollama.server import OllamaServer
+from models.server import Manner
+from models.wire.address import host_url
+from tests.support.asking import SYSTEM, THINKER, USER, ask, backend, said, usage
+from tests.support.ollama_server import Model, Ollama, Reply
+from tests.support.ollama_wire import ANSWER, Wire, model
+
+# ---- streaming ----
+
+
+def test_several_calls_in_one_reply_are_never_taken_for_one(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.replies = [Reply("I look.", calls=[("list_articles", {"page": 1})] * 3)]
+    calls = [delta for delta in ask(backend(url)) if isinstance(delta, ToolCall)]
+    assert [call.arguments for call in calls] == ['{"page": 1}'] * 3
+    assert len({call.id for call in calls}) == 3
+
+
+def test_results_go_back_with_the_name_and_the_id_of_their_call(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    calls = (ToolCall("c1", "list_articles"), ToolCall("c2", "list_articles"))
+    results = [Message(f"t{id_}", "tool", "16", call_id=id_, name="list_articles") for id_ in ("c1", "c2")]
+    ask(backend(url), SYSTEM, USER, Message("a", "assistant", calls=calls), *results)
+    sent = [message for message in server.sent()[0]["messages"] if message["role"] == "tool"]
+    assert [(message["tool_name"], message["tool_call_id"]) for message in sent] == [
+        ("list_articles", "c1"),
+        ("list_articles", "c2"),
+    ]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_reply_is_the_same_streamed_and_whole(stream: bool, ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.models["qwen3:8b"] = THINKER
+    server.replies = [Reply("I look twice.", "Hm, two.", [("list_articles", {}), ("list_articles", {"page": 2})])]
+    deltas = ask(backend(url, "qwen3:8b", stream=stream))
+    assert (said(deltas, Thinking), said(deltas)) == ("Hm, two.", "I look twice.")
+    assert [delta.arguments for delta in deltas if isinstance(delta, ToolCall)] == ["{}", '{"page": 2}']
+    assert usage(deltas).finish == "stop"
+
+
+# ---- errors ----
+
+
+def test_an_error_in_the_middle_of_a_stream_comes_after_what_was_said(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.replies = [Reply("Half of", error="an error was encountered while running the model")]
+    stream = backend(url).stream([SYSTEM, USER], [])
+    seen: list[Delta] = []
+    with pytest.raises(ModelError, match="broke off its reply: an error was encountered"):
+        seen.extend(stream)
+    assert said(seen) == "Half of"
+    assert len(server.sent()) == 1, "never asked again once it has begun"
+
+
+def test_a_connection_lost_in_the_middle_is_not_asked_for_again(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.replies = [Reply("Half of", lost=True)]
+    with pytest.raises(ModelError, match="stopped in the middle of a reply"):
+        ask(backend(url))
+    assert len(server.sent()) == 1
+
+
+def test_a_missing_model_is_named_with_those_that_are_there(ollama: tuple[Ollama, str]) -> None:
+    _, url = ollama
+    with pytest.raises(ModelError, match="'phi4' is not installed") as caught:
+        ask(backend(url, "phi4"))
+    assert caught.value.fix == "ollama pull phi4 (installed: qwen2.5:7b)"
+
+
+def test_a_full_queue_and_a_lost_connection_are_waited_for(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.busy, server.lost, server.retry_after = 1, 1, "3"
+    pauses: list[float] = []
+    deltas = ask(backend(url, sleep=pauses.append))
+    waits = [delta for delta in deltas if isinstance(delta, Waiting)]
+    assert waits[0] == Waiting("loading qwen2.5:7b")
+    assert waits[1].what.startswith("the connection was lost: again in 0.")
+    assert waits[2] == Waiting("the server is busy: again in 3.0 s", 3.0)
+    assert pauses == [wait.seconds for wait in waits[1:]]
+    assert said(deltas) == "I look."
+
+
+def test_a_queue_that_stays_full_is_told_after_four_tries(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.busy = 9
+    with pytest.raises(ModelError, match="the server is busy: server busy, please try again"):
+        ask(backend(url, sleep=lambda _: None))
+    assert server.busy == 5
+
+
+# ---- usage ----
+
+
+def test_what_was_cached_is_reported_and_part_of_the_prompt(ollama: tuple[Ollama, str]) -> None:
+    _, url = ollama
+    model = backend(url)
+    first = usage(ask(model))
+    again = usage(ask(model, SYSTEM, USER, Message("a", "assistant", "A thimble."), USER))
+    assert (first.cached_tokens, first.finish) == (0, "stop")
+    assert first.prompt_tokens is not None
+    assert again.cached_tokens == first.prompt_tokens
+    assert again.prompt_tokens is not None
+    assert again.prompt_tokens > first.prompt_tokens
+
+
+def test_what_an_older_server_had_cached_is_unknown_and_not_zero(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.counts_cached, server.version = False, "0.15.5"
+    found = usage(ask(backend(url)))
+    assert found.cached_tokens is None
+    assert found.prompt_tokens
+
+
+def test_a_count_that_leaves_out_what_was_cached_is_none(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.counts_cached, server.version = False, "0.30.0"
+    assert usage(ask(backend(url))).prompt_tokens is None
+
+
+def test_the_rate_of_a_prefill_is_of_what_was_not_cached(ollama: tuple[Ollama, str]) -> None:
+    """Since cached counts are reported, the seconds are those of the rest alone."""
+    _, url = ollama
+    backend_ = backend(url)
+    ask(backend_)
+    found = usage(ask(backend_, SYSTEM, USER, Message("a", "assistant", "A thimble."), USER))
+    replied = Replied(1, Message("r", "assistant", "x"), found, 1.0, 0.5)
+    ledger = Ledger()
+    view = measure([SYSTEM, USER], [SYSTEM, USER], Budget(8_000, EstimateCounter()))
+    for event in (Prepared(1, "none", "ollama/x", view, False), replied):
+        ledger.add(event)
+    assert found.prompt_tokens is not None
+    assert found.cached_tokens is not None
+    assert ledger.calls[0].prefill.tokens == found.prompt_tokens - found.cached_tokens
+
+
+def test_a_cancelled_stream_closes_the_connection_and_has_no_usage(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.replies = [Reply("word " * 2_000)]
+    stream = backend(url).stream([SYSTEM, USER], [])
+    waiting, sent, first = (next(stream) for _ in range(3))
+    assert (waiting, first) == (Waiting("loading qwen2.5:7b"), Text("word "))
+    assert isinstance(sent, Sent)
+    stream.close()
+    assert not [delta for delta in stream]
+
+
+# ---- keep-alive and loading ----
+
+
+@pytest.mark.parametrize(("keep_alive", "sent"), [("10m", "10m"), ("-1", -1), ("300", 300), ("0", 0)])
+def test_keep_alive_is_sent_as_the_server_reads_it(keep_alive: str, sent: object, ollama: tuple[Ollama, str]) -> None:
+    """A number without a unit is a number: as a text it is refused."""
+    server, url = ollama
+    ask(backend(url, keep_alive=keep_alive))
+    assert server.sent()[0]["keep_alive"] == sent
+
+
+def test_loading_is_told_when_it_happens_and_asked_for_only_then(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    model = backend(url)
+    waits = [[delta for delta in ask(model) if isinstance(delta, Waiting)] for _ in range(3)]
+    assert waits == [[Waiting("loading qwen2.5:7b")], [], []]
+    assert len([path for path, _ in server.requests if path == "/api/ps"]) == 1
+    assert not [delta for delta in ask(backend(url)) if isinstance(delta, Waiting)], "another session finds it loaded"
+    assert [delta for delta in ask(backend(url, room=30_000)) if isinstance(delta, Waiting)], "with another context"
+
+
+def test_a_model_that_is_not_kept_is_loaded_and_told_each_time(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    model = backend(url, keep_alive="0")
+    waits = [delta for _ in range(2) for delta in ask(model) if isinstance(delta, Waiting)]
+    assert len(waits) == len(server.loads) == 2
+
+
+def test_the_seconds_of_loading_are_apart_from_the_rest(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.load_seconds = 0.2
+    model = backend(url)
+    loaded = usage(ask(model)).load_seconds
+    assert loaded is not None
+    assert loaded >= 0.2
+    assert (usage(ask(model)).load_seconds or 0) < 0.1
+
+
+def test_a_model_that_runs_elsewhere_is_not_said_to_load() -> None:
+    show = b'{"capabilities":["completion","tools"],"remote_model":"x","remote_host":"https://ollama.com:443"}'
+    assert not [delta for delta in model(Wire(chat=ANSWER, show=show)).stream([USER], []) if isinstance(delta, Waiting)]
+
+
+def test_an_empty_request_only_loads_which_is_no_reply(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    body = {"model": "qwen2.5:7b", "messages": [], "keep_alive": -1}
+    (line,) = OllamaServer(url).replies("/api/chat", json.dumps(body), 5, "qwen2.5:7b")
+    assert (line["done_reason"], server.loads) == ("load", [4_096])
+    assert wire.usage(line) == Usage()
+
+
+# ---- the doctor ----
+
+
+def test_the_doctor_tells_of_each_thing(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    assert {check.name: check.state for check in OllamaServer(url).checks("")} == {
+        "server": "ok",
+        "model": "ok",
+        "tools": "ok",
+        "thinking": "ok",
+        "context": "ok",
+        "tokenizer": "ok",
+        "prefix cache": "ok",
+        "keep-alive": "ok",
+    }
+    server.version = "0.15.5"
+    server.models = {"phi:latest": Model(("completion", "thinking"), 4_096)}
+    found = {check.name: check for check in OllamaServer(url, Manner("off", keep_alive="0")).checks("")}
+    assert {name for name, check in found.items() if check.state == "warn"} >= {
+        "tools",
+        "context",
+        "tokenizer",
+        "prefix cache",
+        "keep-alive",
+    }
+    assert all(check.fix for check in found.values() if check.state != "ok")
+    assert "the model holds 4,096 tokens, 4,096 are asked for, it is not loaded now" in found["context"].found
+    assert found["thinking"].found == "off"
+
+
+# ---- where it is ----
+
+
+def test_ollama_host_in_all_its_forms(ollama: tuple[Ollama, str]) -> None:
+    """More of them in test_address.py."""
+    _, url = ollama
+    port = url.rpartition(":")[2]
+    for form in (
+        url,
+        f"127.0.0.1:{port}",
+        f":{port}",
+        f"0.0.0.0:{port}",
+        f"http://0.0.0.0:{port}/",
+        f'"localhost:{port}"',
+        f"{url}/v1/",
+        f"127.0.0.1:{port}/api",
+    ):
+        assert OllamaServer(form).models() == ["qwen2.5:7b"]
+    assert host_url("http://box") == "http://box:80"
+    assert host_url("https://box") == "https://box:443"
+    assert host_url("box") == "http://box:11434"

@@ -1,0 +1,194 @@
+"""What bites the clients of Ollama, in what they send: a test for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from agent.errors import ModelError
+from agent.messages import Message
+from agent.protocols import Thinking
+from models.ollama.server import OllamaServer
+from models.server import ToolsRefused
+from tests.support.asking import LONG, SYSTEM, THINKER, USER, ask, backend, said, usage
+from tests.support.ollama_http import TOO_LONG, served
+from tests.support.ollama_server import Model, Ollama, Reply
+
+# ---- default context; num_ctx ----
+
+
+def test_num_ctx_is_sent_with_every_request_and_verified_against_ps(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    model = backend(url, room=20_000)
+    for _ in range(3):
+        ask(model)
+    assert {body["options"]["num_ctx"] for body in server.sent()} == {32_768}
+    assert model.check() == ""
+    server.memory["qwen2.5:7b"].context = 4096
+    assert "loaded with a context of 4,096 tokens, not the 32,768 asked for" in model.check()
+
+
+def test_no_more_context_is_asked_for_than_the_model_has(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.models["small:latest"] = Model(context=4_096)
+    model = backend(url, "small")
+    ask(model)
+    assert server.sent()[0]["options"]["num_ctx"] == 4_096
+    assert "holds 4,096 tokens of prompt and reply, and no more" in model.check()
+
+
+def test_the_native_route_is_used_because_v1_takes_no_num_ctx(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    ask(backend(url))
+    assert not [path for path, _ in server.requests if path.startswith("/v1")]
+
+
+def test_num_ctx_and_shift_never_change_so_that_the_model_is_loaded_once(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    model = backend(url)
+    ask(model)
+    ask(model, SYSTEM, USER, Message("a", "assistant", "A thimble."), Message("v", "user", "Sure? " * 300))
+    assert model.with_room(9_000) is model
+    ask(model.with_room(12_000), tools=(), most=50)
+    assert server.loads == [16_384]
+    larger = model.with_room(40_000)
+    larger_context = [body["options"]["num_ctx"] for body in server.sent()]
+    assert (larger.room, set(larger_context)) == (49_152, {16_384})
+
+
+# ---- truncate and shift ----
+
+
+def test_truncate_and_shift_are_off(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    with pytest.raises(ModelError, match=TOO_LONG) as caught:
+        ask(backend(url), SYSTEM, LONG)
+    assert "longer than the model's context" in caught.value.what
+    assert "--budget" in caught.value.fix
+    assert [(body["truncate"], body["shift"]) for body in server.sent()] == [(False, False)]
+
+
+def test_the_small_server_would_cut_to_half_the_window_if_it_were_let() -> None:
+    """What the row tells of, so that the test above has something to fail at."""
+    import httpx
+
+    with served() as (_, url):
+        body = {"model": "qwen2.5:7b", "messages": [{"role": "user", "content": "word " * 12_000}], "stream": False}
+        answer = httpx.post(f"{url}/api/chat", json=body, trust_env=False)
+    assert (answer.status_code, answer.json()["prompt_eval_count"]) == (200, 2050)
+
+
+# ---- the hidden prompt ----
+
+
+def test_the_hidden_system_prompt_of_a_modelfile_stays_out(ollama: tuple[Ollama, str]) -> None:
+    """A request that has no system message of its own, such as one for a summary, gets an empty one."""
+    server, url = ollama
+    model = backend(url)
+    plain = usage(ask(model, USER, tools=())).prompt_tokens
+    server.models["qwen2.5:7b"].system = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+    assert usage(ask(model, USER, tools=())).prompt_tokens == plain
+    assert [message["role"] for message in server.sent()[-1]["messages"]] == ["system", "user"]
+    ask(model, SYSTEM, USER)
+    assert [message["role"] for message in server.sent()[-1]["messages"]] == ["system", "user"]
+
+
+def test_the_messages_of_a_modelfile_are_told_by_the_doctor(ollama: tuple[Ollama, str]) -> None:
+    """Nothing keeps the server from putting them before every prompt."""
+    server, url = ollama
+    server.models["qwen2.5:7b"].examples = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]
+    (found,) = [check for check in OllamaServer(url).checks("") if check.name == "prompt"]
+    assert (found.state, found.fix) == ("warn", "see them: ollama show --modelfile qwen2.5:7b")
+    assert "2 messages" in found.found
+
+
+# ---- thinking ----
+
+
+@pytest.mark.parametrize(("how", "sent", "thinks"), [("on", True, True), ("off", False, False), ("high", True, True)])
+def test_think_is_always_set_for_a_model_that_can(
+    how: str, sent: object, thinks: bool, ollama: tuple[Ollama, str]
+) -> None:
+    server, url = ollama
+    server.models["qwen3:8b"] = THINKER
+    deltas = ask(backend(url, "qwen3:8b", think=how), tools=())
+    assert server.sent()[0]["think"] is sent
+    assert (said(deltas, Thinking) != "") is thinks
+    assert said(deltas) == "A thimble holds 2 ml."
+
+
+def test_think_is_left_out_for_a_model_that_cannot(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    assert said(ask(backend(url, think="high"), tools=()))
+    assert "think" not in server.sent()[0]
+
+
+@pytest.mark.parametrize(("how", "sent"), [("on", "medium"), ("off", "low"), ("high", "high")])
+def test_a_model_with_levels_gets_a_level(how: str, sent: str, ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    levels = {"values": ["low", "medium", "high"], "default": "medium"}
+    server.models["gpt-oss:20b"] = Model(("completion", "tools", "thinking"), family="gptoss", thinking=levels)
+    ask(backend(url, "gpt-oss:20b", think=how))
+    assert server.sent()[0]["think"] == sent
+
+
+def test_thinking_eats_num_predict_and_gets_room_of_its_own(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.models["qwen3:8b"] = THINKER
+    server.replies = [Reply("Two.", "hm " * 3_000), Reply("Two.", "hm " * 9_000)]
+    model = backend(url, "qwen3:8b")
+    deltas = ask(model)
+    assert (said(deltas), usage(deltas).finish) == ("Two.", "stop"), (
+        "3,000 tokens of thinking fit beside a reply of 400"
+    )
+    deltas = ask(model)
+    assert (said(deltas), usage(deltas).finish) == ("", "length"), "the loop tells this as an answer that was thought"
+    assert usage(deltas).output_tokens == 4_496
+
+
+def test_think_off_may_reason_inline_and_that_is_thinking_too(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.models["qwen3:8b"] = Model(("completion", "tools", "thinking"), family="qwen3", inline=True)
+    server.replies = [Reply("Two.", "Is it two or three?")]
+    deltas = ask(backend(url, "qwen3:8b", think="off"))
+    assert (said(deltas, Thinking).strip(), said(deltas)) == ("Is it two or three?", "Two.")
+
+
+def test_thinking_never_goes_back_as_content(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.models["qwen3:8b"] = THINKER
+    ask(backend(url, "qwen3:8b"), SYSTEM, USER, Message("a", "assistant", "Two.", thinking="SECRET"), USER)
+    assert "SECRET" not in str(server.sent())
+
+
+# ---- tools ----
+
+
+@pytest.mark.parametrize(("able", "tools"), [(("completion", "tools"), True), (("completion",), False)])
+def test_whether_a_model_takes_tools_is_known_from_show(
+    able: Sequence[str], tools: bool, ollama: tuple[Ollama, str]
+) -> None:
+    server, url = ollama
+    server.models["phi:latest"] = Model(able)
+    assert backend(url, "phi").tools is tools
+
+
+def test_of_a_server_that_does_not_tell_nothing_is_known_about_tools() -> None:
+    assert backend("http://127.0.0.1:9").tools is None
+
+
+def test_tools_for_a_model_that_takes_none_are_refused_before_anything_is_said(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.models["phi:latest"] = Model(("completion",))
+    with pytest.raises(ToolsRefused, match="cannot call tools") as caught:
+        ask(backend(url, "phi"))
+    assert "--model" in caught.value.fix
+
+
+def test_a_chosen_model_calls_tools_if_one_does(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    server.models = {"nomic-embed-text:latest": Model(("embedding",)), "phi:latest": Model(("completion",))}
+    assert OllamaServer(url).choose() == "phi:latest"
+    server.models["mistral:7b"] = Model()
+    assert OllamaServer(url).choose() == "mistral:7b"

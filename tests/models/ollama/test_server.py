@@ -1,0 +1,248 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelError
+from models.ollama.choice import choose_model
+from models.ollama.download import Download
+from models.ollama.facts import Facts, facts, keep_seconds, think
+from models.ollama.server import OllamaServer
+from models.server import Think
+from tests.support.ollama_wire import PAGE, PS, PULL, SHOW, TAGS, Wire, model, server
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(), each, max_size=3),
+    max_leaves=8,
+)
+
+
+def test_the_server_tells_what_it_has() -> None:
+    behind = server(Wire(show=SHOW, pull=PULL, ps=PS))
+    assert behind.models() == ["llama3.2:3b", "qwen2.5:7b"]
+    assert behind.version() == "0.34.1"
+    known = behind.facts("qwen3:8b")
+    assert (known.abilities, known.context) == ({"completion", "tools", "thinking"}, 40_960)
+    assert [behind.loaded(name) for name in ("other", "qwen2.5:7b", "phi4")] == [512, 4096, None]
+    steps = list(behind.pull("qwen2.5:7b"))
+    assert [(step.status, step.done_bytes, step.total_bytes) for step in steps] == [
+        ("pulling manifest", 0, 0),
+        ("pulling 2bada8a74506", 1048576, 4683073184),
+        ("success", 1048576, 4683073184),
+    ]
+
+
+def test_what_a_model_can_is_asked_once() -> None:
+    wire = Wire(show=SHOW)
+    behind = server(wire)
+    assert behind.facts("x") is behind.facts("x")
+    assert [route for route, _ in wire.bodies] == ["show"]
+
+
+@pytest.mark.parametrize(
+    "body", [PAGE, b"[]", b"{}", b'{"models":7}', b"[" * 10**5, (500, b"[]"), (500, b""), (200, b"")]
+)
+def test_a_list_that_is_none_is_a_model_error(body: bytes | tuple[int, bytes]) -> None:
+    with pytest.raises(ModelError) as caught:
+        server(Wire(tags=body)).models()
+    assert "\n" not in caught.value.what
+
+
+@pytest.mark.parametrize("body", [b'{"models":[]}', b'{"models":null}', b'{"models":[{},7,{"name":5}]}'])
+def test_a_server_may_have_no_model(body: bytes) -> None:
+    assert server(Wire(tags=body)).models() == []
+
+
+def test_an_answer_without_an_end_is_given_up_on() -> None:
+    with pytest.raises(ModelError):
+        server(Wire(tags=b"[" + b" " * 17_000_000)).models()
+
+
+# ---- which model ----
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "chosen"),
+    [
+        (["llama3.2:3b", "qwen3:8b", "qwen2.5:3b", "qwen2.5:7b"], "", "qwen2.5:7b"),
+        (["llama3.2:3b", "qwen3:8b", "qwen2.5:3b"], "", "qwen2.5:3b"),
+        (["llama3.2:3b", "qwen3-embedding:0.6b", "qwen3:8b"], "", "qwen3:8b"),
+        (["nomic-embed-text:latest", "llama3.2:3b"], "", "llama3.2:3b"),
+        (["qwen2.5:7b", "llama3.2:latest"], "llama3.2", "llama3.2:latest"),
+        (["qwen2.5:7b", "hf.co/a/b:Q4"], "hf.co/a/b:Q4", "hf.co/a/b:Q4"),
+    ],
+)
+def test_the_model_is_chosen_in_the_order_that_is_told(names: list[str], wanted: str, chosen: str) -> None:
+    assert choose_model(names, wanted) == chosen
+
+
+def test_a_model_is_asked_what_it_can_only_when_none_is_known() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def can(tools: str, chats: str) -> Callable[[str, str], bool | None]:
+        def tell(name: str, ability: str) -> bool | None:
+            asked.append((name, ability))
+            return name in {"tools": tools, "completion": chats}[ability]
+
+        return tell
+
+    assert choose_model(["a", "c", "qwen3:4b"], "", can("c", "ac")) == "qwen3:4b"
+    assert asked == []
+    assert choose_model(["a", "c", "d"], "", can("c", "ac")) == "c"
+    assert asked == [("a", "tools"), ("c", "tools")]
+    assert choose_model(["a", "c", "d"], "", can("", "cd")) == "c", "one that chats, where none calls tools"
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted", "fix"),
+    [
+        ([], "", "ollama pull qwen2.5:7b"),
+        (["nomic-embed-text"], "", "ollama pull qwen2.5:7b"),
+        ([], "phi4", "ollama pull phi4 (no model is installed)"),
+        (["a", "b"], "phi4", "ollama pull phi4 (installed: a, b)"),
+    ],
+)
+def test_no_model_to_choose_says_what_to_pull(names: list[str], wanted: str, fix: str) -> None:
+    with pytest.raises(ModelError) as caught:
+        choose_model(names, wanted)
+    assert caught.value.fix == fix
+
+
+# ---- what is known of a model ----
+
+
+@given(st.dictionaries(st.sampled_from(["capabilities", "model_info", "thinking", "details", "messages"]), JSON))
+def test_any_answer_is_facts(answer: dict[str, object]) -> None:
+    known = facts(answer)
+    assert known.context is None or known.context > 0
+    for how in ("on", "off", "low", "medium", "high"):
+        value = think(how, "x", known)
+        assert value is None or isinstance(value, bool | str)
+
+
+LEVELS = Facts(levels=("low", "medium", "high"), usual="medium")
+SWITCH, ABLE = Facts(levels=(True, False), usual=True), Facts(frozenset({"thinking"}))
+BOTH = Facts(levels=(False, True, "low", "max"), usual=True)
+
+
+@pytest.mark.parametrize(
+    ("known", "model", "sent"),
+    [
+        (Facts(), "x", (None, None, None, None)),
+        (Facts(frozenset({"tools"})), "x", (None, None, None, None)),
+        (Facts(levels=(False,)), "x", (None, False, None, None)),
+        (ABLE, "qwen3:8b", (True, False, True, True)),
+        (SWITCH, "qwen3:8b", (True, False, True, True)),
+        (ABLE, "gpt-oss:20b", ("medium", "low", "low", "high")),
+        (Facts(frozenset({"thinking"}), family="gptoss"), "mine", ("medium", "low", "low", "high")),
+        (LEVELS, "gpt-oss", ("medium", "low", "low", "high")),
+        (BOTH, "x", (True, False, "low", True)),
+        (Facts(levels=("brief", "deep"), usual="deep"), "x", ("deep", "brief", "deep", "deep")),
+    ],
+)
+def test_a_model_is_told_to_think_as_it_takes_it(known: Facts, model: str, sent: tuple[object, ...]) -> None:
+    hows: tuple[Think, ...] = ("on", "off", "low", "high")
+    assert tuple(think(how, model, known) for how in hows) == sent
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("10m", 600), ("300", 300), ("-1", float("inf")), ("-1m", float("inf")), ("0", 0), ("500ms", 0.5), ("2h", 7200)],
+)
+def test_a_keep_alive_is_a_time(text: str, seconds: float) -> None:
+    assert keep_seconds(text) == seconds
+
+
+# ---- what it warns of ----
+
+
+def test_check_is_silent_where_all_is_well_or_unknown() -> None:
+    enough = PS.replace(b"4096", b"16384")
+    for wire in (Wire(ps=enough), Wire(), Wire(ps=(500, b"")), Wire(ps=PS.replace(b"4096", b"0"))):
+        assert model(wire).check() == ""
+
+
+def test_check_tells_of_a_context_that_is_too_small() -> None:
+    assert "with a context of 4,096 tokens, not the 16,384 asked for" in model(Wire(ps=PS)).check()
+    small = b'{"model_info":{"llama.context_length":4096},"capabilities":["completion"]}'
+    assert "holds 4,096 tokens of prompt and reply" in model(Wire(ps=PS, show=small)).check()
+
+
+# ---- a download ----
+
+STEP = st.fixed_dictionaries(
+    {},
+    optional={
+        "status": st.text() | st.none(),
+        "digest": st.sampled_from(["a", "b", None, 7]),
+        "total": st.integers(-5, 50) | st.none() | st.floats() | st.just(10**40),
+        "completed": st.integers(-5, 90) | st.none() | st.text(),
+    },
+)
+
+
+@given(st.lists(STEP, max_size=20))
+def test_a_download_never_runs_backwards_nor_past_its_end(steps: list[dict[str, object]]) -> None:
+    download, before = Download(), 0
+    for step in steps:
+        progress = download.add(step)
+        assert before <= progress.done_bytes <= progress.total_bytes
+        before = progress.done_bytes
+
+
+def test_the_layers_of_a_download_are_added_up() -> None:
+    download = Download()
+    for digest, total, completed in (("a", 10, None), ("b", 30, 5), ("a", 10, 10), ("b", 30, 20)):
+        progress = download.add({"status": "pulling", "digest": digest, "total": total, "completed": completed})
+    assert (progress.done_bytes, progress.total_bytes) == (30, 40)
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "fix"),
+    [
+        ("pull model manifest: file does not exist", "there is no model 'big' to pull", "ollama.com/library"),
+        ("write /root/.ollama/x-partial-0: no space left on device", "the server's disk is full", "ollama rm MODEL"),
+        ("max retries exceeded: dial tcp: lookup x: no such host", "cannot load it", "network"),
+        ("this model requires a newer version of Ollama", "needs a newer Ollama", "update Ollama"),
+        ("something else", "the pull of 'big' failed: something else", "/pull big"),
+    ],
+)
+def test_a_pull_that_fails_says_what_and_how_to_mend_it(error: str, what: str, fix: str) -> None:
+    said = json.dumps({"error": error}).encode()
+    for reply in (b'{"status":"pulling manifest"}\n' + said + b"\n", (500, said)):
+        with pytest.raises(ModelError) as caught:
+            list(server(Wire(pull=reply)).pull("big"))
+        assert what in caught.value.what
+        assert fix in caught.value.fix
+
+
+def test_a_pull_that_ends_too_early_is_no_success() -> None:
+    with pytest.raises(ModelError, match="stopped in the middle"):
+        list(server(Wire(pull=PULL[: PULL.rindex(b"{")])).pull("big"))
+
+
+# ---- the doctor ----
+
+
+def test_the_doctor_never_raises_whatever_the_server_says() -> None:
+    bad: list[bytes | tuple[int, bytes]] = [PAGE, b"[]", b"{}", (500, b""), b'{"models":7}', b"\xff"]
+    for version in (b'{"version":"0.34.1"}', *bad):
+        for tags in (TAGS, *bad):
+            for show in (SHOW, *bad):
+                found = list(server(Wire(version=version, tags=tags, show=show, ps=bad[0])).checks(""))
+                assert found
+                assert all(check.fix for check in found if check.state == "fail")
+
+
+def test_the_doctor_says_what_is_missing_and_what_to_type() -> None:
+    found = list(OllamaServer("127.0.0.1:9").checks(""))
+    assert [(check.name, check.state) for check in found] == [("server", "fail")]
+    assert "ollama serve" in found[0].fix
+    found = list(server(Wire()).checks("phi4"))
+    assert [(check.name, check.state) for check in found] == [("server", "ok"), ("model", "fail")]
+    assert "ollama pull phi4" in found[1].fix

@@ -1,0 +1,328 @@
+"""The reader at work: a small library, questions put to it, and strategies that take away what it read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from agent.messages import Message, ToolCall
+from models.reader.backend import reply
+from tests.support.reader_library import Session, make_tools, masked
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    return Session(make_tools(tmp_path))
+
+
+FACTS = [
+    ("How many litres of oil does the lamp of Gull Point burn?", "14 litres", "lighthouses"),
+    ("Who finished the oldest tower?", "Hanna Velt", "lighthouses"),
+    ("In which year was the oldest tower on the coast of Orrin finished?", "1712", "lighthouses"),
+    ("What is the height of Saint Bride?", "28 metres", "lighthouses"),
+    ("How many steps does the Gull Point tower have?", "212", "lighthouses"),
+    ("What ruins a tower?", "salt in the mortar; ice in the joints", "lighthouses"),
+    ("Why does the lamp turn once in 30 seconds?", "because sailors tell lighthouses apart", "lighthouses"),
+    ("How often do keepers trim the wick?", "every four hours", "lighthouses"),
+    ("How much honey does a colony need in winter?", "18 kilograms", "beekeeping"),
+    ("What is varroa?", "Varroa is a mite", "beekeeping"),
+    ("What does VSH stand for?", "varroa sensitive hygiene", "beekeeping"),
+    ("Who described the sugar-dust test?", "Ilse Maren", "beekeeping"),
+    ("How hot is the floor of a bread oven?", "280 degrees", "bread-ovens"),
+    ("How many kilograms of gorse does a firing take?", "22 kilograms", "bread-ovens"),
+    ("What is a tide table?", "lists the times and heights", "tide-tables"),
+    ("What does the rule of twelfths estimate?", "the depth between two tides", "tide-tables"),
+]
+UNANSWERABLE = [
+    "What is the capital of France?",
+    "Who is the president of Orrin?",
+    "How many keepers work at Gull Point?",
+    "In which year was Saint Bride built?",
+    "What does BFT stand for?",
+    "How many litres of oil does Cape Wren burn?",
+    "How much does a bread oven cost?",
+    "Who invented the tide table?",
+    "How many queens does a colony have?",
+    "Why do bees dance?",
+    "Write me a poem about rabbits",
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "slug"), FACTS)
+def test_a_fact_is_quoted_with_its_article(session: Session, question: str, answer: str, slug: str) -> None:
+    said = session.ask(question)
+    assert answer in said
+    assert f"[{slug}]" in said
+    assert len(said.split()) <= 120
+
+
+@pytest.mark.parametrize("question", UNANSWERABLE)
+def test_what_the_articles_do_not_say_is_refused_after_a_search(session: Session, question: str) -> None:
+    assert session.ask(question).startswith("I cannot answer that from these articles")
+    assert "search_articles" in [name for name, _ in session.calls()]
+    assert len(session.calls()) <= 6
+
+
+# ---- the four prompts of a demonstration ----
+
+
+def test_list_read_read_compare(session: Session) -> None:
+    listed = session.ask("What articles do you have about the coast?")
+    assert "- Lighthouses: towers and lamps [lighthouses]: A lighthouse warns" in listed
+    assert "[tide-tables]" in listed
+
+    read = session.ask("Read the article about lighthouses")
+    assert "A lighthouse warns ships off rocks" in read
+    assert "Sections: Opening; The lamp; Towers." in read
+
+    session.ask("Now read the article about beekeeping")
+    question = "Compare what you've learned about towers and bees"
+    compared = session.ask(question)
+    assert "(“Lighthouses: towers and lamps”)" in compared
+    assert "(“Beekeeping through the year”)" in compared
+    assert len(re.findall(r"\[lighthouses\]", compared)) >= 2
+    assert session.calls(question) == []
+
+
+def test_under_masking_it_reads_again_what_was_taken_away(tmp_path: Path) -> None:
+    session = Session(make_tools(tmp_path), masked(1))
+    session.ask("Read the article about lighthouses")
+    session.ask("Read the article about beekeeping")
+    question = "Compare what you've learned about lighthouses and beekeeping"
+    compared = session.ask(question)
+    assert session.calls(question)[0] == ("read_article", {"slug": "lighthouses"})
+    assert "[lighthouses]" in compared
+    assert "[beekeeping]" in compared
+
+
+def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
+    session = Session(make_tools(tmp_path), masked(1))
+    session.ask("How many litres of oil does the lamp of Gull Point burn?")
+    question = "How many litres of oil does the lamp of Gull Point burn a night?"
+    assert "14 litres" in session.ask(question)
+    assert session.calls(question) == []
+
+
+# ---- references ----
+
+
+def test_ordinals_count_the_list_that_was_shown(session: Session) -> None:
+    session.ask("What articles do you have about the coast?")
+    assert "“Reading tide tables”" in session.ask("Read the second one")
+    assert "(lighthouses" in session.ask("Now read the first article you listed")
+
+
+def test_it_and_the_other_are_what_was_read(session: Session) -> None:
+    session.ask("Read the article about lighthouses")
+    session.ask("Read the article about tide tables")
+    assert "twelfth" in session.ask("What does it say about the first hour?")
+    compared = session.ask("Compare it with the other")
+    assert "[tide-tables]" in compared
+    assert "[lighthouses]" in compared
+    assert "(lighthouses" in session.ask("And the first one?")
+
+
+def test_that_article_confines_the_answer(session: Session) -> None:
+    session.ask("Read the article about beekeeping")
+    assert session.ask("How much gorse is burned, according to that article?").startswith("I cannot answer that from")
+    assert "22 kilograms" in session.ask("How many kilograms of gorse does a firing take?")
+
+
+def test_a_follow_up_takes_over_the_question_before(session: Session) -> None:
+    session.ask("How many steps does the Gull Point tower have?")
+    assert "144" in session.ask("And what about Saint Bride?")
+
+
+def test_a_reference_to_what_is_gone_is_said_to_be_gone() -> None:
+    said = reply([Message("u", "user", "Summarise the third article you listed")], [])
+    assert said.text.startswith("I cannot tell which article you mean")
+
+
+def test_more_does_not_repeat(session: Session) -> None:
+    first = session.ask("Read the article about beekeeping")
+    more = session.ask("Tell me more")
+    assert "[beekeeping]" in more
+    assert not set(re.findall(r"^- .*", first, re.MULTILINE)) & set(re.findall(r"^- .*", more, re.MULTILINE))
+
+
+# ---- what the user said ----
+
+
+def test_what_the_user_states_is_taken_in_and_told_again_without_a_search(session: Session) -> None:
+    assert session.ask("Our harbour project is called Kestrel and has 40 volunteers.").startswith("Understood")
+    session.ask("What is varroa?")
+    question = "What did I say our project is called?"
+    said = "You said: “Our harbour project is called Kestrel and has 40 volunteers.”"
+    assert session.ask(question) == said
+    assert session.calls(question) == []
+    assert session.ask("How many volunteers does our project have?") == said
+
+
+def test_what_the_team_decided_stands_in_the_files(session: Session) -> None:
+    session.ask("Our harbour project is called Kestrel.")
+    assert "3 May" in session.ask("What did we decide in the minutes of the meeting about the pier?")
+
+
+def test_a_statement_is_no_evidence_for_what_the_library_says(session: Session) -> None:
+    session.ask("I think the lamp of Gull Point burns 90 litres of oil a night.")
+    assert "14 litres" in session.ask("How many litres of oil does the lamp of Gull Point burn?")
+
+
+def test_a_question_behind_a_statement_is_answered(session: Session) -> None:
+    assert "Varroa is a mite" in session.ask("We keep bees at Gull Point. What is varroa?")
+
+
+def test_a_statement_that_is_no_longer_in_view_is_not_made_up(tmp_path: Path) -> None:
+    def newest(history: Sequence[Message]) -> list[Message]:
+        return [history[0], *history[max(at for at, one in enumerate(history) if one.role == "user") :]]
+
+    session = Session(make_tools(tmp_path), newest)
+    session.ask("Our harbour project is called Kestrel.")
+    assert session.ask("What did I say our project is called?").startswith("I cannot tell what you said of that")
+
+
+def test_an_answer_to_several_questions_stays_short(session: Session) -> None:
+    said = session.ask("How much honey does a colony need in winter and how hot is the floor of a bread oven?")
+    assert "18 kilograms" in said
+    assert "280 degrees" in said
+    assert len(re.sub(r"\[[^]]*\]", "", said).split()) <= 110
+
+
+# ---- several questions at once ----
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        ("How high is the Gull Point tower, and how high that of Saint Bride?", ["41 metres", "28 metres"]),
+        ("Which tower is higher, Gull Point or Saint Bride?", ["41 metres", "28 metres"]),
+        ("How many steps do these have: Gull Point and Saint Bride?", ["212", "144"]),
+        ("How many steps does Gull Point have, compared with Saint Bride?", ["212", "144"]),
+        ("How do Gull Point and Saint Bride compare in steps?", ["212", "144"]),
+        ("Who described the sugar-dust test, and about how much gorse does a firing take?", ["Ilse Maren", "22 kilog"]),
+    ],
+)
+def test_each_of_several_questions_is_answered(session: Session, question: str, answers: list[str]) -> None:
+    said = session.ask(question)
+    assert [answer for answer in answers if answer not in said] == []
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("When exactly was the oldest tower finished?", "1712"),
+        ("What is the test called that Ilse Maren described?", "sugar-dust test"),
+        ("How much gorse is burnt in a firing?", "22 kilograms"),
+        ("How long does a thick vault stay hot?", "nine hours"),
+    ],
+)
+def test_the_form_of_an_answer_follows_the_question(session: Session, question: str, answer: str) -> None:
+    assert answer in session.ask(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How much electricity does the lamp of Gull Point use?",
+        "How large a crew does Gull Point have?",
+        "Which architect built the tower of Saint Bride?",
+    ],
+)
+def test_what_is_asked_for_must_be_spoken_of(session: Session, question: str) -> None:
+    assert session.ask(question).startswith("I cannot")
+
+
+def test_a_sum_is_not_looked_up(session: Session) -> None:
+    assert "not a language model" in session.ask("What is 2+2?")
+    assert session.calls() == []
+
+
+def test_what_was_read_first_is_remembered_in_many_words(session: Session) -> None:
+    session.ask("Read the article about tide tables")
+    session.ask("Read the article about beekeeping")
+    assert "chart datum" in session.ask("In the article we started with, above what are heights given?")
+    assert "[tide-tables]" in session.ask("Back to the first article you read. What does it estimate?")
+
+
+def test_files_are_found_by_the_nearest_lines(session: Session) -> None:
+    assert "3 May" in session.ask("When do we open the pier?")
+    assert "09:05:10 ERROR valve 7 stuck [logs/pump.log:2]" in session.ask("Which valve was stuck, in the pump log?")
+    assert "price: 19.50" in session.ask("What price do we take for a lantern?")
+
+
+# ---- other kinds ----
+
+
+def test_all_articles_are_listed_and_counted(session: Session) -> None:
+    assert session.ask("What articles do you have?").count("\n- ") == 4
+    assert session.ask("How many articles are there?") == "4 articles."
+
+
+def test_which_articles_mention_something(session: Session) -> None:
+    said = session.ask("Which articles mention Gull Point?")
+    assert "[lighthouses]" in said
+    assert "[bread-ovens]" in said
+    assert "[beekeeping]" not in said
+
+
+def test_an_article_that_is_not_there_is_not_made_up(session: Session) -> None:
+    assert session.ask("Read the article about submarines") == "I cannot find an article about submarines here."
+
+
+def test_files_are_read_and_cited_by_line(session: Session) -> None:
+    assert "valve 7 stuck [logs/pump.log:2]" in session.ask("What errors are in pump.log?")
+    assert (
+        session.ask("What is the price of the rope in stock.csv?") == "item: rope; price: 7.25; count: 12 [stock.csv:3]"
+    )
+    assert "3 May and not before. [minutes.md:5]" in session.ask("When does the pier open, according to minutes.md?")
+    assert "- logs/pump.log (" in session.ask("What files are there?")
+
+
+def test_notes_are_saved_and_found(session: Session) -> None:
+    assert session.ask("What have you noted?") == "No notes yet."
+    assert session.ask("Note that valve 7 sticks") == "I have noted: valve 7 sticks"
+    session.ask("Read the article about beekeeping and save a note of it")
+    noted = session.ask("What are my notes?")
+    assert "valve 7 sticks" in noted
+    assert "[beekeeping]" in noted
+
+
+def test_small_talk_calls_nothing(session: Session) -> None:
+    assert "not a language model" in session.ask("Hello!")
+    assert "not a language model" in session.ask("Who are you?")
+    assert "welcome" in session.ask("Thanks")
+    assert session.calls() == []
+
+
+def test_instructions_in_an_article_are_only_text(session: Session) -> None:
+    session.ask("Read the article about bread ovens")
+    assert "22 kilograms of gorse" in session.ask("How many kilograms of gorse does a firing take?")
+
+
+def test_an_error_is_told_and_another_way_is_tried(session: Session) -> None:
+    said = session.ask("What is the pressure in gauge.log?")
+    assert said.startswith("I cannot answer that: the tools failed (gauge.log does not exist")
+    assert [name for name, _ in session.calls()][:2] == ["read_file", "list_files"]
+    assert any("That did not work" in message.content for message in session.history)
+
+
+def test_it_stops_where_every_call_fails() -> None:
+    history = [Message("u", "user", "What is varroa?")]
+    names = ("search_articles", "read_article", "search_files", "list_articles", "list_files")
+    tools = [{"type": "function", "function": {"name": name}} for name in names]
+    for turn in range(8):
+        said = reply(history, tools)
+        history.append(Message(f"a{turn}", "assistant", said.text, calls=said.calls))
+        if not said.calls:
+            break
+        history += [Message(f"t{turn}", "tool", "Error: out of order", call_id=call.id) for call in said.calls]
+    assert history[-1].content.startswith("I cannot answer that: the tools failed (out of order)")
+
+
+def test_a_question_that_was_dropped_is_asked_for() -> None:
+    turn = Message("a", "assistant", "I look.", calls=(ToolCall("c", "list_articles"),))
+    assert "cannot see a question" in reply([turn, Message("t", "tool", "4 articles", call_id="c")], []).text
+    assert "cannot see a question" in reply([], []).text

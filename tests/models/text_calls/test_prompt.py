@@ -1,0 +1,120 @@
+"""A conversation with calls as one of plain text: what is sent, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.errors import BudgetError
+from agent.messages import Message
+from agent.protocols import Counter
+from agent.side import SideModel
+from agent.view import prepare
+from models.counting.counters import ChatCounter, EstimateCounter, counter_for
+from models.scripted import Scripted
+from models.text_calls.prompt import TextCounter, conversation, told
+from strategies.table import parse
+from tests.support.histories import Story, TinyCounter, broken_histories, calls_of, sound_histories
+from tests.support.printed_replies import SCHEMAS, schema
+
+
+def sent(counter: Counter, texts: Sequence[Message]) -> int:
+    """Tokens of the prompt as the model's own counter counts it."""
+    return counter.overhead(()) + sum(map(counter.count, texts))
+
+
+@given(sound_histories())
+def test_roles_alternate_and_nothing_but_text_is_sent(history: list[Message]) -> None:
+    texts = conversation(history, SCHEMAS)
+    assert {text.role for text in texts} <= {"system", "user", "assistant"}
+    assert not any(text.calls or text.call_id for text in texts)
+    assert all(one.role != other.role for one, other in pairwise(texts))
+    assert [text.role for text in texts].count("system") == 1
+    assert texts[0].content.endswith(told(SCHEMAS))
+
+
+@given(sound_histories())
+def test_every_word_is_sent_in_its_order(history: list[Message]) -> None:
+    whole, at = "\0".join(text.content for text in conversation(history, [])), 0
+    for message in history:
+        for part in (message.content.strip(), *(call.name for call in message.calls)):
+            assert part in whole[at:]
+            at = whole.index(part, at)
+
+
+@given(broken_histories())
+def test_a_broken_history_is_sent_too(history: list[Message]) -> None:
+    counter = TextCounter(TinyCounter())
+    assert all(isinstance(text.content, str) for text in conversation(history, SCHEMAS))
+    assert sum(map(counter.count, history)) >= 0
+
+
+@given(sound_histories(), st.sampled_from(["none", "observation-masking", "sliding-window"]), st.integers(500, 4_000))
+def test_a_view_within_budget_is_a_prompt_within_budget(history: list[Message], spec: str, limit: int) -> None:
+    inner = TinyCounter()
+    counter = TextCounter(inner)
+    budget = Budget(limit, counter, counter.overhead(SCHEMAS))
+    strategy = parse(spec, SideModel(Scripted([])))
+    for so_far in calls_of(history):
+        try:
+            view = prepare(so_far, strategy, budget)
+        except BudgetError:
+            continue
+        tokens = sent(inner, conversation(view.messages, SCHEMAS))
+        assert tokens <= view.tokens
+        assert spec == "none" or tokens <= limit
+
+
+def react(at_once: int, steps: int = 10) -> list[Message]:
+    """A question, and steps of so many calls each."""
+    story = Story().ask("Which of the articles says what a prefix cache costs?")
+    for _ in range(steps):
+        story.turn(*[300] * at_once, says=30)
+    return story.messages
+
+
+@pytest.mark.parametrize("model", ["qwen2.5:7b", "another"])
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_counts_are_within_two_percent_of_the_whole_prompt(model: str, at_once: int) -> None:
+    inner = counter_for(model)
+    assert isinstance(inner, ChatCounter)
+    counter, history = TextCounter(inner), react(at_once)
+    texts = conversation(history, SCHEMAS)
+    whole = inner.tokens("".join(f"<|im_start|>{text.role}\n{text.content}<|im_end|>\n" for text in texts))
+    whole += inner.tokens("<|im_start|>assistant\n")
+    counted = counter.overhead(SCHEMAS) + sum(map(counter.count, history))
+    assert whole <= counted <= 1.02 * whole
+
+
+def test_a_server_is_held_to_the_prompt_that_it_read() -> None:
+    inner = TinyCounter()
+    counter, texts = TextCounter(inner), conversation(react(3), SCHEMAS)
+    counter.sends(texts)
+    assert counter.calibrate(10**6, 5_000)
+    assert inner.calibrated == [(sent(inner, texts), 5_000)]
+    assert not counter.exact
+
+
+def test_tools_are_told_in_a_line_each() -> None:
+    rich = schema("find", "Find it. Slowly.", ["what"], what="string", times="integer")
+    rich["function"]["parameters"]["properties"]["order"] = {"enum": ["new", "old"]}
+    lines = told([rich, schema("stop"), {"type": "function", "function": {"name": "bare"}}]).splitlines()
+    assert lines[-3] == 'find {"what": string, "times": integer?, "order": "new" or "old"?} Find it.'
+    assert lines[-2:] == ["stop {}", "bare {}"]
+    assert told([]) == ""
+
+
+def test_telling_of_tools_costs_less_than_their_schemas() -> None:
+    inner = EstimateCounter()
+    assert TextCounter(inner).overhead(SCHEMAS) < inner.overhead(SCHEMAS)
+    assert TextCounter(inner).overhead([]) == inner.overhead([])
+
+
+def test_without_a_system_message_the_tools_make_one() -> None:
+    assert [text.role for text in conversation([Message("u", "user", "?")], SCHEMAS)] == ["system", "user"]
+    assert conversation([], SCHEMAS)[0].content == told(SCHEMAS)

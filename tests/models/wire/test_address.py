@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import socket
+import time
+from threading import Event
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from models.wire.address import gets, host_url, is_loopback
+from tests.support.ollama_wire import PAGE, loopback, send
+
+
+@pytest.mark.parametrize(
+    ("value", "url"),
+    [
+        (None, "http://127.0.0.1:11434"),
+        ("", "http://127.0.0.1:11434"),
+        ("  ", "http://127.0.0.1:11434"),
+        ("box", "http://box:11434"),
+        ('"box"', "http://box:11434"),
+        ("box:1234", "http://box:1234"),
+        (":1234", "http://127.0.0.1:1234"),
+        ("box/", "http://box:11434"),
+        ("box/ollama/", "http://box:11434/ollama"),
+        ("box:1/a/b", "http://box:1/a/b"),
+        ("http://box", "http://box:80"),
+        ("https://box", "https://box:443"),
+        ("HTTPS://box", "https://box:443"),
+        ("https://box:8443/x", "https://box:8443/x"),
+        ("http://", "http://127.0.0.1:80"),
+        ("0.0.0.0", "http://127.0.0.1:11434"),
+        ("0.0.0.0:80", "http://127.0.0.1:80"),
+        ("http://0.0.0.0:11434", "http://127.0.0.1:11434"),
+        ("::", "http://[::1]:11434"),
+        ("[::]:1234", "http://[::1]:1234"),
+        ("::1", "http://[::1]:11434"),
+        ("[::1]", "http://[::1]:11434"),
+        ("[::1]:1234", "http://[::1]:1234"),
+        ("http://[fe80::1]/p", "http://[fe80::1]:80/p"),
+        ("10.0.0.7", "http://10.0.0.7:11434"),
+    ],
+)
+def test_every_form_of_a_host(value: str | None, url: str) -> None:
+    assert host_url(value) == url
+    assert host_url(url) == url
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "box:x", "box:99999", "ftp://box", "a b", "me:pw@box", "box?x=1", "box:1:2", "[::1", "http:///a b", "[box]",
+        "box:" + "9" * 5000, "box/\x7f", "box/\udc80", "b\u2024x", "xn--\u00fc", "a" * 64, "a..b", "[fe80::1%eth0]",
+    ],
+)  # fmt: skip
+def test_what_is_no_host_is_a_users_mistake(value: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        host_url(value)
+    assert caught.value.fix
+
+
+@given(st.text() | st.text("a1.-_:[]/%\x7f\udc80\u2024"))
+def test_any_text_is_a_host_or_a_users_mistake(value: str) -> None:
+    try:
+        url = host_url(value)
+    except UsageError:
+        return
+    assert host_url(url) == url
+    assert httpx.URL(url).host.encode("idna")
+
+
+@pytest.mark.parametrize(
+    ("url", "ours"),
+    [
+        ("http://127.0.0.1:1", True),
+        ("http://127.8.9.1:1", True),
+        ("http://localhost:1/x", True),
+        ("http://[::1]:1", True),
+        ("http://10.0.0.7:1", False),
+        ("http://localhost.example:1", False),
+    ],
+)
+def test_this_machine_is_known_for_its_own(url: str, ours: bool) -> None:
+    assert is_loopback(url) is ours
+
+
+# ---- is it there ----
+
+
+def there(url: str, seconds: float) -> bool:
+    return gets(url, "/api/version", lambda status, answer: status == 200 and "version" in (answer or ()), seconds)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_a_server_is_known_from_another_and_from_nothing() -> None:
+    with loopback(lambda handler, _: send(handler, b'{"version":"0.13.0"}')) as url:
+        assert there(url, 5)
+    for body in (PAGE, b"{", b'{"object":"list"}'):
+        with loopback(lambda handler, _, body=body: send(handler, body)) as url:
+            assert not there(url, 5)
+    with loopback(lambda handler, _: send(handler, b'{"version":"0.13.0"}', 500)) as url:
+        assert not there(url, 5)
+    assert not there(f"http://127.0.0.1:{free_port()}", 5)
+
+
+def test_the_deadline_is_kept_before_a_silent_server() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        start = time.perf_counter()
+        assert not there(f"http://127.0.0.1:{silent.getsockname()[1]}", 0.1)
+        assert time.perf_counter() - start < 5, "the deadline is 0.1 s, the machine may be slow"
+
+
+def test_the_deadline_is_kept_before_a_name_server_that_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    freed, waited = Event(), Event()
+
+    def hang(*_: object, **__: object) -> None:
+        freed.wait(60)
+        waited.set()
+        raise OSError
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    assert not there("http://ollama.example:11434", 0.1)
+    assert not waited.is_set()
+    freed.set()

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelError, UsageError
+from models import make
+from models.wire.http import LONGEST, alive, client, figure, lines, moved, reason, said_plainly
+from models.wire.retry import Busy
+
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+
+
+@given(st.lists(st.text("a\n \x85", max_size=6).map(str.encode)))
+def test_lines_are_the_same_wherever_the_pieces_end(pieces: list[bytes]) -> None:
+    every = (line.strip() for line in b"".join(pieces).split(b"\n"))
+    assert [line.strip() for line in lines(pieces)] == [line for line in every if line]
+
+
+def test_a_line_without_an_end_is_given_up_on() -> None:
+    piece, pieces = b"x" * 1_000_000, 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal pieces
+        while True:
+            pieces += 1
+            yield piece
+
+    with pytest.raises(ModelError, match="without an end"):
+        list(lines(endless()))
+    assert pieces < 20
+    assert sum(map(len, lines([piece + b"\n"] * 20))) == 20_000_000, "many lines may be longer together"
+
+
+def broken(*pieces: bytes) -> Iterator[bytes]:
+    yield from pieces
+    raise httpx.ReadError("reset")
+
+
+def test_a_connection_lost_before_the_first_line_is_busy_and_after_it_an_error() -> None:
+    with pytest.raises(Busy, match="without a reply"):
+        list(lines(broken(b'{"half')))
+    whole = lines(broken(b"one\ntwo"))
+    assert next(whole) == b"one"
+    with pytest.raises(ModelError, match="in the middle") as caught:
+        next(whole)
+    assert not isinstance(caught.value, Busy)
+
+
+def test_a_reply_that_does_not_grow_is_given_up_on_and_so_is_one_without_an_end() -> None:
+    assert list(alive(range(5), lambda: 0, "http://box", 60)) == list(range(5))
+    growing = count()
+    assert list(alive(range(5), lambda: next(growing), "http://box", -1)) == list(range(5)), "it may take any time"
+    with pytest.raises(ModelError, match="nothing came from http://box"):
+        list(alive(range(5), lambda: 0, "http://box", -1))
+    with pytest.raises(ModelError, match="does not end its reply"):
+        list(alive(range(5), lambda: LONGEST + 1, "http://box", 60))
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_never_stands_before_this_machine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:9")
+    request = httpx.URL("http://127.0.0.1:11434/")
+    for url, proxied in (("http://127.0.0.1:1", False), ("http://localhost:1", False), ("http://box.example:1", True)):
+        with client(url, 1) as made:
+            transport = made._transport_for_url(httpx.URL(url) if proxied else request)
+            assert (transport is not made._transport) is proxied
+
+
+@pytest.mark.parametrize(
+    ("url", "told"), [("http://box.example:1", True), ("http://127.0.0.1:1", False), ("http://near.example:1", False)]
+)
+def test_where_a_proxy_may_be_what_does_not_answer_it_is_told(
+    url: str, told: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "near.example")
+    refused = pytest.raises(ModelError, match=r"nothing answers at .* \(Connection refused\)")
+    with refused as caught, said_plainly(url, 7, "start it"):
+        raise httpx.ConnectError("[Errno 111] Connection refused")
+    assert ("or the proxy before it does not" in caught.value.what) is told
+    assert ("NO_PROXY" in caught.value.fix) is told
+
+
+@pytest.mark.parametrize("proxy", ["socks9://x", "ftp://x"])
+def test_a_proxy_that_is_none_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(ModelError, match="the proxy in the environment cannot be used") as caught:
+        client("http://box.example:1", 1)
+    assert "NO_PROXY" in caught.value.fix
+    client("http://127.0.0.1:1", 1).close()
+
+
+def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
+    with pytest.raises(ModelError, match="certificates cannot be read") as caught:
+        client("https://box.example:1", 1)
+    assert "SSL_CERT_FILE" in caught.value.fix
+    client("http://box.example:1", 1).close()
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "fix"),
+    [
+        (
+            httpx.ConnectError(f"[SSL: {UNTRUSTED}] certificate verify failed: self-signed certificate (_ssl.c:1006)"),
+            "the certificate of https://box:443 is not trusted: self-signed certificate",
+            "SSL_CERT_FILE",
+        ),
+        (httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number"), "no secure connection", "http://"),
+        (httpx.ConnectError("refused"), "nothing answers at https://box:443 (refused)", "start"),
+        (httpx.ProxyError("403 Forbidden"), "the proxy before https://box:443 refuses: 403 Forbidden", "NO_PROXY"),
+        (httpx.ReadTimeout(""), "nothing came from https://box:443 for 7 seconds", "smaller"),
+        (httpx.WriteError("broken pipe"), "closed the connection without a reply", "again"),
+    ],
+)  # fmt: skip
+def test_each_failure_is_said_plainly(error: Exception, what: str, fix: str) -> None:
+    with pytest.raises(ModelError) as caught, said_plainly("https://box:443", 7, "start it"):
+        raise error
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+
+
+def test_a_redirect_names_where_it_leads() -> None:
+    error = moved("http://box:80", "https://box/\nx")
+    assert error.what == "the server at http://box:80 sends requests on to https://box/ x"
+    assert "--base-url" in error.fix
+
+
+@given(
+    st.text()
+    | st.recursive(
+        st.none() | st.text(), lambda each: st.dictionaries(st.sampled_from(["error", "message", "x"]), each)
+    ).map(str)
+)
+def test_a_reason_is_one_short_line(body: str) -> None:
+    told = reason(body)
+    assert 0 < len(told) <= 300
+    assert "\n" not in told
+
+
+def test_an_unknown_backend_is_a_users_mistake() -> None:
+    with pytest.raises(UsageError, match="gpt") as caught:
+        make("gpt")
+    assert "ollama" in caught.value.fix
+    assert "reader" in caught.value.fix
+
+
+def test_a_figure_that_no_session_can_keep_is_not_known() -> None:
+    told = (0, 2**53 - 1, 2**53, -1, 10**400, True, 1.0, "7", None)
+    assert [figure(value) for value in told] == [0, 2**53 - 1, *[None] * 7]

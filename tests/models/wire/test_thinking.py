@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby, pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from models.wire.thinking import apart
+
+PIECES = st.sampled_from(["<think>", "</think>", "<", "</", "think>", "thi", " ", "\n", "a", "Answer", "<thinking>"])
+REPLIES = st.lists(PIECES, max_size=12).map("".join)
+
+
+def joined(deltas: Iterable[Delta]) -> list[tuple[type, str]]:
+    """Neighbours of one kind as one."""
+    parts = [(type(delta), delta.text) for delta in deltas if isinstance(delta, Text | Thinking)]
+    return [(kind, "".join(text for _, text in group)) for kind, group in groupby(parts, key=lambda part: part[0])]
+
+
+@given(REPLIES, st.data())
+def test_however_a_reply_is_cut_the_same_comes_out(reply: str, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(reply)), max_size=20).map(sorted))
+    pieces = [Text(reply[start:end]) for start, end in pairwise([0, *cuts, len(reply)])]
+    assert joined(apart(pieces)) == joined(apart([Text(reply)]))
+
+
+@given(st.text() | REPLIES)
+def test_nothing_is_lost_but_the_tags_and_the_blanks_around_them(reply: str) -> None:
+    out = joined(apart([Text(reply)]))
+    start = reply.lstrip()
+    if not start.startswith("<think>"):
+        assert out == ([(Text, reply)] if reply else [])
+        return
+    thought, _, answer = start.removeprefix("<think>").lstrip().partition("</think>")
+    expected = [(Thinking, thought), (Text, answer.lstrip())]
+    assert out == [part for part in expected if part[1]]
+
+
+@pytest.mark.parametrize(
+    ("reply", "parts"),
+    [
+        ("<think>\nHm.\n</think>\n\nTwo.", [Thinking("Hm.\n"), Text("Two.")]),
+        ("\n<think>\n\n</think>\n\nTwo.", [Text("Two.")]),
+        ("<think>Hm, cut o", [Thinking("Hm, cut o")]),
+        ("<think>a </thin", [Thinking("a "), Thinking("</thin")]),
+        ("Use <think>x</think>.", [Text("Use <think>x</think>.")]),
+        ("<thinking>", [Text("<thinking>")]),
+        ("<thi", [Text("<thi")]),
+        ("<think>a</think>b<think>c</think>", [Thinking("a"), Text("b<think>c</think>")]),
+    ],
+)
+def test_examples(reply: str, parts: list[Delta]) -> None:
+    assert list(apart([Text(reply), Usage()])) == [*parts, Usage()]
+
+
+def test_other_deltas_pass() -> None:
+    call = ToolCall("c", "f")
+    deltas = [Waiting("loading"), Thinking("own"), Text("<think>a"), call, Text("b</think>c"), Usage()]
+    assert list(apart(deltas)) == [
+        *deltas[:2],
+        Thinking("a"),
+        call,
+        Thinking("b"),
+        Text("c"),
+        Usage(),
+    ]

@@ -1,0 +1,382 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from repl import __version__
+from repl.__main__ import main
+from session.settings import SETTINGS
+from tests.session.test_session import NOWHERE
+from tests.support.paths import ROOT
+
+QUESTION = "How much does a thimble hold?"
+WITHOUT_FLAG = ("color", "max_turns", "stream", "keep_alive")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in, with articles below it, and no settings from outside."""
+    for name in list(os.environ):
+        if name.startswith("THIMBLE_") or name in ("NO_COLOR", "OLLAMA_HOST", "COLUMNS"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
+    monkeypatch.setenv("OPENAI_BASE_URL", NOWHERE)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    (tmp_path / "articles").mkdir()
+    (tmp_path / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def thimble(*arguments: str, stdin: bytes = b"", **rest: Any) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "repl", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=60, **rest)
+
+
+# ---- help, version, config ----
+
+
+def test_help_fits_a_terminal_and_names_every_flag(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    shown = set(re.findall(r"^  (-\w|--[\w-]+)", text, re.MULTILINE)) - {"-h", "-p"}
+    flags = {f"--{name.replace('_', '-')}" for name in SETTINGS if name not in WITHOUT_FLAG}
+    assert shown == {*flags, "--no-stream", "--json", "--resume", "--record", "--replay", "--version"}
+
+
+@pytest.mark.parametrize("columns", ["1", "x", "0", "500"])
+def test_help_comes_in_any_width(
+    columns: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert main(["-h"]) == 0
+    assert "--strategy" in capsys.readouterr().out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"thimble {__version__}\n"
+
+
+def test_help_and_version_load_next_to_nothing() -> None:
+    code = "import sys; from repl.__main__ import main; main(['--help']); print(*sys.modules, file=sys.stderr)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    loaded = set(run.stderr.split())
+    assert {"argparse", "repl.cli.flags"} <= loaded
+    if sys.version_info >= (3, 14):  # argparse itself loads it there, for its colours
+        loaded.discard("dataclasses")
+    assert not loaded & {
+        "dataclasses",
+        "pathlib",
+        "typing",
+        "json",
+        "difflib",
+        "shutil",
+        "rich",
+        "agent.loop",
+        "models",
+    }
+
+
+def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "thimble.toml").write_text('strategy = "hybrid"\ncorpus = "articles"\n')
+    assert main(["config", "--budget", "4000", "--plain"]) == 0
+    rows = [re.split(r"  +", line) for line in capsys.readouterr().out.splitlines()]
+    assert [row[0] for row in rows] == list(SETTINGS)
+    found = {name: (value, origin) for name, value, origin in rows}
+    assert found["budget"] == ("4000", "flag --budget")
+    assert found["plain"] == ("true", "flag --plain")
+    assert found["strategy"] == ("hybrid", "./thimble.toml")
+    assert found["corpus"] == (str(folder / "articles"), "./thimble.toml")
+    assert found["base_url"] == (NOWHERE, "environment OLLAMA_HOST")
+    assert found["model"] == ("(automatic)", "default")
+
+
+def test_config_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--strategy", "none", "config"]) == 0
+    starts = {
+        (line.index(value), line.index(origin))
+        for line in capsys.readouterr().out.splitlines()
+        for _, value, origin in [re.split(r"  +", line)]
+    }
+    assert len(starts) == 1
+
+
+def test_config_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "--json", "--budget", "4000"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [row["name"] for row in rows] == list(SETTINGS)
+    assert {"type": "setting", "name": "budget", "value": 4000, "origin": "flag --budget"} in rows
+
+
+# ---- exit codes ----
+
+READER = ("--backend", "reader", "--corpus", "articles", "--files", "articles")
+
+ENDINGS: list[tuple[Sequence[str], int, str, str]] = [
+    ((*READER, "-p", QUESTION), 0, "turns ", ""),
+    (("--bugdet", "3"), 2, "there is no flag --bugdet", "did you mean --budget?"),
+    (("--budget=3", "--colour"), 2, "there is no flag --colour", "--help"),
+    (("--strat", "none"), 2, "there is no flag --strat", "did you mean --strategy?"),
+    (("--resum",), 2, "there is no flag --resum", "--resume"),
+    (("confg",), 2, "there is no command 'confg'", "did you mean config?"),
+    (("config", "config"), 2, "there is no command 'config'", ""),
+    (("config", "-p", "x"), 2, "config takes no prompts", "thimble -p TEXT"),
+    (("why", "is", "this"), 2, "there is no command 'why'", 'thimble -p "why ..."'),
+    (("--budget",), 2, "--budget needs a value", "--budget VALUE"),
+    (("-p",), 2, "-p needs a value", "-pTEXT"),
+    (("--plain=yes",), 2, "--plain takes no value", "--plain alone"),
+    (("--budget", "12", "-p", "x"), 2, "budget cannot be '12' (flag --budget)", "500 to 2,000,000"),
+    (("--budget", "many", "-p", "x"), 2, "budget cannot be 'many'", "500 to 2,000,000"),
+    (("--backend", "olama", "-p", "x"), 2, "backend cannot be 'olama'", "did you mean ollama?"),
+    (("--corpus", r"C:\notes", "-p", "x"), 2, r"corpus cannot be 'C:\\notes'", "write the path with /"),
+    (("--corpus", "nowhere", "-p", "x"), 2, "corpus cannot be 'nowhere'", "a folder that exists"),
+    (("--corpus", "empty", "-p", "x"), 2, "no articles in", "--corpus DIR"),
+    (("--strategy", "noen", "-p", "x"), 2, "there is no strategy 'noen'", "did you mean none?"),
+    (("--base-url", "::::", "-p", "x"), 2, "'::::' is no address", "host:port"),
+    (("-p", "\udcff"), 2, "is not UTF-8 text", "UTF-8"),
+    (("-p", ""), 2, "a prompt is empty", "-p"),
+    ((*READER,), 2, "standard input holds no prompt", "-p TEXT"),
+    ((*READER, "-p", "/nothing"), 2, "there is no command /nothing", "/help"),
+    (("--backend", "ollama", "-p", "x"), 3, "nothing answers at", "ollama serve"),
+    (("--model", "qwen2.5:7b", "-p", "x"), 3, "nothing answers at", "ollama serve"),
+    ((*READER, "--budget", "500", "-p", "x"), 4, "the budget holds 500", "raise the budget"),
+]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize(("arguments", "code", "what", "fix"), ENDINGS)
+def test_every_ending_has_its_code_and_its_two_lines(
+    arguments: Sequence[str],
+    code: int,
+    what: str,
+    fix: str,
+    as_json: bool,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (folder / "empty").mkdir()
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "stdin", nothing)
+        assert main([*arguments, *(["--json"] if as_json else [])]) == code
+    captured = capsys.readouterr()
+    told = captured.err.splitlines()
+    if code:
+        assert told[-2].startswith("thimble: ")
+        assert what in told[-2]
+        assert told[-1].startswith("fix: ")
+        assert fix in told[-1]
+    if as_json:
+        events = [json.loads(line) for line in captured.out.splitlines()]
+        errors = [event for event in events if event["type"] == "error"]
+        assert [error["code"] for error in errors] == ([code] if code else [])
+    elif code:
+        assert captured.out == ""
+    else:
+        assert "two millilitres" in captured.out
+        assert what in captured.err
+
+
+WORDS = st.sampled_from(
+    ["--budget", "--json", "--plain", "--", "-", "-x", "--backend", "reader", "config", "-p", "=", "3", "--model=", "é"]
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(arguments=st.lists(WORDS | st.text(max_size=5), max_size=6))
+def test_no_command_line_ends_in_a_traceback(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["config", *arguments])
+    captured = capsys.readouterr()
+    assert code in (0, 2)
+    assert bool(captured.out) or code == 2
+    if code:
+        assert captured.err.startswith("thimble: ")
+
+
+def test_a_bad_file_of_settings_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "thimble.toml").write_text("budgte = 3\n")
+    assert main(["-p", "x"]) == 2
+    expected = "thimble: ./thimble.toml has an unknown key 'budgte'\nfix: did you mean budget?\n"
+    assert capsys.readouterr().err == expected
+
+
+# ---- whole processes ----
+
+
+def test_a_pipe_of_prompts_and_commands() -> None:
+    run = thimble(*READER, stdin=f"/strategy none\n\n{QUESTION}\n/stats\n{QUESTION}\n".encode())
+    assert run.returncode == 0
+    answers = run.stdout.decode().split("\n\n")
+    assert len(answers) == 2
+    assert all("two millilitres" in answer for answer in answers)
+    assert run.stdout.endswith(b"\n")
+    assert "The strategy is now none" in run.stderr.decode()
+    assert "none" in run.stderr.decode().splitlines()[-1]
+
+
+def test_no_server_is_one_line_with_the_way_to_a_model() -> None:
+    run = thimble("--corpus", "articles", "-p", QUESTION)
+    assert run.returncode == 0
+    notices = [line for line in run.stderr.decode().splitlines() if "ollama pull" in line]
+    assert len(notices) == 1
+    assert notices[0].startswith(f"No model server at {NOWHERE}: the built-in reader answers")
+
+
+def test_answers_come_as_prompts_arrive() -> None:
+    command = [sys.executable, "-m", "repl", *READER]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{QUESTION}\n".encode())
+        process.stdin.flush()
+        assert b"two millilitres" in process.stdout.readline()
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize("arguments", [("-p", QUESTION), ("--json", "-p", QUESTION), ("config",), ("--help",)])
+def test_a_reader_that_goes_away_is_no_traceback(arguments: Sequence[str]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "repl", *READER, *arguments]
+    run = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+    os.close(writing)
+    assert run.returncode in ((0, 1) if arguments == ("--help",) else (1,))
+    assert b"Traceback" not in run.stderr
+    assert b"Exception" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", [("-p", QUESTION), ("config",)])
+def test_a_full_disk_is_told(arguments: Sequence[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "repl", *READER, *arguments]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+    assert run.returncode == 2
+    assert b"cannot write to standard output" in run.stderr
+    assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_error_that_cannot_be_written_as_json_is_told_all_the_same() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "repl", "--bugdet", "--json"]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=60)
+    assert run.returncode == 2
+    assert run.stderr.decode().splitlines()[0] == "thimble: there is no flag --bugdet"
+    assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_an_answer_needs_no_standard_error() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "repl", *READER, "-p", QUESTION]
+        run = subprocess.run(command, stdout=subprocess.PIPE, stderr=full, stdin=subprocess.DEVNULL, timeout=60)
+    assert run.returncode == 0
+    assert b"two millilitres" in run.stdout
+
+
+def test_a_second_ctrl_c_does_not_cut_the_report_of_the_first_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Impatient(io.StringIO):
+        def write(self, text: str) -> int:
+            signal.raise_signal(signal.SIGINT)
+            return super().write(text)
+
+    told = Impatient()
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setattr(sys, "stderr", told)
+    assert main(["--bugdet"]) == 2
+    assert len(told.getvalue().splitlines()) == 2
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+STRATEGY = "def prepare(messages, budget):\n    print('seen', len(messages))\n    "
+
+
+@pytest.mark.parametrize("failure", ["raise KeyError('\\x1b[31mred')", "raise SystemExit(0)", "return None"])
+def test_a_strategy_that_fails_is_named_with_its_line(failure: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(STRATEGY + failure)
+    assert main([*READER, "--strategy", "./mine.py", "-p", QUESTION, "--json"]) in (1, 2)
+    captured = capsys.readouterr()
+    assert captured.err.splitlines()[-2].startswith("thimble: ")
+    assert captured.err.splitlines()[-1].startswith("fix: ")
+    assert "\x1b" not in captured.err
+    assert "error" in [json.loads(line)["type"] for line in captured.out.splitlines()]
+
+
+def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(f"print('loaded')\n{STRATEGY}return messages")
+    assert main([*READER, "--strategy", "./mine.py", "-p", "/strategy ./mine.py", "-p", QUESTION]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("A thimble holds two millilitres")
+    assert captured.err.count("loaded\n") == 2
+    assert "seen 2\n" in captured.err
+
+
+def test_closed_streams_are_no_traceback() -> None:
+    shell = f'exec "{sys.executable}" -m repl {" ".join(READER)} '
+    asked = subprocess.run(["sh", "-c", f"{shell} -p '{QUESTION}' <&- 2>&-"], capture_output=True, timeout=60)
+    assert (asked.returncode, asked.stderr) == (0, b"")
+    assert b"two millilitres" in asked.stdout
+    nothing = subprocess.run(["sh", "-c", f"{shell} <&-"], capture_output=True, timeout=60)
+    assert nothing.returncode == 2
+    assert b"Traceback" not in nothing.stderr
+
+
+def test_output_that_cannot_show_a_letter_shows_another() -> None:
+    Path("articles/thimbles.md").write_text("# Thimbles\n\nA thimble holds “two” millilitres – of water.\n")
+    run = thimble(*READER, "-p", QUESTION, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert run.returncode == 0
+    assert b"A thimble holds ?two? millilitres" in run.stdout
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_ctrl_c_stops_an_answer_with_one_line(as_json: bool) -> None:
+    command = [sys.executable, "-m", "repl", *READER, "-p", QUESTION, *(["--json"] if as_json else [])]
+    environ = {**os.environ, "THIMBLE_PACE": "0.5"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ) as process:
+        assert process.stdout is not None
+        if as_json:
+            while b'"text"' not in process.stdout.readline():
+                pass
+        else:
+            assert process.stderr is not None
+            assert process.stderr.readline().decode() == f"› {QUESTION}\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert err.decode().splitlines() == ["thimble: stopped before the answer was complete"]
+    if as_json:
+        error, last = (json.loads(line) for line in out.splitlines()[-2:])
+        assert (error["type"], error["code"], error["fix"], last["type"]) == ("error", 1, None, "session")
+    else:
+        assert out == b""
+
+
+def test_without_a_terminal_there_is_no_conversation() -> None:
+    import pty
+
+    controller, terminal = pty.openpty()
+    run = subprocess.run([sys.executable, "-m", "repl", *READER], stdin=terminal, capture_output=True, timeout=60)
+    os.close(controller)
+    os.close(terminal)
+    assert run.returncode == 2
+    assert run.stderr.startswith(b"thimble: standard output is not a terminal\nfix: ask with -p TEXT")

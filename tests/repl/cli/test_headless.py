@@ -1,0 +1,287 @@
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelError, UsageError
+from agent.ledger import totals
+from agent.messages import ToolCall
+from agent.protocols import Text, Thinking, Usage
+from models.scripted import Reply, Scripted
+from repl.cli import headless
+from session import jsonl
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.paths import ROOT
+
+LOOK = (Text("I look."), ToolCall("c1", "list_articles", "{}"))
+
+
+@pytest.fixture
+def articles(tmp_path: Path) -> Path:
+    (tmp_path / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    return tmp_path
+
+
+def scripted(articles: Path, *steps: Reply, **settings: Any) -> Session:
+    """A session whose model says these things."""
+    session = open_session(Settings(backend="reader", corpus=articles, files=articles, **settings))
+    model = Scripted(steps)
+    session.agent.backend = model
+    session.agent.side.backend = model
+    return session
+
+
+def lines(output: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def answers(session: Session, prompts: Sequence[str], as_json: bool = False) -> int:
+    return headless.answer(session, iter(prompts), as_json)
+
+
+# ---- answers ----
+
+
+def test_standard_output_is_the_answers_alone(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, LOOK, "The first\nanswer.", "The second.\n\n", "Third.")
+    assert answers(session, ["one?", "two?", "/budget 4000", "three?"]) == headless.DONE
+    captured = capsys.readouterr()
+    assert captured.out == "The first\nanswer.\n\nThe second.\n\nThird.\n"
+    for told in ("I look.", "list_articles", "turns 2", "turns 1", "The budget is 4,000"):
+        assert told in captured.err
+    assert session.agent.limit == 4000
+
+
+def test_plain_lines_have_labels_and_no_signs(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, LOOK, "The answer.", plain=True)
+    assert answers(session, ["one?"]) == headless.DONE
+    told = capsys.readouterr().err.splitlines()
+    assert told[:2] == ["you: one?", "model: I look."]
+    assert told[2].startswith("tool: list_articles ")
+    assert not re.search("[›≡⌕▤✂✗]", "".join(told))
+
+
+def test_no_answer_is_told_and_the_next_question_still_asked(
+    articles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = scripted(articles, " \n", "Two.")
+    assert answers(session, ["one?", "two?"]) == headless.NOT_ANSWERED
+    captured = capsys.readouterr()
+    assert captured.out == "Two.\n"
+    assert "thimble: the model gave no answer\nfix: " in captured.err
+
+
+def test_an_error_ends_it(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, "One.", ModelError("the server\nis\x1b[2J gone", "start it"))
+    assert answers(session, ["one?", "two?", "three?"]) == headless.MODEL
+    captured = capsys.readouterr()
+    assert captured.out == "One.\n"
+    assert captured.err.endswith("thimble: the server is gone\nfix: start it\n")
+
+
+def test_a_budget_that_holds_nothing_has_its_own_code(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answers(scripted(articles, budget=500), ["one?"]) == headless.BUDGET
+    assert "the budget holds 500" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_told_in_a_line(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, (Text("I beg"), KeyboardInterrupt()))
+    assert answers(session, ["one?"]) == headless.NOT_ANSWERED
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines()[-1] == "thimble: stopped before the answer was complete"
+
+
+def test_what_a_model_says_cannot_steer_the_terminal(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nasty = "\x1b]0;owned\x07[/bold] \x1b[31mred\x9b2J\x00 text"
+    session = scripted(articles, (Text(nasty), ToolCall("c", nasty, nasty)), nasty)
+    assert answers(session, ["one?"]) == headless.DONE
+    captured = capsys.readouterr()
+    assert captured.out == "[/bold] red text\n"
+    assert not [char for char in captured.out + captured.err if ord(char) < 32 and char != "\n"]
+
+
+# ---- commands ----
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_commands_act_and_stay_off_standard_output(
+    articles: Path, capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    session = scripted(articles, "One.")
+    assert (
+        answers(session, ["/strategy none", "one?", "/stats", "/?", "/quit", "never asked"], as_json) == headless.DONE
+    )
+    captured = capsys.readouterr()
+    assert session.spec == "none"
+    assert "The strategy is now none" in captured.err
+    if as_json:
+        assert {line["type"] for line in lines(captured.out)} >= {"asked", "answered", "session"}
+    else:
+        assert captured.out == "One.\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("/strateg none", "did you mean /strategy?"),
+        ("/strategy noen", "did you mean none?"),
+        ("/budget 3", "500 to 2,000,000"),
+        ("/etc/passwd is what?", "/help lists the commands"),
+        ("/", "/help lists the commands"),
+        ("/STRATEGY none", "/help lists the commands"),
+    ],
+)
+def test_a_wrong_command_is_never_sent_and_ends_it(
+    articles: Path, capsys: pytest.CaptureFixture[str], line: str, hint: str
+) -> None:
+    session = scripted(articles)
+    assert answers(session, [line, "never asked"]) == headless.USAGE
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert hint in captured.err.splitlines()[-1]
+    assert session.agent.history == []
+
+
+# ---- JSON Lines ----
+
+
+def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, (Thinking("hm"), *LOOK), "The answer.")
+    assert answers(session, ["one?"], as_json=True) == headless.DONE
+    found = lines(capsys.readouterr().out)
+    turn = ["preparing", "prepared"]
+    assert [line["type"] for line in found] == [
+        *("asked", *turn, "thinking", "text", "replied", "tool_called", "tool_returned"),
+        *(*turn, "text", "replied", "answered", "session"),
+    ]
+    by_type = {line["type"]: line for line in found}
+    assert by_type["asked"]["text"] == "one?"
+    assert by_type["tool_returned"]["text"].startswith("1 article\n1. thimbles")
+    assert by_type["tool_returned"]["call_id"] == by_type["tool_called"]["call_id"] == "c1"
+    assert by_type["answered"] == {"type": "answered", "text": "The answer.", "ending": "answered"}
+    sums = totals(session.agent.ledger.calls)
+    assert by_type["session"]["prompt_tokens"] == {"tokens": sums.prompt.tokens, "exact": sums.prompt.exact}
+    assert by_type["session"]["turns"] == 2
+    assert len(by_type["prepared"]["fates"]) == 4
+
+
+def test_what_a_server_does_not_report_is_null(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers(scripted(articles, (Text("So."), Usage())), ["one?"], as_json=True)
+    by_type = {line["type"]: line for line in lines(capsys.readouterr().out)}
+    assert by_type["replied"]["usage"]["cached_tokens"] is None
+    assert by_type["replied"]["usage"]["finish"] is None
+    assert by_type["session"]["cached_tokens"] == {"tokens": None, "exact": True}
+    assert by_type["session"]["prompt_tokens"]["exact"] is False
+
+
+def test_a_summary_is_told_with_its_cost(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, *["Said."] * 9, strategy="summary-buffer", budget=2500)
+    assert answers(session, ["please " * 250] * 6, as_json=True) == headless.DONE
+    called = [line for line in lines(capsys.readouterr().out) if line["type"] == "side_called"]
+    assert called
+    assert called[0]["usage"]["output_tokens"] > 0
+    assert called[0]["error"] is None
+
+
+def test_an_error_is_an_event_too_and_the_totals_still_come(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(articles, "One.", ModelError("gone", "start it"))
+    assert answers(session, ["one?", "two?"], as_json=True) == headless.MODEL
+    captured = capsys.readouterr()
+    *_, error, last = lines(captured.out)
+    assert error == {"type": "error", "code": 3, "what": "gone", "fix": "start it"}
+    assert (last["type"], last["answered"], last["exchanges"]) == ("session", 1, 2)
+    assert "thimble: gone\nfix: start it\n" in captured.err
+
+
+@given(st.text(st.characters(codec=None)), st.text(st.characters(max_codepoint=0x9F)))
+def test_a_line_is_printable_ascii_and_loses_nothing(text: str, controls: str) -> None:
+    for said in (text, controls, text + controls):
+        line = jsonl.to_line({"type": "text", "text": said})
+        assert line.endswith("\n")
+        assert all(" " <= char <= "~" for char in line[:-1])
+        assert json.loads(line)["text"] == said
+
+
+# ---- prompts ----
+
+
+@pytest.fixture
+def piped(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def pipe(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    return pipe
+
+
+def test_piped_lines_are_prompts(piped: Any) -> None:
+    piped("\ufeff one? \r\n\n   \n/stats\ntwo? – yes".encode())
+    assert list(headless.prompts([])) == ["one?", "/stats", "two? – yes"]
+
+
+def test_a_dash_is_all_of_standard_input(piped: Any) -> None:
+    piped(b"\nfirst line\n\nsecond line\n")
+    assert list(headless.prompts(["before", "-", " after "])) == ["before", "first line\n\nsecond line", "after"]
+
+
+def test_standard_input_is_left_alone_where_prompts_are_given(piped: Any) -> None:
+    piped(b"\xff\xfe")
+    assert list(headless.prompts(["only this"])) == ["only this"]
+
+
+@pytest.mark.parametrize(
+    ("given_", "data", "what"),
+    [
+        ([], b"", "standard input holds no prompt"),
+        ([], b"\n \n", "standard input holds no prompt"),
+        (["-"], b"\n", "a prompt is empty"),
+        (["", "x"], b"", "a prompt is empty"),
+        (["-", "-"], b"x", "only once"),
+        ([], b"one\ntw\xf6\n", "not UTF-8 text (line 2, byte 3)"),
+        (["-"], b"\xff\xfeo\x00", "not UTF-8 text (line 1, byte 1)"),
+    ],
+)
+def test_prompts_that_are_none_are_refused(piped: Any, given_: list[str], data: bytes, what: str) -> None:
+    piped(data)
+    with pytest.raises(UsageError) as caught:
+        list(headless.prompts(given_))
+    assert what in caught.value.what
+    assert caught.value.fix
+
+
+def test_a_prompt_is_asked_before_the_next_is_read(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[int] = []
+    session = scripted(articles, "One.", "Two.")
+
+    def prompts() -> Iterator[str]:
+        for number in range(2):
+            asked.append(len(session.agent.history))
+            yield f"question {number}?"
+
+    assert headless.answer(session, prompts(), as_json=False) == headless.DONE
+    assert asked == [0, 3]
+    assert capsys.readouterr().out == "One.\n\nTwo.\n"
+
+
+def test_every_field_is_documented(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted(
+        articles, LOOK, (Thinking("hm"), Text("One.")), *["Said."] * 9, strategy="summary-buffer", budget=2500
+    )
+    answers(session, ["please " * 250] * 6 + ["/nothing"], as_json=True)
+    documented = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "json.md").read_text()))
+    found = lines(capsys.readouterr().out)
+    types = {line["type"] for line in found}
+    assert len(types) == 12
+    assert types <= documented
+    fields = {field for line in found for field in (*line, *line.get("usage", {}))}
+    assert fields <= documented

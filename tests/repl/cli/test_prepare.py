@@ -1,0 +1,341 @@
+"""`thimble prepare`: whatever conversation goes in, what comes out is valid, within the budget, and told truly."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent import chat
+from agent.budget import UNLIMITED, Budget
+from agent.errors import BudgetError, UsageError
+from agent.side import SideModel
+from repl.__main__ import main
+from repl.cli import prepare as filter
+from strategies import parse
+from tests.session.test_session import NOWHERE
+from tests.support.conversations import Entry, conversations, objections
+from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react, react40, sound_histories
+from tests.support.paths import ROOT
+from tests.support.specs import EVERY, SUMMARISERS, Summariser, specs
+
+every_strategy = pytest.mark.parametrize("name", EVERY)
+
+
+def prepared(document: object, spec: str, limit: int, answer: str = "short") -> dict[str, Any]:
+    """What the filter makes of a document, counted four characters a token."""
+    side = SideModel(Summariser(SUMMARISERS[answer]))
+    made = filter.read(json.dumps(document).encode())
+    counter = TinyCounter()
+    allowed = Budget(limit, counter, counter.overhead(made.tools))
+    result = filter.prepare_document(made, spec, parse(spec, side), allowed, side)
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    return result
+
+
+def written(story: Sequence[Any]) -> list[Entry]:
+    """A history as another program would have written it, with keys of its own."""
+    return [{**chat.write(message), "x_number": number} for number, message in enumerate(story)]
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@every_strategy
+@given(st.data())
+def test_what_comes_out_is_valid_within_the_budget_and_told_truly(name: str, data: st.DataObject) -> None:
+    spec = data.draw(specs(name))
+    entries = written(data.draw(sound_histories()))
+    limit = data.draw(LIMITS)
+    before = json.dumps(entries)
+    try:
+        result = prepared(entries, spec, limit)
+    except BudgetError:
+        return
+    messages, report = result["messages"], result["report"]
+    assert json.dumps(entries) == before
+    assert objections(messages) == []
+    assert "notes" not in report
+    assert report["tokens_after"] == 3 + sum(map(TinyCounter().count, chat.read(messages))) <= report["tokens_before"]
+    assert report["tokens_after"] <= limit or spec.rpartition("+")[2] == "none"
+    assert (report["strategy"], report["budget"]) == (spec, limit)
+    check_fates(entries, messages, report)
+
+
+def check_fates(entries: list[Entry], messages: list[Entry], report: dict[str, Any]) -> None:
+    """Each message that went in has a fate, and what came out is what the fates say."""
+    assert len(report["fates"]) == len(entries)
+    shown = {entry["x_number"]: entry for entry in messages if "x_number" in entry}
+    assert [at for at, entry in enumerate(messages) if "x_number" not in entry] == report["inserted"]
+    assert list(shown) == sorted(shown)
+    for entry, fate in zip(entries, report["fates"], strict=True):
+        out = shown.get(entry["x_number"])
+        if fate == "kept":
+            assert json.dumps(out) == json.dumps(entry)
+        elif fate == "dropped" or out is None:
+            assert out is None
+            assert fate in ("dropped", "summarised")
+        else:
+            assert out != entry
+            assert {**out, "content": entry["content"]} == entry
+
+
+@every_strategy
+@given(st.data())
+def test_any_conversation_comes_out_valid(name: str, data: st.DataObject) -> None:
+    entries = data.draw(conversations())
+    result = prepared(entries, data.draw(specs(name)), 2_000)
+    assert objections(result["messages"]) == []
+    assert len(result["report"]["fates"]) == len(entries)
+
+
+@pytest.mark.parametrize("name", ["none", "sliding-window", "summary-buffer", "observation-masking", "hybrid"])
+@given(st.data())
+def test_what_came_out_goes_through_unchanged(name: str, data: st.DataObject) -> None:
+    entries, limit = written(data.draw(sound_histories())), data.draw(LIMITS)
+    try:
+        once = prepared(entries, name, limit)
+    except BudgetError:
+        return
+    if len(once["messages"]) < 20:  # the hybrid counts turns
+        again = prepared(once["messages"], name, limit)
+        assert again["messages"] == once["messages"]
+        assert again["report"]["edits"] == 0
+
+
+@every_strategy
+@given(st.data())
+def test_without_a_budget_only_turns_are_counted(name: str, data: st.DataObject) -> None:
+    entries = written(data.draw(sound_histories(most_turns=10)))
+    spec = "observation-masking:window=2,when=always" if name == "pipeline" else name
+    result = prepared(entries, spec, UNLIMITED)
+    assert result["report"]["budget"] is None
+    if name not in ("pipeline", "hybrid", "thrifty"):  # which count turns, and weigh prices
+        assert result["messages"] == entries
+        assert result["report"]["edits"] == 0
+
+
+@given(st.binary(max_size=40) | st.text('[]{}":,0user\\ ', max_size=40).map(str.encode))
+def test_no_input_is_worse_than_a_usage_error(data: bytes) -> None:
+    read = outcome(lambda: filter.read(data))
+    assert isinstance(read, filter.Document) or (isinstance(read, UsageError) and read.fix)
+
+
+# --- what it tells ----------------------------------------------------------------------------------------------------
+
+
+def test_edits_are_what_a_session_would_have_made() -> None:
+    entries = written(react40())
+    assert prepared(entries, "none", 8_000)["report"]["edits"] == 0
+    assert prepared(entries, "observation-masking:window=10,when=always", 80_000)["report"]["edits"] == 30
+    rare = prepared(entries, "observation-masking", 8_000)["report"]
+    assert 0 < rare["edits"] < 8
+    assert rare["fates"].count("masked") > 25
+
+
+def test_a_summary_is_folded_as_in_a_session(capsys: pytest.CaptureFixture[str]) -> None:
+    result = prepared(written(react40()), "summary-buffer", 8_000)
+    calls = [line for line in capsys.readouterr().err.splitlines() if "∑ summary asked of tiny" in line]
+    assert len(calls) == result["report"]["edits"] > 1
+    (at,) = result["report"]["inserted"]
+    assert result["messages"][at]["role"] == "user"
+    assert result["report"]["fates"].count("summarised") > 50
+
+
+def test_a_summariser_that_fails_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    result = prepared(written(react(15)), "summary-buffer", 8_000, "fails")
+    assert result["report"]["inserted"] == []
+    assert "the server is gone; nothing is lost" in capsys.readouterr().err
+
+
+def test_what_is_broken_is_mended_with_notes(capsys: pytest.CaptureFixture[str]) -> None:
+    story = written(Story().ask("?").turn(60, 60).answer("!").ask("??").messages)
+    orphan = {"role": "tool", "tool_call_id": "gone", "content": "x", "x_number": 9}
+    entries = [*story[1:4], *story[5:], story[0], orphan]
+    result = prepared(entries, "none", 8_000)
+    assert objections(result["messages"]) == []
+    assert [entry["role"] for entry in result["messages"]] == [
+        *("system", "user", "assistant", "tool", "tool", "assistant", "user")
+    ]
+    assert result["report"]["fates"] == [*["kept"] * 6, "dropped"]
+    assert result["report"]["inserted"] == [4]
+    assert result["report"]["notes"] == [
+        "moved the system message to the front",
+        "filled in the missing result of read_article",
+        "left out a result without a call (m7)",
+    ]
+    assert [line.strip(" !") for line in capsys.readouterr().err.splitlines()] == result["report"]["notes"]
+
+
+def test_tools_count(capsys: pytest.CaptureFixture[str]) -> None:
+    messages = written(react(2))
+    alone, beside = (
+        prepared(given_, "none", 8_000)["report"] for given_ in (messages, {"messages": messages, "tools": [{}]})
+    )
+    assert beside["tokens_after"] - alone["tokens_after"] == 20
+
+
+# --- whole processes --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in, and no settings from outside."""
+    for name in list(os.environ):
+        if name.startswith("THIMBLE_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
+    monkeypatch.setenv("OPENAI_BASE_URL", NOWHERE)
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def thimble(*arguments: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "repl", "prepare", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, timeout=60)
+
+
+def test_a_pipe() -> None:
+    entries = written(react40())
+    entries[1]["content"] = [
+        {"type": "text", "text": "\x1b[31mé\ud800\x7f"},
+        {"type": "image_url", "image_url": {"url": "x"}},
+    ]
+    run = thimble("--budget", "4000", stdin=b"\xef\xbb\xbf" + json.dumps({"messages": entries}).encode())
+    assert (run.returncode, run.stderr) == (0, b"")
+    assert run.stdout.count(b"\n") == 1
+    assert all(0x20 <= byte < 0x7F for byte in run.stdout[:-1])
+    result = json.loads(run.stdout)
+    assert result["messages"][:2] == entries[:2]
+    assert result["report"]["tokens_after"] <= 4_000 < result["report"]["tokens_before"]
+    assert list(result["report"]) == [
+        *("strategy", "budget", "tokens_before", "tokens_after", "fates", "inserted", "edits")
+    ]
+
+
+def test_whom_a_strategy_asks_is_said() -> None:
+    document = json.dumps(written(react40())).encode()
+    for arguments in ((), ("--model", "gpt-oss:20b"), ("--backend", "reader")):
+        run = thimble("--strategy", "summary-buffer", *arguments, stdin=document)
+        assert run.returncode == 0
+        assert b"The strategy asks reader (built in).\n" in run.stderr
+        assert b"summary asked of reader" in run.stderr
+        assert json.loads(run.stdout)["report"]["inserted"] == [2]
+    assert thimble("--strategy", "summary-buffer", "--backend", "ollama", stdin=document).returncode == 3
+
+
+def test_what_a_strategy_of_ones_own_prints_and_counts_on_goes_to_standard_error(folder: Path) -> None:
+    (folder / "mine.py").write_text(
+        "tools = ('recall',)\ndef prepare(messages, budget):\n    print('here')\n    return messages\n"
+    )
+    run = thimble("--strategy", "./mine.py", stdin=b'[{"role": "user", "content": "?"}]')
+    assert json.loads(run.stdout)["report"]["fates"] == ["kept"]
+    assert run.stderr == b"here\n  ! the strategy counts on the tool recall, which your program must offer\n"
+
+
+def test_none_is_over_the_budget_and_says_so() -> None:
+    run = thimble("--strategy", "none", "--budget", "500", stdin=json.dumps(written(react(3))).encode())
+    assert run.returncode == 0
+    assert b"over the budget of 500: none sends them all the same" in run.stderr
+
+
+def test_calls_that_wait_for_results_stay_and_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    entries = written(Story().ask("?").turn(9, 9, pending=1).messages)
+    assert prepared(entries, "none", 8_000)["messages"] == entries
+    assert "the last calls have no results yet" in capsys.readouterr().err
+
+
+def test_a_terminal_is_no_conversation() -> None:
+    leader, follower = os.openpty()
+    command = [sys.executable, "-m", "repl", "prepare"]
+    run = subprocess.run(command, stdin=follower, capture_output=True, timeout=60)
+    os.close(leader)
+    os.close(follower)
+    assert run.returncode == 2
+    assert run.stderr.startswith(b"thimble: standard input is a terminal\nfix: thimble prepare --budget 8000 < ")
+
+
+ENDINGS: list[tuple[Sequence[str], bytes, int, str, str]] = [
+    ((), b"", 2, "standard input is empty", "pipe in a JSON list"),
+    ((), b" \n", 2, "standard input is empty", "pipe in a JSON list"),
+    ((), b"\xff", 2, "standard input is not UTF-8 text (byte 1)", "iconv"),
+    ((), b"hello", 2, "standard input is not JSON: Expecting value", "pipe in a JSON list"),
+    ((), b"[" * 200_000, 2, "standard input is nested too deeply", "pipe in a JSON list"),
+    ((), b"[NaN]", 2, "standard input is not JSON: NaN", "pipe in a JSON list"),
+    ((), b"[-1e999]", 2, "standard input is not JSON: -1e999 is too large", "pipe in a JSON list"),
+    ((), b"9" * 5_000, 2, "standard input is not JSON: " + "9" * 40 + " is too large", "pipe in a JSON list"),
+    ((), b"{}", 2, "standard input holds no list of messages", "pipe in a JSON list"),
+    ((), b'{"messages": 3}', 2, "standard input holds no list of messages", "pipe in a JSON list"),
+    ((), b'{"messages": [], "tools": {}}', 2, "the tools are no list of objects", "pipe in a JSON list"),
+    ((), b'{"messages": [], "tools": [3]}', 2, "the tools are no list of objects", "pipe in a JSON list"),
+    ((), b'[{"role": "bot"}]', 2, "message 1 has the role 'bot'", "the roles are system"),
+    (("--budget", "x"), b"[]", 2, "budget cannot be 'x' (flag --budget)", "or none"),
+    (("--budget", "0"), b"[]", 2, "budget cannot be '0' (flag --budget)", "or none"),
+    (("--budget=-5",), b"[]", 2, "budget cannot be '-5' (flag --budget)", "or none"),
+    (("--strategy", "noen"), b"[]", 2, "there is no strategy 'noen'", "did you mean none?"),
+    (("--strategy", "hybrid:tail=0"), b"[]", 2, "tail=0 is not possible", "tail takes 1 to"),
+    (("-p", "x"), b"[]", 2, "prepare takes no prompts", "thimble prepare"),
+    (("--budget", "5"), b'[{"role": "user", "content": "?"}]', 4, "the budget holds 5", "raise the budget"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "stdin", "code", "what", "fix"), ENDINGS)
+def test_every_ending_has_its_code_and_its_two_lines(
+    arguments: Sequence[str],
+    stdin: bytes,
+    code: int,
+    what: str,
+    fix: str,
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (folder / "in").write_bytes(stdin)
+    with (folder / "in").open() as piped:
+        monkeypatch.setattr(sys, "stdin", piped)
+        assert main(["prepare", *arguments]) == code
+    captured = capsys.readouterr()
+    told = captured.err.splitlines()
+    assert captured.out == ""
+    assert len(told) == 2
+    assert told[0].startswith("thimble: ")
+    assert what in told[0]
+    assert told[1].startswith("fix: ")
+    assert fix in told[1]
+
+
+def test_a_bad_spec_in_the_settings_is_told_alike(folder: Path) -> None:
+    (folder / "thimble.toml").write_text('strategy = "sliding-windw"\n')
+    run = thimble(stdin=b"[]")
+    assert run.returncode == 2
+    assert run.stderr.startswith(b"thimble: there is no strategy 'sliding-windw'\nfix: did you mean sliding-window?")
+
+
+@pytest.mark.parametrize("depth", range(300, 1_000, 100))
+def test_any_depth_is_taken_or_refused(depth: int) -> None:
+    deep = "[" * depth + "]" * depth
+    document = f'{{"messages": [{{"role": "user", "content": "?", "x": {deep}}}], "tools": [{{"x": {deep}}}]}}'
+    run = thimble(stdin=document.encode())
+    assert run.returncode in (0, 2)
+    assert b"Traceback" not in run.stderr
+
+
+def test_help_is_its_own(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["prepare", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    for word in ("--strategy SPEC", "--budget N", "none", "--model NAME", "fates", "edits"):
+        assert word in text
+    for absent in ("-p TEXT", "--corpus", "--plain"):
+        assert absent not in text

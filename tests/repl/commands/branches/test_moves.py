@@ -1,0 +1,168 @@
+"""/fork, /undo and /retry: what they say, what they leave, and what is wrong with them in two lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from agent.errors import BudgetError, UsageError
+from repl.cli import headless
+from repl.commands.table import obey
+from session.session import Session
+from tests.support.branched_sessions import run, sent, session_in, stands
+from tests.support.sessions import Paper
+
+LONG = "Why? " * 500
+"""2,500 characters, 625 tokens."""
+
+
+def talked(exchanges: int = 2) -> Session:
+    session = session_in(budget=4000)
+    for number in range(1, exchanges + 1):
+        run(session, f"Question {number}?")
+    return session
+
+
+def asked(session: Session) -> list[str]:
+    return [message.content for message in session.agent.history if message.role == "user"]
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_fork_has_the_exchanges_up_to_there(number: int) -> None:
+    session = talked(3)
+    text = run(session, f"/fork {number} none")
+    assert asked(session) == [f"Question {one}?" for one in range(1, number + 1)]
+    assert session.spec == "none"
+    assert session.agent.ledger.exchanges == number
+    place = f"behind exchange {number}" if number else "before the first question"
+    assert f"Branch 2 begins {place} of branch 1, under none in 4,000 tokens, which starts fresh." in text
+
+
+def test_a_fork_is_as_the_session_was_then() -> None:
+    session = talked(1)
+    run(session, "/strategy none")
+    run(session, "/budget 3000")
+    run(session, "Question 2?")
+    run(session, "/strategy truncate")
+    run(session, "/budget 6000")
+    run(session, "/fork 1")
+    assert (session.spec, session.agent.limit) == ("none", 3000)  # as it was when question 2 was asked
+    run(session, "/fork 0")
+    assert (session.spec, session.agent.limit) == ("observation-masking", 4000)
+
+
+def test_what_is_undone_stays_in_the_tree() -> None:
+    session = talked(3)
+    text = run(session, "/undo 2")
+    assert text.splitlines()[:2] == ["Undone: “Question 2?”", "Undone: “Question 3?”"]
+    assert asked(session) == ["Question 1?"]
+    run(session, "/undo")
+    assert asked(session) == []
+    run(session, "/tree 1")
+    assert asked(session) == ["Question 1?", "Question 2?", "Question 3?"]
+
+
+def test_a_refused_question_is_no_exchange_to_undo_and_can_be_asked_again() -> None:
+    session = talked(1)
+    run(session, "/budget 500")
+    with pytest.raises(BudgetError):
+        run(session, LONG)
+    run(session, "/budget 4000")
+    was = stands(session)
+    run(session, "/retry")
+    assert asked(session) == ["Question 1?", LONG]
+    run(session, "/tree 1")
+    assert stands(session) == was
+    text = run(session, "/undo")
+    assert text.startswith("Undone: “Question 1?”\nUndone: “Why")
+    assert "… ” (which the budget refused)" in text.replace("…”", "… ”")
+    assert asked(session) == []
+
+
+def test_a_planted_fact_goes_with_the_question_before_it_and_no_other() -> None:
+    session = session_in()
+    run(session, "/plant The code is 4711.")
+    run(session, "Question 1?")
+    run(session, "/plant The vault is blue.")
+    text = run(session, "/undo")
+    assert "with it the planted “The vault is blue.”" in text
+    assert [one.fact for one in session.planted] == ["The code is 4711."]
+    with pytest.raises(UsageError, match="no exchange to undo"):
+        run(session, "/undo")
+
+
+def test_a_question_is_asked_again_with_the_strategy_budget_and_model_of_now() -> None:
+    session = talked(2)
+    first = sent(session)[2][-1]
+    run(session, "/retry")
+    assert asked(session) == ["Question 1?", "Question 2?"]
+    run(session, "/strategy none")
+    run(session, "/budget 5000")
+    run(session, "/retry")
+    assert (session.spec, session.agent.limit) == ("none", 5000)
+    run(session, "/retry truncate")
+    run(session, "/retry sliding-window")
+    assert first in sent(session)[-2]
+    branches = session.journal.tree.branches.values()
+    assert {branch.parent for branch in branches} == {0, 1}  # side by side
+
+
+ERRORS = {
+    "/fork 3": "this branch has 2 exchanges, not 3",
+    "/fork -1": "'-1' is not a number of exchanges",
+    "/fork 1 nowhere": "nowhere",
+    "/fork nowhere": "nowhere",
+    "/undo 3": "this branch has 2 exchanges, not 3",
+    "/undo 0": "0 exchanges are nothing to undo",
+    "/undo x": "'x' is not a number of exchanges",
+    "/undo " + "9" * 5000: "is not a number of exchanges",
+    "/retry nowhere": "nowhere",
+    "/tree 2": "there is no branch 2",
+    "/tree x": "there is no branch x",
+}
+
+
+@pytest.mark.parametrize("line", ERRORS)
+def test_what_is_wrong_is_said_and_nothing_has_changed(line: str) -> None:
+    session = talked(2)
+    was, lines = stands(session), session.journal.count
+    with pytest.raises(UsageError) as raised:
+        obey(session, line, Paper().console)
+    assert ERRORS[line] in raised.value.what
+    assert raised.value.fix
+    assert (stands(session), session.journal.count, session.next_question) == (was, lines, "")
+
+
+@pytest.mark.parametrize("line", ["/fork", "/fork none", "/undo", "/retry"])
+def test_before_anything_was_asked_there_is_nothing_to_go_back_to(line: str) -> None:
+    with pytest.raises(UsageError, match="nothing has been asked yet"):
+        run(session_in(), line)
+
+
+def test_after_a_reset_the_first_question_is_number_one_and_the_rest_can_be_had_back() -> None:
+    session = talked(2)
+    assert "/tree 1" in run(session, "/reset")
+    with pytest.raises(UsageError, match="no exchange to undo"):
+        run(session, "/undo")
+    run(session, "Question 3?")
+    run(session, "/fork 1")
+    assert asked(session) == ["Question 3?"]
+    run(session, "/tree 1")
+    assert asked(session) == ["Question 1?", "Question 2?"]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_without_a_conversation_a_retry_is_answered_as_any_question(
+    as_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = session_in(budget=4000)
+    assert headless.answer(session, iter(["Question 1?", "/retry none", "/tree 1"]), as_json) == headless.DONE
+    out = capsys.readouterr().out
+    if as_json:
+        events = [json.loads(line) for line in out.splitlines()]
+        assert [event["text"] for event in events if event["type"] == "asked"] == ["Question 1?"] * 2
+        assert [event["type"] for event in events].count("answered") == 2
+        assert events[-1]["exchanges"] == 1  # of the branch in use
+    else:
+        assert out.count("That is it, of 5 messages.") == 2

@@ -1,0 +1,76 @@
+"""/tree: every branch, what it has cost of its own, and its calls below those of the others."""
+
+from __future__ import annotations
+
+import re
+
+from agent.ledger import totals
+from repl.commands.branches.accounts import accounts
+from session.session import Session
+from tests.support.branched_sessions import run, session_in
+
+
+def grown() -> Session:
+    """Three exchanges, a fork behind the first, and one that grew from that."""
+    session = session_in(budget=4000)
+    for number in (1, 2, 3):
+        run(session, f"Question {number}?")
+    run(session, "/fork 1 none")
+    run(session, "Another?")
+    run(session, "/fork 2 truncate")
+    run(session, "/tree 1")
+    run(session, "/fork 0")
+    run(session, "/tree 2")
+    return session
+
+
+def test_what_is_shared_is_counted_once() -> None:
+    session = grown()
+    found = {one.number: one for one in accounts(session.journal.tree)}
+    assert [(one.parent, one.behind, one.exchanges) for one in found.values()] == [
+        (0, 0, 3),
+        (1, 1, 1),
+        (2, 2, 0),
+        (1, 0, 0),
+    ]
+    assert [one.question for one in found.values()] == ["Question 3?", "Another?", "", ""]
+    ledger = session.agent.ledger
+    shared = found[1].calls[: len(ledger.calls) - len(found[2].calls)]
+    assert [*shared, *found[2].calls] == ledger.calls
+    assert totals(shared).turns == found[2].calls_before
+
+
+def test_it_is_drawn_as_a_tree_with_the_branch_in_use_marked() -> None:
+    lines = run(grown(), "/tree", drawn=True, width=120).splitlines()
+    first = [re.split(r" {3,}", line[2:])[0] for line in lines[3:7]]
+    assert first == ["1", "├─ 2 ‹", "│  └─ 3", "└─ 4"]
+    assert sum("█" in line for line in lines) >= 4
+    calls = [line for line in lines if line.lstrip().startswith(("1   ", "2 ‹")) and "█" in line]
+    trunk, branch = (len(re.split("[▁-█]", line)[0]) for line in calls)
+    assert branch - trunk == 2 * 2  # two calls later, two columns a call
+
+
+def test_plain_it_is_told_in_words_and_figures() -> None:
+    text = run(grown(), "/tree")
+    assert "branch: 2 (in use); grew from: 1, exchange 1; strategy: none; last question of its own: Another?" in text
+    assert "  branch 2 (in use), budget 4,000, from call 3 on: " in text
+    assert not set(text) & set("│├└─█▃‹╌")
+
+
+def test_many_calls_show_the_newest() -> None:
+    session = session_in(budget=4000)
+    for number in range(40):
+        run(session, f"Question {number}?")
+    run(session, "/undo")
+    run(session, "Another?")
+    for width in (80, 120):
+        shown = run(session, "/tree", drawn=True, width=width)
+        assert "the newest " in shown
+        assert max(map(len, shown.splitlines())) <= width
+
+
+def test_a_branch_goes_on_as_it_was_left() -> None:
+    session = grown()
+    assert (
+        run(session, "/tree 1") == "On branch 1: 3 exchanges, 16 messages, under observation-masking in 4,000 tokens."
+    )

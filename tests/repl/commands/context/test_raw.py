@@ -1,0 +1,101 @@
+"""/context raw: what is printed is what the server received, and nothing in it steers the terminal."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from repl.commands.context.raw import escaped
+from repl.commands.table import obey
+from repl.screen.sanitise import clean
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support import ollama_wire as wire
+from tests.support import openai_wire as openai
+from tests.support.histories import TinyCounter
+from tests.support.sessions import Paper, ask, scripted, tool_call
+
+HOSTILE = "What is \x1b[2J\x9b31m\u202e masking? 日本語 🙂 \x07\x7f\x85 \u2028 [bold]"
+REPLIES = {
+    "/api/tags": wire.TAGS,
+    "/api/show": wire.TOOLS_ONLY,
+    "/api/ps": b'{"models":[]}',
+    "/api/version": b'{"version":"0.34.1"}',
+    "/api/chat": wire.ANSWER,
+    openai.MODELS: openai.VLLM_MODELS,
+    openai.CHAT: openai.ANSWER,
+}
+
+
+def shown(session: Session, drawn: bool = True) -> tuple[str, str]:
+    """The line on top, and the JSON below it."""
+    paper = Paper(80, drawn)
+    obey(session, "/context raw", paper.console)
+    head, _, body = paper.text.partition("\n")
+    assert not FORBIDDEN.search(paper.text.replace("\n", ""))
+    return head, body
+
+
+@pytest.mark.parametrize(("backend", "path"), [("ollama", "/api/chat"), ("openai", openai.CHAT)])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_it_is_what_the_server_received(backend: str, path: str, drawn: bool) -> None:
+    received: list[bytes] = []
+
+    def handle(handler: Any, _: Any) -> None:
+        if handler.path == path:
+            received.append(handler.raw)
+        status = 200 if handler.path in REPLIES else 404
+        wire.send(handler, REPLIES.get(handler.path, b'{"detail":"Not Found"}'), status)
+
+    with wire.loopback(handle) as url:
+        session = open_session(Settings(backend=backend, base_url=url))
+        ask(session, "What is a thimble?")
+        ask(session, HOSTILE)
+    sent = session.agent.ledger.sent
+    assert sent is not None
+    assert sent.body.encode() == received[-1]
+    head, body = shown(session, drawn)
+    assert json.loads(body) == json.loads(received[-1])
+    assert HOSTILE in [message["content"] for message in json.loads(body)["messages"]]
+    assert head == f"{url}{path} was sent {len(received[-1]):,} bytes, laid out here for reading:"
+
+
+@given(st.recursive(NASTY | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(NASTY, inner)))
+def test_whatever_is_sent_is_read_again_and_steers_nothing(value: object) -> None:
+    value = json.loads(json.dumps(value))
+    text = escaped(value)
+    assert clean(text) == text
+    assert json.loads(text) == value
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_where_nothing_is_sent_it_is_what_the_model_was_given(drawn: bool) -> None:
+    session = scripted([tool_call("search_articles", query=HOSTILE)], "So.", strategy="none")
+    ask(session, HOSTILE)
+    head, body = shown(session, drawn)
+    assert head.startswith("No request went over a wire to scripted/scripted.")
+    given_ = json.loads(body)
+    request = session.agent.backend.requests[-1]  # type: ignore[attr-defined]
+    assert [message["content"] for message in given_["messages"]] == [message.content for message in request.messages]
+    assert given_["messages"][2]["tool_calls"][0]["function"]["arguments"] == json.dumps(
+        {"query": HOSTILE}, ensure_ascii=False
+    )
+    assert given_["tools"] == [dict(tool) for tool in request.tools]
+
+
+def test_on_a_closing_turn_there_were_no_tools() -> None:
+    session = scripted("So.", max_turns=1)
+    ask(session)
+    assert json.loads(shown(session)[1])["tools"] == []
+
+
+def test_before_the_first_question_nothing_was_sent() -> None:
+    session = scripted(counter=TinyCounter())
+    with pytest.raises(UsageError, match="nothing was sent yet"):
+        shown(session)

@@ -1,0 +1,149 @@
+"""Rows: every message once, in order, and tokens that add up, whatever the history and the strategy."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from agent.messages import Message
+from repl.commands.context.listing import MOST, first_words, folded, row_by_row, show_list, span
+from repl.commands.context.message import sentence, show_message
+from repl.commands.context.rows import rows_of
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support.histories import TinyCounter, damaged_histories, messages, react, sound_histories
+from tests.support.sessions import Paper
+from tests.support.views import SPECS, viewed, xray_of
+
+HISTORIES = sound_histories() | damaged_histories() | st.lists(messages(), max_size=12)
+LIMITS = st.sampled_from([300, 1_000, 4_000, 20_000])
+
+
+@given(HISTORIES, st.sampled_from(SPECS), LIMITS)
+def test_every_message_has_one_row_and_tokens_add_up(history: list[Message], spec: str, limit: int) -> None:
+    view = viewed(history, spec, limit)
+    if view is None:
+        return
+    rows = rows_of(view, TinyCounter().count)
+    assert [row.before for row in rows if row.before] == list(view.history)
+    assert [row.after for row in rows if row.after] == list(view.messages)
+    assert [row.name for row in rows if row.before] == [str(place + 1) for place in range(len(view.history))]
+    assert [row.name for row in rows if not row.before] == [f"+{n + 1}" for n in range(len(view.inserted))]
+    assert sum(row.tokens_before for row in rows) + view.overhead == view.history_tokens
+    assert sum(row.tokens_after for row in rows) + view.overhead == view.tokens
+    assert all(row.tokens_before == row.tokens_after for row in rows if row.fate == "kept")
+    cached = [row.cached for row in rows if row.after]
+    assert cached == sorted(cached, reverse=True), "the cached messages are a prefix"
+    if view.cached:
+        assert sum(row.tokens_after for row in rows if row.cached) + view.overhead == view.cached
+
+
+@given(sound_histories(), st.sampled_from(SPECS), LIMITS, st.floats(0.5, 2.0))
+def test_tokens_add_up_after_the_counter_has_learnt(
+    history: list[Message], spec: str, limit: int, ratio: float
+) -> None:
+    view = viewed(history, spec, limit)
+    if view is None:
+        return
+    rows = rows_of(view, lambda message: round(ratio * TinyCounter().count(message)))
+    assert sum(row.tokens_before for row in rows) + view.overhead == view.history_tokens
+    assert sum(row.tokens_after for row in rows) + view.overhead == view.tokens
+
+
+@given(sound_histories(most_turns=60), st.sampled_from(SPECS), LIMITS, st.integers(8, 60))
+def test_a_list_is_bounded_and_loses_nothing(history: list[Message], spec: str, limit: int, most: int) -> None:
+    view = viewed(history, spec, limit)
+    if view is None:
+        return
+    rows = rows_of(view, TinyCounter().count)
+    for groups in (folded(rows, most), row_by_row(rows, most)):
+        assert len(groups) <= most
+        assert [*chain(*groups)] == rows
+        assert all(groups)
+    paper = Paper()
+    show_list(xray_of(view), folded(rows), paper.console)
+    assert len(paper.lines) <= MOST + 2
+    assert all(len(row.name) for row in rows)
+
+
+def test_older_messages_of_one_fate_share_a_row() -> None:
+    view = viewed(react(60), "sliding-window:window=4", 8_000)
+    assert view is not None
+    groups = folded(rows_of(view, TinyCounter().count))
+    assert [span(group) for group in groups[:4]] == ["1", "2", "3–102", "103"]
+    assert {row.fate for row in groups[2]} == {"dropped"}
+    paper = Paper()
+    show_list(xray_of(view), groups, paper.console)
+    assert any("3–102" in line and "100 messages" in line and "D dropped" in line for line in paper.lines)
+
+
+def test_fates_that_alternate_share_one_row_too() -> None:
+    view = viewed(react(60), "observation-masking:when=always,window=4", 8_000)
+    assert view is not None
+    groups = folded(rows_of(view, TinyCounter().count))
+    assert len(groups) == MOST
+    assert len({row.fate for row in groups[1]}) == 2
+    paper = Paper()
+    show_list(xray_of(view), groups, paper.console)
+    assert any("several" in line and " masked; " in line and " kept" in line for line in paper.lines)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_it_fits_whatever_is_said(width: int, drawn: bool) -> None:
+    history = [
+        Message("m1", "system", "系统" * 50),
+        Message("m2", "user", "日本語の文 " * 400),
+        Message("m3", "assistant", "\x1b[2J" + "wide 日本 " * 40),
+        Message("m4", "user", "And?"),
+    ]
+    view = viewed(history, "none", 400)
+    assert view is not None
+    paper = Paper(width, drawn)
+    show_list(xray_of(view), folded(xray_of(view).rows), paper.console)
+    from rich.cells import cell_len
+
+    assert not FORBIDDEN.search(paper.text.replace("\n", ""))
+    if drawn:
+        assert max(map(cell_len, paper.lines)) <= width
+
+
+@given(NASTY, NASTY, st.booleans())
+def test_nothing_that_steers_is_printed(text: str, name: str, drawn: bool) -> None:
+    from agent.messages import ToolCall
+
+    history = [
+        Message("m1", "system", text),
+        Message("m2", "user", text),
+        Message("m3", "assistant", text, thinking=text, calls=(ToolCall("c1", name, text),)),
+        Message("m4", "tool", text, call_id="c1", name=name),
+    ]
+    view = viewed(history, "none", 8_000)
+    assert view is not None
+    xray, paper = xray_of(view), Paper(80, drawn)
+    show_list(xray, folded(xray.rows), paper.console)
+    for place in range(len(xray.rows)):
+        show_message(xray, place, paper.console)
+        paper.console.print(sentence(xray, place))
+    assert not FORBIDDEN.search(paper.text.replace("\n", ""))
+    assert "\n" not in first_words(history[2])
+
+
+@given(sound_histories(), st.sampled_from(SPECS), LIMITS)
+def test_every_message_has_a_rule(history: list[Message], spec: str, limit: int) -> None:
+    view = viewed(history, spec, limit)
+    if view is None:
+        return
+    xray = xray_of(view)
+    for place, row in enumerate(xray.rows):
+        said = sentence(xray, place)
+        assert said.startswith(f"message {row.name} (")
+        assert f", {row.fate}, {row.tokens_before:,} → {row.tokens_after:,} tokens: " in said
+        assert said.endswith(".")
+        assert "\n" not in said
+        assert xray.find(row.name) == place
+    with pytest.raises(UsageError, match=f"there is no message {len(view.history) + 1}"):
+        xray.find(str(len(view.history) + 1))

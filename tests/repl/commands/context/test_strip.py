@@ -1,0 +1,141 @@
+"""The strip: columns are exact, order is kept, nothing drifts, and what is drawn is what the view says."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import Message
+from agent.view import View
+from repl.commands.context.rows import spread
+from repl.commands.context.strip import (
+    FREE,
+    Block,
+    bar,
+    in_words,
+    limit_column,
+    over,
+    ruler,
+    sent_blocks,
+    show_strip,
+    was_blocks,
+    widths,
+)
+from repl.screen.letters import LETTERS
+from tests.support.histories import sound_histories
+from tests.support.sessions import Paper
+from tests.support.views import SPECS, viewed, xray_of
+
+SIZES = st.lists(st.integers(0, 70_000), min_size=1, max_size=300)
+
+
+@given(SIZES, st.integers(1, 240))
+def test_columns_are_exact_and_never_drift(sizes: list[int], columns: int) -> None:
+    got, whole = widths(sizes, columns), sum(sizes)
+    assert sum(got) == columns
+    assert len(got) == len(sizes)
+    if not whole:
+        return
+    shares = [columns * size / whole for size in sizes]
+    if len(sizes) > columns or min(shares) >= 1:
+        assert all(abs(width - share) < 1 for width, share in zip(got, shares, strict=True))
+        reached = zip(accumulate(got), accumulate(shares), strict=True)
+        assert all(abs(width - share) <= 0.5 + 1e-6 for width, share in reached)
+    if len(sizes) <= columns:
+        assert min(got) >= 1
+        assert all(width == 1 or width < share + 1 for width, share in zip(got, shares, strict=True))
+
+
+@given(st.integers(0, 10**6), SIZES)
+def test_a_total_is_spread_whole(total: int, weights: list[int]) -> None:
+    shares = spread(total, weights)
+    assert sum(shares) == total
+    assert min(shares) >= 0
+    if sum(weights):
+        assert all(abs(a - total * b / sum(weights)) < 1 for a, b in zip(shares, weights, strict=True))
+    assert not sum(weights) or spread(sum(weights), weights) == weights
+
+
+@given(sound_histories(), st.sampled_from(SPECS), st.sampled_from([300, 2_000, 8_000]), st.sampled_from([40, 80, 120]))
+def test_the_bars_are_those_of_the_view(history: list[Message], spec: str, limit: int, columns: int) -> None:
+    view = viewed(history, spec, limit)
+    if view is None:
+        return
+    xray = xray_of(view)
+    was, sent = was_blocks(xray), sent_blocks(xray)
+    assert sum(block.tokens for block in was) == view.history_tokens
+    assert sum(block.tokens for block in sent) == max(view.tokens, view.limit)
+    assert len(was) == len(view.history) + bool(view.overhead)
+    for blocks in (was, sent):
+        got = widths([block.tokens for block in blocks], columns)
+        assert bar(blocks, got).cell_len == columns
+    letters = [block.letter for block in was][bool(view.overhead) :]
+    system = bool(view.history) and view.history[0].role == "system"
+    assert letters[system:] == [LETTERS[fate] for fate in view.fates[system:]]
+    assert sum(block.letter == "I" for block in sent) == len(view.inserted)
+    assert (FREE in {block.letter for block in sent}) == (view.tokens < view.limit)
+    marked = ruler(xray, sent, widths([block.tokens for block in sent], columns))
+    assert marked.cell_len <= columns
+    assert ("═" in marked.plain) <= (view.cached > 0)
+    words = " ".join(in_words(xray))
+    assert not set(words) & set("█▓▒░═╌·")
+    assert f"{view.history_tokens:,} tokens in all" in words
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_what_is_over_the_budget_is_marked_without_colour_too(width: int) -> None:
+    view = _over()
+    paper = Paper(width)
+    show_strip(xray_of(view), paper.console)
+    sent = paper.lines[3]
+    limit = limit_column(view.tokens, view.limit, width)
+    assert len(sent) == width
+    assert "!" not in sent[:limit]
+    assert not set(sent[limit:]) & set("█▓▒░")
+    assert "over by" in paper.lines[2]
+    assert "! over" in paper.text
+    coloured = Paper(width, color=True)
+    show_strip(xray_of(view), coloured.console)
+    assert "\x1b[1;31m" in coloured.text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_it_fits(width: int) -> None:
+    view = viewed(_history(), "observation-masking:when=always,window=2", 2_000)
+    assert view is not None
+    paper = Paper(width)
+    show_strip(xray_of(view), paper.console)
+    assert max(map(len, paper.lines)) <= width
+    assert {"was ", "sent"} == {line[:4] for line in paper.lines if line.startswith(("was", "sent"))}
+
+
+@given(st.integers(1, 10**7), st.integers(1, 10**7), st.integers(1, 200))
+def test_the_part_over_the_budget_is_as_wide_as_it_is_large(tokens: int, limit: int, columns: int) -> None:
+    shown = bar([Block("K", "█", "", tokens)], [columns])
+    within = limit_column(tokens, limit, columns)
+    assert abs(within - columns * min(1, limit / tokens)) < 1
+    assert over(shown, within).plain == shown.plain[:within] + shown.plain[within:].replace("█", "!")
+
+
+def test_a_bar_within_the_budget_is_not_touched() -> None:
+    view = viewed(_history(), "sliding-window", 2_000)
+    assert view is not None
+    blocks = sent_blocks(xray_of(view))
+    shown = bar(blocks, widths([block.tokens for block in blocks], 80))
+    assert over(shown, limit_column(view.tokens, view.limit, 80)) == shown
+
+
+def _history() -> list[Message]:
+    from tests.support.histories import react
+
+    return react(8)
+
+
+def _over() -> View:
+    view = viewed(_history(), "none", 2_000)
+    assert view is not None
+    assert view.tokens > view.limit
+    return view

@@ -1,0 +1,510 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Barrier, Event
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from rich.cells import cell_len
+from rich.console import Console
+
+from agent.errors import ModelError
+from models.server import Check
+from repl.__main__ import main
+from repl.commands.doctor import machine
+from repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine, side_by_side
+from repl.commands.doctor.show import MARKS, as_fields, show
+from repl.commands.table import run_command
+from repl.prompt.completion import Completions
+from repl.screen.sanitise import line
+from repl.screen.theme import console_for
+from session.settings import Settings, address_of, resolve
+from tests.support.failing_server import faulty
+from tests.support.ollama_wire import PAGE, SHOW, TAGS, loopback, send
+from tests.support.paths import ROOT
+from tests.support.pty_terminal import Terminal
+from tests.support.sessions import Paper, scripted
+
+NOWHERE = "http://127.0.0.1:1"
+SECRET = "sk-not-to-be-told"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to be in, with articles below it, and nothing from outside."""
+    for name in list(os.environ):
+        if name.startswith("THIMBLE_") or re.search(r"(?i)no_color|ollama|openai|vllm|_proxy|columns", name):
+            monkeypatch.delenv(name)
+    for kind in ("CONFIG", "STATE"):
+        monkeypatch.setenv(f"XDG_{kind}_HOME", str(tmp_path / kind.lower()))
+    monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
+    monkeypatch.setenv("OPENAI_BASE_URL", NOWHERE)
+    (tmp_path / "articles").mkdir()
+    (tmp_path / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    monkeypatch.setenv("THIMBLE_CORPUS", str(tmp_path / "articles"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@contextmanager
+def ollama(**replies: bytes) -> Iterator[str]:
+    """A server that answers as Ollama does, or with what is given instead."""
+    ps = b'{"models":[]}'
+    routes = {"version": b'{"version":"0.13.0"}', "tags": TAGS, "show": SHOW, "ps": ps, **replies}
+
+    def handle(handler: Any, body: Any) -> None:
+        route = handler.path.removeprefix("/api/")
+        send(handler, routes.get(route, b'{"error":"no such route"}'), 200 if route in routes else 404)
+
+    with loopback(handle) as url:
+        yield url
+
+
+@contextmanager
+def silent() -> Iterator[str]:
+    """A server that takes connections and says nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+
+
+def doctor(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[dict[str, Any]]]:
+    """The exit code and the lines of `thimble doctor --json`."""
+    code = main(["doctor", "--json", *arguments])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    return code, [json.loads(text) for text in captured.out.splitlines()]
+
+
+def states(found: list[dict[str, Any]], group: str) -> dict[str, str]:
+    return {each["name"]: each["state"] for each in found if each.get("group") == group}
+
+
+def texts(report: Report, group: str) -> str:
+    return "\n".join(f"{f.check.state} {f.check.found} | {f.check.fix}" for f in report.findings if f.group == group)
+
+
+# ---- servers and the verdict ----
+
+
+def test_a_server_that_works_is_what_a_session_would_use(capsys: pytest.CaptureFixture[str]) -> None:
+    with ollama() as url:
+        code, found = doctor(capsys, "--base-url", url)
+    assert code == 0
+    assert found[-1] | {"verdict": ""} == {
+        "type": "doctor",
+        "verdict": "",
+        "fix": None,
+        "backend": "ollama",
+        "model": "qwen2.5:7b",
+        "code": 0,
+    }
+    assert "fail" not in states(found, "ollama").values()
+    assert "ollama/qwen2.5:7b" in found[-1]["verdict"]
+
+
+def test_nothing_there_leaves_the_reader_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = doctor(capsys)
+    assert code == 0
+    assert found[-1]["backend"] == "reader"
+    assert "the built-in reader answers" in found[-1]["verdict"]
+    assert "ollama pull" in found[-1]["verdict"]
+    assert "fail" not in {each.get("state") for each in found}  # nobody insisted on a server
+
+
+@pytest.mark.parametrize("asked", [("--backend", "ollama"), ("--model", "qwen2.5:7b")])
+def test_a_server_that_was_asked_for_and_is_not_there_is_exit_code_3(
+    asked: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, found = doctor(capsys, *asked)
+    assert code == found[-1]["code"] == 3
+    assert "fail" in states(found, "ollama").values()
+    assert f"No session can start: nothing answers at {NOWHERE}" in found[-1]["verdict"]
+    assert "ollama serve" in found[-1]["fix"]
+
+
+def test_a_model_that_is_not_installed_is_exit_code_3(capsys: pytest.CaptureFixture[str]) -> None:
+    with ollama() as url:
+        code, found = doctor(capsys, "--base-url", url, "--model", "phi4:14b")
+    assert code == 3
+    assert "ollama pull phi4:14b" in found[-1]["fix"]
+
+
+def test_a_web_page_is_no_model_server(capsys: pytest.CaptureFixture[str]) -> None:
+    with ollama(version=PAGE, tags=PAGE, show=PAGE, ps=PAGE) as url:
+        assert doctor(capsys, "--base-url", url)[0] == 0  # the reader
+        code, found = doctor(capsys, "--base-url", url, "--backend", "ollama")
+    assert code == 3
+    assert "a web page" in found[-1]["verdict"]
+
+
+def test_a_server_that_hangs_is_named_and_hides_nothing() -> None:
+    with silent() as url:
+        report = examine(Settings("ollama", base_url=url), [Look("x", "y", lambda: [Check("y", "ok", "z")])], 0.3)
+    assert url in texts(report, "ollama")
+    assert "no answer within 0.3 seconds" in texts(report, "ollama")
+    assert texts(report, "x") == "ok z | "
+    assert report.verdict.code == 3
+    assert report.verdict.fix
+
+
+def test_without_articles_it_is_wrong_usage(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "empty").mkdir()
+    code, found = doctor(capsys, "--corpus", "empty")
+    assert code == 2
+    assert states(found, "corpus")["articles"] == "fail"
+    assert "--corpus DIR" in found[-1]["fix"]
+
+
+def test_wrong_usage_comes_before_a_missing_server(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = doctor(capsys, "--strategy", "thriftyy", "--backend", "ollama")
+    assert code == 2
+    assert "thrifty" in found[-1]["fix"]
+
+
+def test_a_summariser_is_looked_at_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert states(doctor(capsys, "--summariser", "reader")[1], "session")["summariser"] == "ok"
+    code, found = doctor(capsys, "--summariser", f"qwen2.5:7b@{NOWHERE}", "--backend", "reader")
+    assert code == 3
+    assert "summariser" in found[-1]["verdict"]
+
+
+@pytest.mark.parametrize("address", ["nonsense with blanks", f"http://me:{SECRET}@127.0.0.1"])
+def test_an_address_that_is_none_is_told(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", address)
+    code, found = doctor(capsys, "--backend", "ollama")
+    assert code == 2
+    assert states(found, "ollama") == {"address": "fail"}
+    assert SECRET not in json.dumps(found)
+
+
+def test_a_session_finds_each_kind_where_it_is_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with faulty("vllm") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url + "/v1")
+        code, found = doctor(capsys)
+        assert (code, found[-1]["backend"]) == (0, "vllm")
+        monkeypatch.setenv("OLLAMA_HOST", "no address")
+        assert doctor(capsys, "--backend", "vllm")[0] == 0  # another's address is not in the way
+
+
+def test_each_kind_of_server_has_its_own_address(tmp_path: Path) -> None:
+    environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
+    settings = resolve({}, True, environ)
+    assert [address_of(name, settings, environ) for name in ("ollama", "vllm", "openai")] == [
+        "one:1",
+        "http://two/v1",
+        "http://two/v1",
+    ]
+    said = resolve({"base_url": "three:3"}, True, environ)
+    assert {address_of(name, said, environ) for name in ("ollama", "vllm")} == {"three:3"}
+    assert address_of("ollama", resolve({}, True, {}), {}) == ""
+
+
+# ---- the frame ----
+
+
+def test_what_may_hang_is_waited_for_side_by_side() -> None:
+    meeting, never = Barrier(3, timeout=30), Event()
+    late = Check("late", "fail", "too late")
+
+    def meets() -> Iterator[Check]:
+        meeting.wait()
+        yield Check("met", "ok", "")
+
+    def hangs() -> Iterator[Check]:
+        yield Check("first", "ok", "")
+        never.wait(60)
+
+    found = side_by_side([*[Look("a", "", meets, late)] * 3, *[Look("b", "", hangs, late)] * 20], 1.0)
+    never.set()
+    assert [each.check.name for each in found] == ["met"] * 3 + ["first", "late"] * 20
+    assert {each.check.state for each in found[4::2]} == {"warn"}  # they had said something
+
+
+def test_a_server_that_is_slow_in_the_end_is_not_taken_for_one_that_is_gone() -> None:
+    over = Event()
+
+    def handle(handler: Any, body: Any) -> None:
+        if handler.path == "/v1/models":
+            send(handler, b'{"data":[{"id":"m","owned_by":"vllm","max_model_len":16384}]}')
+        elif handler.path == "/version":
+            send(handler, b'{"version":"0.32.0"}')
+        else:
+            over.wait(60)
+
+    with loopback(handle) as url:
+        try:
+            report = examine(Settings("vllm", base_url=url), seconds=1.0)
+        finally:
+            over.set()
+    assert "no answer within 1 seconds" in texts(report, "vllm and openai")
+    assert (report.verdict.code, report.verdict.model) == (0, "m")
+    assert "fail" not in texts(report, "session")
+
+
+def test_a_check_with_a_bug_hides_nothing() -> None:
+    def fails() -> Iterator[Check]:
+        yield Check("one", "ok", "")
+        raise ZeroDivisionError("of mine")
+
+    def refuses() -> Iterator[Check]:
+        raise ModelError("what", "fix")
+
+    one, bug, refused, last = side_by_side(
+        [Look("a", "n", fails), Look("b", "n", refuses), Look("c", "n", lambda: [Check("last", "ok", "")])], 1.0
+    )
+    assert one.check.name == "one"
+    assert "ZeroDivisionError: of mine" in bug.check.found
+    assert (bug.check.state, bug.error) == ("warn", None)
+    assert refused.check == Check("n", "fail", "what", "fix")
+    assert isinstance(refused.error, ModelError)
+    assert last.check.name == "last"
+
+
+def test_nothing_is_changed_and_nothing_secret_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in machine.VARIABLES:
+        monkeypatch.setenv(name, SECRET)
+    monkeypatch.setenv("HTTPS_PROXY", f"http://me:{SECRET}@proxy.example:3128")
+    before = sorted(home.rglob("*"))
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    assert SECRET not in told
+    assert "OPENAI_API_KEY set" in told
+    assert "HTTPS_PROXY set" in told
+    assert sorted(home.rglob("*")) == before
+
+
+# ---- the machine ----
+
+
+def checks(found: Iterator[Check]) -> dict[str, Check]:
+    return {check.name: check for check in found}
+
+
+def test_articles_that_are_left_out_are_named(home: Path) -> None:
+    (home / "articles" / "bad.md").write_bytes(b"\xff\xfe\x00")
+    found = checks(machine.articles(home / "articles"))
+    assert found["articles"].found.startswith("1 article of 7 words")
+    assert "bad.md" in found["left out"].found
+
+
+def test_what_a_terminal_cannot_do_is_told_with_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    found = checks(machine.terminal(Console(file=io.StringIO(), force_terminal=True), color=True))
+    assert (found["terminal"].state, found["terminal"].fix) == ("warn", "export TERM=xterm-256color")
+    monkeypatch.setenv("TERM", "xterm")
+    ascii_only = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    found = checks(machine.terminal(Console(file=ascii_only, force_terminal=True, width=60), color=False))
+    assert {name: check.state for name, check in found.items()} == {
+        "terminal": "ok",
+        "size": "warn",
+        "colours": "ok",
+        "letters": "warn",
+        "widths": "ok",
+    }
+    assert "C.UTF-8" in found["letters"].fix
+    assert "NO_COLOR" in found["colours"].found
+
+
+class Screen(io.StringIO):
+    """A file that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_in_which_nothing_is_drawn_is_one_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    assert checks(machine.terminal(console_for(plain=True, file=Screen()), color=True))["terminal"].state == "ok"
+    nowhere = checks(machine.terminal(console_for(plain=True, file=io.StringIO()), color=True))["terminal"]
+    assert nowhere.fix == "start thimble in a terminal"
+
+
+def test_a_folder_that_cannot_be_written_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = home / "state" / "thimble" / "sessions"
+    found = checks(machine.folders(sessions))
+    assert [found[name].found.endswith("(will be made)") for name in ("state", "sessions")] == [True, True]
+    (home / "state").write_text("in the way")
+    found = checks(machine.folders(sessions))
+    assert [found[name].state for name in ("state", "sessions")] == ["warn", "warn"]
+    assert "XDG_STATE_HOME" in found["state"].fix
+    assert "--session-dir" in found["sessions"].fix
+
+
+def test_settings_are_told_by_their_sources(home: Path) -> None:
+    (home / "thimble.toml").write_text("budget = 4000\n")
+    found = "\n".join(check.found for check in machine.sources(resolve({"plain": True}, True)))
+    assert "./thimble.toml: budget" in found
+    assert "flag --plain" in found
+    assert "environment OLLAMA_HOST" in found
+
+
+@pytest.mark.parametrize(
+    ("environ", "state"),
+    [
+        ({}, "ok"),
+        ({"http_proxy": "http://proxy.example"}, "ok"),
+        ({"ALL_PROXY": "http://proxy.example", "OLLAMA_HOST": "gpu.example"}, "warn"),
+        ({"ALL_PROXY": "http://proxy.example", "OLLAMA_HOST": "gpu.example", "NO_PROXY": "gpu.example"}, "ok"),
+    ],
+)
+def test_a_proxy_before_a_server_is_told(environ: dict[str, str], state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    proxy = checks(machine.environment(resolve({}, True)))["proxy"]
+    assert proxy.state == state
+    assert proxy.fix == ("if it must not: export NO_PROXY=gpu.example" if state == "warn" else "")
+
+
+# ---- how it is shown ----
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
+REPORTS = st.builds(
+    Report,
+    st.lists(
+        st.builds(
+            Finding,
+            st.sampled_from(["ollama", "corpus"]),
+            st.builds(Check, st.sampled_from(["server", "a longer name"]), st.sampled_from(sorted(MARKS)), TEXT, TEXT),
+        ),
+        min_size=1,
+        max_size=5,
+    ),
+    st.builds(Verdict, TEXT, TEXT, st.sampled_from([0, 2, 3])),
+)
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
+@given(REPORTS, st.booleans())
+def test_80_columns_lose_nothing(report: Report, drawn: bool) -> None:
+    paper = Paper(80, drawn)
+    show(report, paper.console)
+    shown, whole = squeezed(paper.text), paper.text
+    for finding in report.findings:
+        assert squeezed(line(finding.check.found)) in shown
+    for fix in [*(finding.check.fix for finding in report.findings), report.verdict.fix]:
+        assert line(fix) in whole  # on one line, so that it copies
+    fixes = [text for text in paper.lines if "→ " in text]
+    assert not drawn or all(cell_len(text) <= 80 for text in paper.lines if text not in fixes)
+
+
+def test_plain_lines_can_be_read_aloud() -> None:
+    hostile = Check("server", "fail", "no\x1b[31m \nserver", "type\x1b]0;x\x07 this")
+    paper = Paper(80, drawn=False)
+    show(Report([Finding("ollama", hostile)], Verdict("None.", "that", 3)), paper.console)
+    assert paper.lines == [
+        "ollama",
+        "  error: server: no server",
+        "    to mend it: type this",
+        "None.",
+        "to mend it: that",
+    ]
+
+
+def test_where_marks_cannot_be_shown_there_are_words() -> None:
+    out = io.BytesIO()
+    console = Console(file=io.TextIOWrapper(out, encoding="ascii"), force_terminal=True, width=80)
+    show(Report([Finding("ollama", Check("server", "fail", "none"))], Verdict("None.")), console)
+    console.file.flush()
+    assert b"error: server: none" in out.getvalue()
+
+
+def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    *findings, verdict = doctor(capsys)[1]
+    for each in findings:
+        assert list(each) == ["type", "group", "name", "state", "found", "fix"]
+        assert each["type"] == "check"
+        assert each["state"] in MARKS
+        assert each["state"] == "ok" or each["fix"]
+    assert verdict["type"] == "doctor"
+    groups = (
+        "session, ollama, vllm and openai, reader, corpus, tokens, terminal, folders, settings, environment, versions"
+    )
+    assert [*dict.fromkeys(each["group"] for each in findings)] == groups.split(", ")
+    page = (ROOT / "docs" / "json.md").read_text()
+    for name in (*findings[0], *verdict):
+        assert f"`{name}`" in page
+
+
+def test_as_fields_writes_what_is_not_there_as_null() -> None:
+    check, verdict = as_fields(Report([Finding("a", Check("b", "ok", "c"))], Verdict("d")))
+    assert check["fix"] is None
+    assert verdict["backend"] is None
+
+
+# ---- as a user meets it ----
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [((), 0), (("--backend", "ollama"), 3), (("--corpus", "nowhere"), 2), (("--backend", "reader", "--plain"), 0)],
+)
+def test_its_exit_code(arguments: tuple[str, ...], code: int) -> None:
+    command = [sys.executable, "-m", "repl", "doctor", *arguments]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env)
+    assert run.returncode == code, run.stderr
+    assert "Traceback" not in run.stdout + run.stderr
+    assert "\x1b" not in run.stdout
+
+
+def test_whoever_stops_reading_is_told_nothing() -> None:
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "repl", "doctor"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as run:
+        assert run.stdout
+        assert run.stderr
+        run.stdout.close()
+        assert run.stderr.read() == b""
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}])
+def test_in_a_terminal_it_says_that_it_looks_and_then_shows_a_table(home: Path, environment: dict[str, str]) -> None:
+    terminal = Terminal("repl", "doctor", state=home, OLLAMA_HOST=NOWHERE, OPENAI_BASE_URL=NOWHERE, **environment)
+    assert terminal.end() == 0
+    assert "a server that does not answer is waited for" in terminal.raw
+    assert "is waited for" not in terminal.text  # it is wiped
+    assert "  ✓ articles" in terminal.text
+    assert "    → " in terminal.text
+    colours = re.findall(r"\x1b\[[\d;]*3[0-7]m", terminal.raw)
+    assert bool(colours) == (not environment)
+
+
+def test_the_command_shows_the_same_and_never_enters_the_history() -> None:
+    session = scripted("unused", base_url=NOWHERE)
+    paper = Paper(80)
+    assert run_command(session, "/doctor", paper.console)
+    assert "A session uses reader/extractive." in paper.text
+    assert session.agent.history == []
+    run_command(session, "/doctor now", paper.console)
+    assert "✗ /doctor takes nothing behind it" in paper.text
+
+
+def test_completion_and_help_know_it() -> None:
+    session = scripted()
+    offers = Completions(session).get_completions(Document("/do"), CompleteEvent(completion_requested=True))
+    assert [offer.text for offer in offers] == ["/doctor"]
+    paper = Paper(80)
+    run_command(session, "/help doctor", paper.console)
+    assert "what to type to mend" in paper.text

@@ -1,0 +1,120 @@
+"""The JSON document holds all of a session: what it was can be made of it again."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.messages import Message, ToolCall
+from repl.commands.export.page import embedded
+from repl.commands.export.story import difference, story
+from session.jsonl import to_json
+from session.session import Session
+from tests.support.exported import export, read
+from tests.support.sessions import ask, scripted, tool_call
+
+NASTY = st.text(st.characters() | st.sampled_from("<>&\x7f\u2028\u2029\ud800\x1b\u202e"))
+SPECS = ["none", "observation-masking:window=1", "sliding-window", "hybrid", "notes+offload"]
+
+
+def message(of: dict[str, Any]) -> Message:
+    """A message of the document."""
+    calls = tuple(ToolCall(**call) for call in of.get("calls", ()))
+    texts = {name: of[name] for name in ("thinking", "call_id", "name", "why", "ref") if name in of}
+    return Message(of["id"], of["role"], of["content"], calls=calls, covers=tuple(of.get("covers", ())), **texts)
+
+
+LISTS = ("tools", "history", "fates", "sent")
+
+
+def lists_of(document: dict[str, Any]) -> Iterator[dict[str, list[Any]]]:
+    """The lists of each call, as docs/export.md says that they are put together."""
+    lists: dict[str, list[Any]] = {name: [] for name in LISTS}
+    for call in document["calls"]:
+        for name, was in lists.items():
+            start, new, end = call[name]
+            lists[name] = [*was[:start], *new, *was[len(was) - end :]]
+        yield dict(lists)
+
+
+def whole_session(session: Session, folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(export(session, "json", folder))
+    return document
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_view_can_be_made_of_it_again(spec: str, tmp_path: Path) -> None:
+    session = read(spec=spec)
+    document = whole_session(session, tmp_path)
+    assert [message(each) for each in document["messages"]] == session.agent.history
+    told = story(session).calls
+    assert len(document["calls"]) == len(told) == sum(call.purpose == "answer" for call in session.agent.ledger.calls)
+    history = {each["id"]: message(each) for each in document["messages"]}
+    copies = [message(each) for each in document["copies"]]
+    for call, lists, made in zip(document["calls"], lists_of(document), told, strict=True):
+        view = made.prepared.view
+        sent = [history[one] if isinstance(one, str) else copies[one] for one in lists["sent"]]
+        assert [asdict(one) for one in sent] == [asdict(one) for one in view.messages]
+        assert lists["history"] == [one.id for one in view.history]
+        assert lists["fates"] == list(view.fates)
+        assert lists["tools"] == list(made.prepared.tools)
+        assert sum(times for _, times in call["left_out"]) == view.fates.count("dropped")
+    assert len(set(map(json.dumps, document["copies"]))) == len(copies), "each copy stands there once"
+
+
+def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:
+    session = read(spec="hybrid")
+    document = whole_session(session, tmp_path)
+    calls = session.agent.ledger.calls
+    assert [row["prompt"]["tokens"] for row in document["ledger"]] == [call.prompt.tokens for call in calls]
+    assert document["totals"]["raw_prompt"] == sum(call.raw_prompt for call in calls)
+    assert document["totals"]["exchanges"] == 2
+    assert [one["ending"] for one in document["exchanges"]] == ["answered", "answered"]
+
+
+@given(NASTY)
+def test_a_text_comes_back_as_it_was(text: str) -> None:
+    for written in (to_json(text), embedded(text)):
+        assert json.loads(written) == text
+        assert written.isascii()
+        assert written.isprintable()
+    assert not set("<>&") & set(embedded(text))
+
+
+@given(st.lists(st.integers(0, 3)), st.lists(st.integers(0, 3)))
+def test_a_difference_leads_from_one_list_to_the_other(before: list[int], after: list[int]) -> None:
+    start, between, end = difference(before, after)
+    assert [*before[:start], *between, *before[len(before) - end :]] == after
+
+
+def test_what_was_stopped_and_what_failed_is_told(tmp_path: Path) -> None:
+    session = scripted([tool_call("search_articles", 1, query="x"), tool_call("nothing", 2)], "So.", "Half of it.")
+    ask(session)
+    events = session.ask("And then?")
+    next(events)
+    events.close()
+    document = whole_session(session, tmp_path)
+    assert [one["ending"] for one in document["exchanges"]] == ["answered", "unfinished"]
+    assert [result["ok"] for result in document["calls"][0]["results"]] == [True, False]
+
+
+def test_exchanges_have_the_numbers_of_stats_in_every_format(tmp_path: Path) -> None:
+    session = scripted("So.", "And so.")
+    ask(session, "One?")
+    session.plant("The vault opens at 7.")
+    ask(session, "Two?")
+    assert [one["number"] for one in whole_session(session, tmp_path)["exchanges"]] == [1, None, 2]
+    page = export(session, "html", tmp_path)
+    assert re.findall(r'"number":(\d+),"question"', page) == ["1", "0", "2"]
+    assert "2 exchanges" in page
+    assert re.findall("^## (.*)", export(session, "md", tmp_path), re.M) == [
+        "Exchange 1", "A planted fact", "Exchange 2", "Calls",
+    ]  # fmt: skip

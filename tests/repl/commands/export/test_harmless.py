@@ -1,0 +1,91 @@
+"""Nothing that is said in a session does anything in what is exported of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+
+from repl.commands.export.command import FORMATS
+from tests.support.exported import MARKUP, everything, export, hostile
+from tests.whole.test_escapes import steering
+
+BATCHES = [everything()[start : start + 60] for start in range(0, len(everything()), 60)]
+ELEMENTS = {"svg", "style", "rect", "text"}
+IN_PAGE = ["html", "head", "meta", "meta", "meta", "meta", "title", "style", "body", "noscript", "script", "script"]
+IN_MARKDOWN = {"fence", "heading", "paragraph", "inline", "text", "html_block", "softbreak", "em", "strong"}
+IN_MARKDOWN |= {"table", "thead", "tbody", "tr", "th", "td", "code_inline"}
+
+
+class Elements(HTMLParser):
+    """The elements of a page, in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Remember it."""
+        self.found.append(tag)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_they_are_there_to_be_read(kind: str, tmp_path: Path) -> None:
+    assert export(hostile(["<b>pwned()</b>"]), kind, tmp_path).count("pwned()") > 3
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_nothing_steers_the_terminal_that_it_is_printed_on(kind: str, tmp_path: Path) -> None:
+    for batch in BATCHES:
+        assert steering(export(hostile(batch), kind, tmp_path)) == []
+
+
+def test_the_page_has_no_element_of_theirs(tmp_path: Path) -> None:
+    for batch in BATCHES:
+        page = export(hostile(batch), "html", tmp_path)
+        elements = Elements()
+        elements.feed(page)
+        assert elements.found == IN_PAGE
+        data = page.partition('id="session">')[2].partition("</script>")[0]
+        assert data.isascii()
+        assert not re.search("[<>&]", data)
+        assert json.loads(data)["exchanges"]
+
+
+def test_the_picture_has_no_element_of_theirs(tmp_path: Path) -> None:
+    for batch in BATCHES:
+        drawing = export(hostile(batch), "svg", tmp_path)
+        found = {element.tag.partition("}")[2] for element in ElementTree.fromstring(drawing).iter()}
+        assert found <= ELEMENTS
+        attributes = {name for element in ElementTree.fromstring(drawing).iter() for name in element.attrib}
+        assert not {name for name in attributes if name.startswith("on") or "href" in name}
+
+
+@pytest.mark.parametrize("text", MARKUP)
+def test_markdown_holds_them_as_text(text: str, tmp_path: Path) -> None:
+    parsed = MarkdownIt("gfm-like", {"html": True, "linkify": False}).parse(export(hostile([text]), "md", tmp_path))
+    tokens = [token for block in parsed for token in (block, *(block.children or []))]
+    assert {token.type.removesuffix("_open").removesuffix("_close") for token in tokens} <= IN_MARKDOWN
+    blocks = {token.content.strip() for token in tokens if token.type == "html_block"}
+    assert all(re.fullmatch(r"</details>|<details><summary>[^<>]*</summary>", block) for block in blocks)
+
+
+def test_markdown_makes_no_links(tmp_path: Path) -> None:
+    page = export(hostile(MARKUP), "md", tmp_path)
+    outside = re.sub(r"^(`{3,})\w+\n.*?^\1$", "", page, flags=re.DOTALL | re.MULTILINE)
+    assert not re.search(r"https?:|www\.|@|\]\(|!\[", outside)
+
+
+def test_the_recording_is_ascii_and_only_ours_steers(tmp_path: Path) -> None:
+    for batch in BATCHES:
+        cast = export(hostile(batch), "asciicast", tmp_path)
+        assert cast.isascii()
+        events = [json.loads(line) for line in cast.splitlines()[1:]]
+        written = re.sub(r"\x1b\[[\d;]*m", "", "".join(data for _, code, data in events if code == "o"))
+        assert steering(written.replace("\r\n", "\n")) == []
+        assert steering("".join(data for _, code, data in events if code == "m")) == []

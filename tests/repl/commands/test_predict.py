@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.errors import ModelError, ThimbleError, UsageError
+from agent.events import Prepared
+from agent.messages import Message
+from repl.cli import headless
+from repl.commands.predict import FIRST, NEWEST, messages, ranges, reveal
+from repl.commands.table import obey
+from repl.conversation import Conversation
+from session.guess import Guess, places, take
+from session.session import Session
+from strategies import STRATEGIES
+from tests.repl.commands.probe.test_ask import QUESTIONS, reading
+from tests.repl.prompt.test_completion import completed
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support.histories import outcome, react
+from tests.support.sessions import Paper, ask, scripted, tool_call
+
+PLACES = st.frozensets(st.integers(1, 60))
+
+
+class Keeps:
+    """A strategy that keeps the system message, the questions and what it is told to."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids = ids
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """Drops the rest."""
+        return [one for one in messages if one.role in ("system", "user") or one.id in self.ids or not self.ids]
+
+    def why(self, message: Message) -> str:
+        """The rule."""
+        return f"{self.ids[0]} is all that matters"
+
+
+# ---- what is typed ----
+
+
+@given(PLACES.filter(bool))
+def test_ranges_are_read_as_they_are_written(numbers: frozenset[int]) -> None:
+    assert places(ranges(sorted(numbers)), 60) == numbers
+    assert places(ranges(sorted(numbers)).replace(",", " "), 60) == numbers
+    assert all(int(after) > int(before) + 1 for before, after in pairwise(re.findall(r"\d+", ranges([1, 3, 9]))))
+
+
+@given(st.one_of(NASTY, st.text("0123456789-, allnoe", max_size=12)), st.integers(1, 40))
+def test_anything_else_is_a_usage_error_that_shows_the_form(text: str, most: int) -> None:
+    found = outcome(lambda: places(text, most))
+    if isinstance(found, ThimbleError):
+        assert "/predict 1-4 9 12" in found.fix
+    else:
+        assert found <= set(range(1, most + 1))
+
+
+def test_blanks_without_end_are_blanks() -> None:
+    assert places(f"1{' ' * 200_000}2 \t-\n 3", 3) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("text", ["0", "14", "3-1", "1-", "-3", "x", "1.5", "1-99999999999999", ",", "²", "all 3"])
+def test_a_number_that_is_none_is_told(text: str) -> None:
+    session = scripted("One.")
+    ask(session)
+    with pytest.raises(UsageError, match=r"message"):
+        obey(session, f"/predict {text}", Paper().console)
+    assert session.guess is None
+
+
+@pytest.mark.parametrize("text", ["all", "1"])
+def test_before_the_first_message_there_is_nothing_to_guess_at(text: str) -> None:
+    with pytest.raises(UsageError, match="no message yet"):
+        obey(scripted(), f"/predict {text}", Paper().console)
+
+
+def test_a_second_guess_replaces_the_first_and_off_takes_it_back() -> None:
+    session = scripted("One.", "Two.")
+    ask(session)
+    for text, stays in (("1-2", {1, 2}), ("none", set()), ("ALL", {1, 2, 3}), ("1, 3", {1, 3})):
+        obey(session, f"/predict {text}", Paper().console)
+        assert session.guess
+        assert session.guess.stays == stays
+    obey(session, "/predict off", Paper().console)
+    assert session.guess is None
+    ask(session)
+    assert reveal(session) == []
+
+
+def test_tab_offers_the_words() -> None:
+    assert completed("/predict ") == ["/predict all", "/predict none", "/predict off"]
+    assert completed("/probe ") == []
+
+
+# ---- what is told ----
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_guess_of_what_stayed_is_all_right_and_its_contrary_all_wrong(name: str) -> None:
+    session = reading(name, asked=2)
+    before = len(session.agent.history)
+    guess = take(session, "all")
+    views = [event.view for event in ask(session, QUESTIONS[2]) if isinstance(event, Prepared)]
+    assert (guess.first, guess.last) == (views[0], views[-1])
+    stayed = {place for place in range(1, before + 1) if views[0].fates[place - 1] == "kept"}
+    assert guess.right(views[0]) == len(stayed)
+    for stays, right in ((stayed, before), (set(range(1, before + 1)) - stayed, 0)):
+        assert Guess(guess.messages, frozenset(stays)).right(views[0]) == right
+
+
+def test_the_surprises_are_told_by_number_with_the_rule() -> None:
+    session = scripted(tool_call("list_articles"), "One.", "Two.")
+    ask(session)
+    obey(session, "/predict 1-4", Paper().console)
+    session.agent.strategy = Keeps("m5")
+    ask(session, "And?")
+    assert reveal(session) == [
+        "Predicted: 2 of 5 right (40%) for the next prompt",
+        "  said to stay, but 3-4 dropped: m5 is all that matters",
+        "  said to go, and stayed: 5",
+    ]
+    assert reveal(session) == []
+
+
+def test_the_last_prompt_is_told_where_more_has_changed() -> None:
+    session = scripted("One.", tool_call("list_articles"), "Two.")
+    ask(session)
+    take(session, "all")
+    session.agent.strategy = Keeps()
+    for event in session.ask("And?"):
+        if isinstance(event, Prepared):
+            session.agent.strategy = Keeps("m5")
+    assert reveal(session) == [
+        "Predicted: 3 of 3 right (100%) for the next prompt",
+        "Predicted: 2 of 3 right (67%) for the last prompt of the exchange, where more had changed",
+        "  said to stay, but 3 dropped: m5 is all that matters",
+    ]
+
+
+def test_it_waits_for_a_prompt_that_is_sent() -> None:
+    session = scripted("One.", "Two.")
+    ask(session)
+    take(session, "all")
+    session.agent.limit = 30
+    with pytest.raises(Exception, match="tokens"):
+        ask(session, "Too much?")
+    assert reveal(session) == []
+    assert session.guess
+    session.agent.limit = 8_000
+    ask(session, "And?")
+    assert reveal(session)
+
+
+def conversed(session: Session, capsys: pytest.CaptureFixture[str]) -> str:
+    conversation = Conversation(session, plain=True)
+    conversation._ask("And?")
+    return capsys.readouterr().out
+
+
+def test_a_conversation_tells_it_after_the_footer_and_after_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted("One.", "Two.", ModelError("gone", "start it"))
+    ask(session)
+    take(session, "all")
+    assert conversed(session, capsys).splitlines()[-1] == "Predicted: 3 of 3 right (100%) for the next prompt"
+    take(session, "none")
+    assert "Predicted: 0 of 5 right" in conversed(session, capsys)
+    assert session.guess is None
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_headless_it_goes_to_standard_error(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    session = scripted("One.", "Two.")
+    prompts = ["/plant The code is 4711.", "One?", "/predict all", "Two?"]
+    assert headless.answer(session, iter(prompts), as_json=as_json) == headless.DONE
+    captured = capsys.readouterr()
+    assert "Predicted: 7 of 7 right (100%) for the next prompt\n" in captured.err
+    assert "Predicted" not in captured.out
+    assert ('{"type": "planted", "fact": "The code is 4711.", "path": "planted-1.txt", "id": "m4"' in captured.out) == (
+        as_json
+    )
+
+
+# ---- the list ----
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
+    session = scripted("One.")
+    session.agent.history.extend(react(60, 30))
+    ask(session)
+    paper = Paper(width)
+    messages(session, width).show(paper.console)
+    assert len(paper.lines) == FIRST + NEWEST + 4
+    assert max(map(len, paper.lines)) <= width
+    assert f"  3-{len(session.agent.history) - NEWEST}" in paper.text
+    assert "older" in paper.text
+
+
+@given(st.lists(NASTY, min_size=1, max_size=3), st.booleans())
+def test_hostile_messages_are_listed_safely(texts: list[str], drawn: bool) -> None:
+    session, paper = (
+        scripted(*[[tool_call(text, text=text), "Said."] for text in texts], budget=100_000),
+        Paper(drawn=drawn),
+    )
+    for text in texts:
+        session.agent.add("user", text)
+        session.agent.add("assistant", text)
+    obey(session, "/predict", paper.console)
+    obey(session, "/predict all", paper.console)
+    assert not FORBIDDEN.search(paper.text.replace("\x1b[0m", "").replace("\x1b[", "").replace("\n", " "))

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelError, UsageError
+from models.ollama.download import Progress
+from repl.cli import headless
+from repl.commands.pull import _shown
+from repl.commands.table import obey
+from repl.prompt.interrupts import Interrupts
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support.ollama_http import served
+from tests.support.ollama_server import Download, Model, Ollama
+from tests.support.pty_terminal import Terminal
+from tests.support.sessions import Paper
+
+LAYERS = {"2bada8a74506": 40_000, "66b9ea09bd5b": 10_000}
+
+
+def library() -> Ollama:
+    """An Ollama with a model to pull."""
+    return Ollama(downloads={"big:latest": Download(LAYERS)})
+
+
+def opened(url: str) -> Session:
+    return open_session(Settings(backend="ollama", base_url=url))
+
+
+def test_a_pull_is_told_in_lines_and_the_model_can_be_taken_then() -> None:
+    paper = Paper(drawn=False)
+    with served(library()) as (_, url):
+        session = opened(url)
+        obey(session, "/pull big", paper.console)
+        assert paper.lines[:3] == ["pulling manifest", "pulling 2bada8a74506", "10% of 40.0 kB"]
+        assert paper.lines[-6:] == [
+            "100% of 40.0 kB",
+            "pulling 66b9ea09bd5b",
+            "verifying sha256 digest",
+            "writing manifest",
+            "success",
+            "big is here. To go on with it: /model big",
+        ]
+        assert len(paper.lines) < 20
+        obey(session, "/model big", paper.console)
+        assert session.agent.backend.model == "big:latest"
+
+
+def test_a_pull_that_was_stopped_keeps_what_it_has_and_goes_on_there() -> None:
+    server, paper = library(), Paper(drawn=False)
+
+    def stop_half_way(*_: object) -> None:
+        if sum(server.downloads["big:latest"].here.values()) > 20_000:
+            signal.raise_signal(signal.SIGINT)
+
+    with served(server) as (_, url):
+        session = opened(url)
+        server.step_seconds = 0.01
+        before = signal.signal(signal.SIGALRM, stop_half_way)
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        try:
+            with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt) as caught, interrupts.allowed():
+                obey(session, "/pull big", paper.console)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        told = str(caught.value)
+        assert told.startswith("stopped at 2")
+        assert told.endswith(", kept on the server; /pull big goes on")
+        assert "\n" not in told
+        assert "big:latest" not in server.models
+        kept = sum(server.downloads["big:latest"].here.values())
+        assert 20_000 < kept < 50_000
+        server.step_seconds = 0
+        again = Paper(drawn=False)
+        obey(session, "/pull big", again.console)
+        tenths = [int(line.partition("%")[0]) for line in again.lines if "% of" in line]
+        assert tenths[0] >= 100 * kept // 50_000 // 10 * 10, "it begins where it stopped"
+        assert "big:latest" in server.models
+
+
+def test_stopped_before_anything_came() -> None:
+    server = library()
+    with served(server) as (_, url):
+        session = opened(url)
+        server.step_seconds = 5
+        before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try:
+            with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt) as caught, interrupts.allowed():
+                obey(session, "/pull big", Paper().console)
+        finally:
+            signal.signal(signal.SIGALRM, before)
+        assert str(caught.value) == "stopped before anything was loaded; again: /pull big"
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "fix"),
+    [
+        ("nosuch:1b", "there is no model 'nosuch:1b' to pull", "ollama.com/library"),
+        ("big", "the server's disk is full: write /root", "ollama rm MODEL"),
+    ],
+)
+def test_a_pull_that_fails_is_told_in_a_line_with_a_way_to_mend_it(name: str, what: str, fix: str) -> None:
+    server = library()
+    server.disk_bytes = 20_000
+    with served(server) as (_, url), pytest.raises(ModelError) as caught:
+        obey(opened(url), f"/pull {name}", Paper().console)
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+
+
+def test_a_pull_without_a_server_says_how_to_start_one() -> None:
+    with pytest.raises(ModelError, match="nothing answers") as caught:
+        obey(opened("127.0.0.1:9"), "/pull big", Paper().console)
+    assert "ollama serve" in caught.value.fix
+
+
+@pytest.mark.parametrize("text", ["/pull", "/pull a b"])
+def test_a_pull_takes_one_name(text: str) -> None:
+    with pytest.raises(UsageError, match="one model") as caught:
+        obey(open_session(Settings(backend="reader")), text, Paper().console)
+    assert "/pull qwen2.5:7b" in caught.value.fix
+
+
+def test_a_pull_is_for_ollama() -> None:
+    class Other:
+        """A server of another kind."""
+
+        name, url = "other", "http://127.0.0.1:8000"
+
+    session = open_session(Settings(backend="reader"))
+    session.backends.look_for_server = lambda: Other()  # type: ignore[assignment,return-value]
+    with pytest.raises(UsageError, match="is for Ollama, and the server at") as caught:
+        obey(session, "/pull big", Paper().console)
+    assert caught.value.fix
+
+
+@given(st.lists(st.tuples(NASTY, st.integers(0, 10**20), st.integers(0, 10**20)), max_size=10), st.booleans())
+def test_whatever_a_server_says_of_its_progress_is_shown_safely(steps: list[tuple[str, int, int]], drawn: bool) -> None:
+    paper = Paper(drawn=drawn)
+    with _shown(paper.console) as show:
+        for status, done, total in steps:
+            show(Progress(status, min(done, total), total))
+    if not drawn:
+        assert not FORBIDDEN.search(paper.text)
+
+
+# ---- without a conversation, and in a terminal ----
+
+
+def test_a_pull_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
+    with served(library()) as (_, url):
+        assert headless.answer(opened(url), iter(["/pull big"]), False) == headless.DONE
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert "100% of 40.0 kB" in captured.err
+        assert headless.answer(opened(url), iter(["/pull nosuch"]), False) == headless.MODEL
+        assert "fix: look up its name" in capsys.readouterr().err
+
+
+def test_a_pull_in_a_terminal(tmp_path: Path) -> None:
+    server = library()
+    server.models["qwen2.5:7b"], server.step_seconds = Model(), 0.1
+    with served(server) as (_, url):
+        here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)
+        try:
+            here.see("thimble", "›", "56 articles")
+            here.type("/pull big\r")
+            here.see("pulling 2bada8a74506", "kB/s", "/40.0 kB")
+            here.type("\x03")
+            here.see("stopped at ", ", kept on the server; /pull big goes on")
+            server.step_seconds = 0
+            here.type("/pull big\r")
+            here.see("big is here. To go on with it: /model big")
+            here.type("/model big\r")
+            here.see("The model is now big:latest")
+            here.type("\x04")
+            assert here.end() == 0
+        finally:
+            here.close()

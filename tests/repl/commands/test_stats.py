@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.ledger import Amount
+from agent.protocols import Usage
+from repl.commands.stats import (
+    CHART_ROWS,
+    SHOWN_CALLS,
+    SHOWN_EXCHANGES,
+    by_fate,
+    by_role,
+    chart,
+    price_line,
+    show_stats,
+)
+from repl.screen.tables import Table
+from session.session import Session
+from tests.repl.screen.test_sanitise import NASTY
+from tests.support.histories import TinyCounter
+from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
+
+
+def number(text: str) -> int:
+    return int(text.strip("~%").replace(",", "") or 0)
+
+
+def after_questions(questions: int = 2) -> Session:
+    steps = [
+        step
+        for n in range(questions)
+        for step in ([tool_call("read_article", n, slug="observation-masking", page=1)], "It hides old results.")
+    ]
+    session = scripted(*steps, strategy="observation-masking:when=always,window=0", budget=8_000)
+    for n in range(questions):
+        ask(session, f"What is observation masking, once more, for the {n}th time?")
+    return session
+
+
+def shown(session: Session, width: int = 80, drawn: bool = True) -> Sequence[str]:
+    paper = Paper(width, drawn)
+    show_stats(session, "", paper.console)
+    return paper.lines
+
+
+def test_an_empty_session_has_its_price_already() -> None:
+    session = scripted()
+    budget = session.agent.budget(session.agent.schemas())
+    text = "\n".join(shown(session))
+    assert f"{budget.overhead:,}" in text
+    assert "left for the conversation" in text
+    assert session.agent.history == []
+
+
+def test_the_price_card_in_use_is_a_line() -> None:
+    assert price_line(scripted().agent) == "prices: computed 1 · cached 0.1 · written 4 (usual)"
+    assert price_line(scripted(price="cached=0.25").agent) == "prices: computed 1 · cached 0.25 · written 4 (as set)"
+    session = after_questions()
+    session.agent.ledger.calls[:] = [
+        answer_call(
+            prompt=1_000 * n,
+            cached=Amount(cached),
+            model=session.agent.model,
+            usage=Usage(prefill_seconds=0.001 * (1_000 * n - cached / 2)),
+        )
+        for n, cached in ((1, 0), (2, 1_000), (3, 2_000), (4, 100))
+    ]
+    words = "prices: computed 1 · cached 0.5 · written 4 (from timings)"
+    assert price_line(session.agent) == words
+    assert words in shown(session)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_it_fits(width: int, drawn: bool) -> None:
+    lines = shown(after_questions(), width, drawn)
+    if drawn:
+        assert max(map(len, lines)) <= width
+    else:
+        assert all("─" not in line for line in lines)
+
+
+def test_the_sums_are_those_of_the_view() -> None:
+    session = after_questions()
+    view = session.agent.ledger.view
+    assert view is not None
+    budget = session.agent.budget(session.agent.schemas())
+    *rows, together = by_role(session, view, budget).rows
+    assert number(together[2]) == view.history_tokens == sum(number(row[2]) for row in rows)
+    assert number(together[3]) == view.tokens == sum(number(row[3]) for row in rows)
+    fates = by_fate(session, view, budget).rows
+    assert sum(number(row[1]) for row in fates) == len(view.fates)
+    assert {row[0] for row in fates} == set(view.fates) >= {"masked"}
+
+
+def test_every_exchange_and_what_no_management_would_have_cost() -> None:
+    session = after_questions(SHOWN_EXCHANGES + 1)
+    text = "\n".join(shown(session))
+    assert "1 earlier ones are in the sum" in text
+    calls = session.agent.ledger.calls
+    assert f"{sum(call.raw_prompt for call in calls):,}" in text
+    assert f"{sum(call.prompt.tokens or 0 for call in calls):,}" in text
+    assert "×" in text
+
+
+def test_unknown_stays_unknown() -> None:
+    session = after_questions(1)
+    session.agent.ledger.calls.append(answer_call(1, 10))
+    row = next(line for line in shown(session) if line.strip().startswith("session"))
+    assert row.split()[-4:-1] == ["?", "?", "?"]
+
+
+def test_estimates_are_marked() -> None:
+    session = scripted("So.", counter=TinyCounter(exact=False))
+    ask(session)
+    assert "~ is an estimate" in shown(session)[0]
+    row = next(line for line in shown(session) if line.strip().startswith("together"))
+    assert row.count("~") == 2
+
+
+@given(st.lists(st.integers(1, 20_000), min_size=1, max_size=90), st.integers(500, 20_000))
+def test_a_bar_crosses_the_budget_line_only_where_it_is_over(prompts: list[int], limit: int) -> None:
+    calls = [answer_call(1, tokens, limit) for tokens in prompts]
+    rows = [row.plain for row in chart(calls, 1, SHOWN_CALLS)]
+    assert len(rows) == CHART_ROWS
+    mark = next(index for index, row in enumerate(rows) if row.strip().startswith(f"{limit:,}"))
+    for column, tokens in enumerate(prompts[-SHOWN_CALLS:]):
+        above = [row[9 + column] for row in rows[:mark]]
+        assert tokens > limit or set(above) <= {" "}
+    tallest = max(range(len(prompts[-SHOWN_CALLS:])), key=lambda at: prompts[-SHOWN_CALLS:][at])
+    assert max(prompts) <= limit or rows[0][9 + tallest] == "█"
+
+
+def test_plain_gives_the_figures_of_the_chart() -> None:
+    session = after_questions(1)
+    expected = ", ".join(f"{call.prompt.tokens:,}" for call in session.agent.ledger.calls)
+    assert f"  {expected}" in shown(session, drawn=False)
+
+
+@given(st.lists(st.tuples(NASTY, NASTY, NASTY), max_size=4), st.booleans(), st.integers(10, 80))
+def test_no_cell_steers_the_terminal(rows: list[tuple[str, str, str]], drawn: bool, width: int) -> None:
+    paper = Paper(width, drawn)
+    Table("title", ("a", "b", ">c"), rows).show(paper.console)
+    assert "\x1b" not in paper.text
+    assert "\x9b" not in paper.text
+
+
+def test_a_table_too_wide_for_the_terminal_is_a_list() -> None:
+    paper = Paper(30)
+    Table("title", ("name", ">first figure", ">second figure"), [("x", "1,000,000", "2,000,000")]).show(paper.console)
+    assert "name: x; first figure:" in paper.text
+
+
+def test_a_side_call_counts_in_the_sum_and_is_no_turn() -> None:
+    session = after_questions(1)
+    session.agent.ledger.calls.append(answer_call(1, 1_000, purpose="summary", output=Amount(5), cached=Amount(0)))
+    row = next(line for line in shown(session) if line.strip().startswith("session")).split()
+    assert row[1] == "2"
+    assert number(row[2]) == sum(call.prompt.tokens or 0 for call in session.agent.ledger.calls)

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ThimbleError, UsageError
+from models import server_at
+from repl.commands.table import COMMANDS, obey, run_command
+from session.forecast import forecast
+from session.once import Later
+from session.session import Session
+from strategies import STRATEGIES
+from strategies.parameter import parameters
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support.sessions import Paper, ask, scripted, tool_call
+
+MINE = """
+def prepare(messages, budget):
+    return [messages[0], messages[-1]]
+"""
+
+
+def said(session: Session, text: str, drawn: bool = False) -> str:
+    paper = Paper(drawn=drawn)
+    assert run_command(session, text, paper.console) is True
+    return paper.text
+
+
+@given(
+    NASTY | st.sampled_from(["/", "/ stats", "/Stats", "//", "/strategy none", "/budget -1", "/model x", "/stats 1"])
+)
+def test_whatever_is_typed_is_told_and_never_asked(text: str) -> None:
+    session, paper = scripted(), Paper(drawn=False)
+    run_command(session, f"/{text}", paper.console)
+    assert session.agent.history == []
+    assert not FORBIDDEN.search(paper.text)
+
+
+def test_help_names_every_command_and_fits_a_screen() -> None:
+    shown = Paper(80)
+    assert run_command(scripted(), "/help", shown.console)
+    assert len(shown.lines) <= 24 - len(["prompt", "toolbar"])
+    listed = " ".join(line.split("  ")[1] for line in shown.lines if line.startswith("  /")).split()
+    assert [word[1:] for word in listed if word.startswith("/")] == list(COMMANDS)
+
+
+def test_help_is_a_line_a_command_where_it_is_read_out() -> None:
+    spoken = said(scripted(), "/help")
+    assert all(f"{command.usage}" in spoken and command.summary in spoken for command in COMMANDS.values())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_its_help_and_is_listed(name: str) -> None:
+    session = scripted()
+    assert COMMANDS[name].usage.split()[0] == f"/{name}"
+    assert COMMANDS[name].summary in said(session, f"/help {name}")
+    assert COMMANDS[name].summary in said(session, f"/help /{name}")
+    assert COMMANDS[name].usage in said(session, "/help")
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("/strateg", "strategy"), ("/stat", "stats"), ("/rest", "reset"), ("/QUIT", "quit")]
+)
+def test_an_unknown_command_suggests_the_nearest(typed: str, meant: str) -> None:
+    text = said(scripted(), typed)
+    assert text.splitlines()[0] == f"error: there is no command {typed}"
+    assert f"did you mean /{meant}?" in text
+
+
+@pytest.mark.parametrize("text", ["/quit", "/exit", " /quit "])
+def test_leaving(text: str) -> None:
+    assert run_command(scripted(), text, Paper().console) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/quit now",
+        "/stats all",
+        "/reset 1",
+        "/budget ten",
+        "/budget 1",
+        "/budget " + "9" * 5000,
+        "/strategy x",
+        "/help x",
+    ],
+)
+def test_what_is_wrong_is_one_line_and_its_mending_another(text: str) -> None:
+    session = scripted()
+    with pytest.raises(ThimbleError) as raised:
+        obey(session, text, Paper().console)
+    assert raised.value.fix
+    assert said(session, text) == f"error: {raised.value.what}\nfix: {raised.value.fix}\n"
+    drawn = said(session, text, drawn=True).splitlines()
+    assert drawn[0].startswith("✗ ")
+    assert drawn[1].startswith("  ")
+
+
+def test_strategies_are_listed_with_their_parameters_and_the_one_in_use() -> None:
+    session = scripted(strategy="hybrid")
+    text = said(session, "/strategy")
+    for name, kind in STRATEGIES.items():
+        assert f"  {name}" in text
+        assert all(f"{parameter.name}={parameter.shown}" in text for parameter in parameters(kind))
+    assert "hybrid (in use)" in text
+    assert text.count("(in use)") == 1
+    assert "› hybrid" in said(session, "/strategy", drawn=True)
+
+
+def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
+    session = scripted([tool_call("read_article", slug="observation-masking")], "So.", "Again.")
+    ask(session)
+    history = list(session.agent.history)
+    text = said(session, "/strategy observation-masking:when=always,window=0")
+    assert session.agent.history == history
+    assert "whole history afresh" in text
+    promised = forecast(session)
+    assert f"{promised.tokens:,} of 8,000" in text
+    ask(session, "")
+    view = session.agent.ledger.view
+    assert view is not None
+    assert (view.tokens, promised.settled) == (promised.tokens, True)
+
+
+def test_a_swap_that_fails_changes_nothing() -> None:
+    session = scripted()
+    strategy = session.agent.strategy
+    assert "did you mean sliding-window?" in said(session, "/strategy sliding-windw")
+    assert session.agent.strategy is strategy
+
+
+def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    session = scripted("So.")
+    assert "before the strategy has done its work" in said(session, f"/strategy {tmp_path}/mine.py")
+    ask(session)
+    assert session.agent.ledger.view is not None
+
+
+@pytest.mark.parametrize(("text", "tokens"), [("4000", 4000), ("4k", 4000), ("4,000", 4000), ("12_000", 12_000)])
+def test_budgets(text: str, tokens: int) -> None:
+    session = scripted()
+    assert f"{tokens:,} tokens" in said(session, f"/budget {text}")
+    assert session.agent.limit == tokens
+
+
+def test_a_budget_that_cannot_hold_the_next_prompt_is_told() -> None:
+    session = scripted(strategy="none")
+    assert "over the budget" not in said(session, "/budget")
+    ask_much = scripted("So.", strategy="none", budget=500)
+    ask(ask_much, "word " * 1_000)
+    assert "It is over the budget." in said(ask_much, "/budget")
+
+
+def test_articles_and_topics() -> None:
+    session = scripted()
+    every = said(session, "/articles")
+    assert all(article.slug in every for article in session.library.articles)
+    assert said(session, "/articles caching").startswith(f"{len(session.library.matching('caching'))} articles about")
+    assert session.library.tags[0] in said(session, "/articles xyzzy")
+
+
+def test_models() -> None:
+    session = scripted(base_url="http://127.0.0.1:1")
+    assert "reader" in said(session, "/model")
+    assert "now reader" in said(session, "/model reader")
+    assert "reader (in use)" in said(session, "/model")
+    assert session.agent.backend.name == "reader"
+
+
+def test_a_server_that_has_gone_says_so_where_its_models_are_asked_for() -> None:
+    session = scripted(base_url="http://127.0.0.1:1")
+    session.backends.look_for_server = Later(lambda: server_at("vllm", "http://127.0.0.1:1"))
+    told = said(session, "/model")
+    assert "nothing answers at http://127.0.0.1:1" in told
+    assert "vllm serve" in told
+
+
+def test_names_stand_in_one_column_and_the_one_in_use_is_marked() -> None:
+    session = scripted(base_url="http://127.0.0.1:1")
+    assert "\n    reader\n" in said(session, "/model", drawn=True)
+    session.use_model("reader")
+    assert "\n  › reader\n" in said(session, "/model", drawn=True)
+
+
+def test_reset_says_what_goes_and_what_stays() -> None:
+    session = scripted("So.", strategy="hybrid", budget=4_000)
+    ask(session)
+    session.notes.save("title", "text")
+    messages = len(session.agent.history)
+    text = said(session, "/reset")
+    assert f"Branch 1 keeps its {messages} messages and 1 note: /tree 1 goes back to it." in text
+    assert "hybrid" in text
+    assert "4,000" in text
+    assert session.agent.history == []
+
+
+def test_stats_enter_no_context() -> None:
+    session = scripted("So.")
+    ask(session)
+    history = list(session.agent.history)
+    assert "by role" in said(session, "/stats")
+    assert session.agent.history == history
+
+
+def test_a_command_that_was_refused_is_no_leaving() -> None:
+    with pytest.raises(UsageError):
+        obey(scripted(), "/quit now", Paper().console)
+
+
+def test_a_topic_that_is_none_names_those_that_are(tmp_path: Path) -> None:
+    assert "fix: the topics are " in said(scripted(), "/articles cooking")
+    (tmp_path / "bare.md").write_text("No tags here.")
+    assert "fix: /articles lists them all\n" in said(scripted(corpus=tmp_path), "/articles cooking")
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 9, 10, 11])
+@pytest.mark.parametrize("drawn", [True, False])
+def test_no_terminal_is_too_narrow(width: int, drawn: bool) -> None:
+    session = scripted([tool_call("list_articles")], "So.")
+    ask(session)
+    for command in ("/stats", "/tree", "/context", "/context next", "/context 3", "/context 1-3", "/why 3", "/help"):
+        assert obey(session, command, Paper(width, drawn=drawn, height=1).console)

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from agent.errors import UsageError
+from repl.commands.table import COMMANDS
+from repl.prompt.completion import Completions
+from session.session import open_session
+from session.settings import Settings
+from strategies import STRATEGIES, parse
+from strategies.parameter import parameters
+from tests.repl.screen.test_sanitise import NASTY
+from tests.support.sessions import scripted
+
+SESSION = scripted()
+
+
+def completed(text: str, **settings: object) -> list[str]:
+    """What the line would be with each of the completions."""
+    completions = Completions(scripted(**settings) if settings else SESSION)
+    found = completions.get_completions(Document(text), CompleteEvent())
+    return [text[: len(text) + offer.start_position] + offer.text for offer in found]
+
+
+@given(NASTY | st.text("/strategy hybrid+:=,.~", max_size=30))
+def test_anything_can_stand_before_the_cursor(text: str) -> None:
+    for prefix in ("", "/strategy ", "/compare ", "/articles ", "/help "):
+        assert all(offer.startswith(prefix) for offer in completed(prefix + text))
+
+
+def test_commands() -> None:
+    assert completed("/") == [f"/{name}" for name in COMMANDS]
+    assert completed("/st") == ["/strategy", "/stats"]
+    assert completed("/help st") == ["/help strategy", "/help stats"]
+    assert completed("/stats ") == []
+    assert completed("/unknown ") == []
+
+
+def test_strategies() -> None:
+    assert completed("/strategy ") == [f"/strategy {name}" for name in STRATEGIES]
+    assert completed("/strategy hybrid+obs") == ["/strategy hybrid+observation-masking"]
+
+
+def test_several_strategies_to_compare() -> None:
+    assert completed("/compare ") == [*(f"/compare {name}" for name in STRATEGIES), "/compare run"]
+    assert completed("/compare none hybrid+obs") == ["/compare none hybrid+observation-masking"]
+    assert completed("/compare none ru") == ["/compare none run"]
+    assert completed("/compare none run obs") == []
+    found = Completions(SESSION).get_completions(Document("/compare none trunc"), CompleteEvent())
+    assert [offer.display_text for offer in found] == ["truncate"]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
+    taken = parameters(STRATEGIES[name])
+    start = f"/strategy hybrid + {name}"
+    assert completed(f"{start}:") == [f"{start}:{parameter.name}=" for parameter in taken]
+    assert completed(start.replace(" + ", "+")) == [
+        start.replace(" + ", "+") + end for end in ["", ":"][: 1 + bool(taken)]
+    ]
+    for parameter in taken:
+        values = completed(f"{start}:{parameter.name}=")
+        assert f"{start}:{parameter.name}={parameter.shown}" in values
+        assert all(f"{start}:{parameter.name}={word}" in values for word in parameter.choices)
+        for spec in set(values) - {"/strategy hybrid + compress:by=llmlingua"}:  # needs an extra
+            parse(spec.removeprefix("/strategy "), None)  # type: ignore[arg-type]
+
+
+def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -> None:
+    completions = Completions(scripted())
+    found = list(completions.get_completions(Document("/strategy hybrid:tail=3,w"), CompleteEvent()))
+    assert [offer.text for offer in found] == ["hybrid:tail=3,window=", "hybrid:tail=3,when=", "hybrid:tail=3,words="]
+    assert found[2].display_meta_text == "default 400: length asked of the summary (20 to 10,000)"
+    assert [offer.display_text for offer in found] == ["window=", "when=", "words="]
+    assert completed("/strategy hybrid:tail=3,t") == []
+
+
+def test_help_on_a_strategy() -> None:
+    assert completed("/help strategy hy") == ["/help strategy hybrid"]
+
+
+def test_the_second_parameter() -> None:
+    spec = "/strategy none+observation-masking:window=3,when=a"
+    assert completed(spec) == [f"{spec}lways"]
+
+
+def test_files_of_ones_own(tmp_path: Path) -> None:
+    for name in ("mine.py", "notes.txt", ".hidden.py", "bad\x1b[31m.py"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "more").mkdir()
+    assert completed(f"/strategy {tmp_path}/") == [f"/strategy {tmp_path}/mine.py", f"/strategy {tmp_path}/more/"]
+    assert completed("/strategy ./no/such/") == []
+
+
+def test_articles_topics_budgets_and_models() -> None:
+    session = scripted()
+    assert completed("/articles kv-") == ["/articles kv-cache-and-prefix-caching"]
+    assert f"/articles {session.library.tags[0]}" in completed("/articles ")
+    assert "/budget 4000" in completed("/budget 4")
+    assert "/model reader" in completed("/model r", base_url="http://127.0.0.1:1")
+
+
+def test_names_in_a_question(tmp_path: Path) -> None:
+    (tmp_path / "kv-notes.txt").write_text("")
+    assert completed("What does kv-") == ["What does kv-cache-and-prefix-caching"] or completed("kv-", files=tmp_path)
+    assert completed("see kv-n", files=tmp_path) == ["see kv-notes.txt"]
+    assert completed("kv") == []
+    assert completed("what ") == []
+
+
+def test_a_library_that_cannot_be_read_offers_nothing(tmp_path: Path) -> None:
+    session = open_session(Settings(backend="reader", corpus=tmp_path))
+    with pytest.raises(UsageError):
+        _ = session.library
+    assert list(Completions(session).get_completions(Document("kv-cache"), CompleteEvent())) == []

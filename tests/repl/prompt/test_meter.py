@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from agent.errors import BudgetError, UsageError
+from agent.events import Prepared
+from repl.prompt.meter import Meter
+from session.forecast import Forecast, forecast
+from session.session import Session, open_session
+from session.settings import Settings
+from strategies import STRATEGIES
+from tests.support.histories import TinyCounter
+from tests.support.sessions import ask, scripted, tool_call
+
+
+def warm(session: Session) -> Meter:
+    meter = Meter(session)
+    meter.warm()
+    return meter
+
+
+METER = warm(scripted(strategy="sliding-window+hybrid"))
+
+
+def text(meter: Meter, draft: str = "", width: int = 200) -> str:
+    return "".join(piece for _, piece in meter.pieces(draft, width))
+
+
+def test_before_it_is_warm_nothing_is_known() -> None:
+    assert text(Meter(scripted())) == "ctx … · observation-masking"
+
+
+WORDS = "And what does it cost?"
+READS = [[tool_call("read_article", n, slug="observation-masking", page=1, section="Open")] for n in range(3)]
+
+
+@pytest.mark.parametrize("spec", [*STRATEGIES, "observation-masking+sliding-window"])
+@pytest.mark.parametrize("budget", [700, 1_500, 8_000])
+def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
+    session = scripted(*READS, *["So."] * 9, strategy=spec, budget=budget)
+    ask(session)
+    requests = len(session.agent.backend.requests)  # type: ignore[attr-defined]
+    state = repr(getattr(session.agent.strategy, "state", None))
+    promised = forecast(session, WORDS)
+    assert repr(getattr(session.agent.strategy, "state", None)) == state
+    assert len(session.agent.backend.requests) == requests, "a forecast asks no model"  # type: ignore[attr-defined]
+    if promised.asks:
+        return
+    if promised.view is None:
+        with pytest.raises(BudgetError):
+            ask(session, WORDS)
+        return
+    event = next(event for event in session.ask(WORDS) if isinstance(event, Prepared))
+    sent, seen = event.view, promised.view
+    assert (seen.tokens, seen.prefill, seen.fates, seen.acted) == (sent.tokens, sent.prefill, sent.fates, sent.acted)
+    assert [message.content for message in seen.messages] == [message.content for message in sent.messages]
+
+
+def test_where_the_first_turn_is_the_last_no_tools_are_promised() -> None:
+    session = scripted("So.", max_turns=1)
+    promised = forecast(session, WORDS).view
+    sent = next(event.view for event in session.ask(WORDS) if isinstance(event, Prepared))
+    assert promised is not None
+    assert promised.tokens == sent.tokens == sent.overhead + sum(map(TinyCounter().count, sent.messages))
+    assert [message.content for message in promised.messages] == [message.content for message in sent.messages]
+
+
+@given(st.text(max_size=60), st.integers(20, 120))
+def test_it_never_wraps(draft: str, width: int) -> None:
+    METER._wanted = draft
+    METER.look(draft)
+    assert cell_len(text(METER, draft, width)) <= max(width, 48)
+
+
+def test_it_says_what_enter_will_do() -> None:
+    session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
+    ask(session)
+    session.agent.limit = forecast(session).tokens + 100
+    meter, question = warm(session), ("word " * 200).strip()
+    view = forecast(session, question).view
+    assert view is not None
+    assert view.acted["masked"]
+    meter.pieces(question, 100)
+    meter.look(question)
+    assert f" · masks {view.acted['masked']} −" in text(meter, question)
+    assert f" · prefill {view.prefill:,} · observation-masking" in text(meter, question)
+
+
+def test_a_thread_of_its_own_follows_what_is_typed() -> None:
+    session, drawn = scripted(counter=TinyCounter(exact=False)), Event()
+    meter = Meter(session, drawn.set)
+    meter.warm()
+    before = text(meter)
+    assert before.startswith(f"ctx ░░░░░░░░ ~{forecast(session).tokens:,}/8,000 ")
+    text(meter, "a question of some words")
+    assert drawn.wait(5)
+    tokens = forecast(session, "a question of some words").tokens
+    assert f" ~{tokens:,}/8,000 " in text(meter, "a question of some words")
+
+
+def test_the_same_question_is_looked_at_again_after_it_was_asked() -> None:
+    session, drawn = scripted("So."), Event()
+    meter = Meter(session, drawn.set)
+    meter.warm()
+    for _ in range(2):
+        drawn.clear()
+        text(meter, WORDS)
+        assert drawn.wait(5)
+        assert f" {forecast(session, WORDS).tokens:,}/8,000 " in text(meter, WORDS)
+        if not session.agent.history:
+            ask(session, WORDS)
+            meter.refresh()
+
+
+def test_a_look_that_began_before_a_reset_is_not_shown_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = scripted("word " * 400)
+    ask(session)
+    meter = warm(session)
+
+    def slow(*given: object) -> Forecast:
+        found = forecast(session)
+        monkeypatch.undo()
+        session.reset()
+        meter.refresh()
+        return found
+
+    monkeypatch.setattr("repl.prompt.meter.forecast", slow)
+    meter.look("")
+    assert f" {forecast(session).tokens:,}/8,000 " in text(meter)
+
+
+def test_what_was_sent_in_the_meantime_is_not_shown() -> None:
+    session = scripted("So.")
+    meter = warm(session)
+    text(meter, "one")
+    meter.look("another")
+    assert f" {forecast(session).tokens:,}/8,000 " in text(meter, "one")
+
+
+def test_a_model_that_would_be_asked_first_is_named() -> None:
+    session = scripted(*READS, "So.", strategy="summary-buffer")
+    ask(session)
+    session.agent.limit = forecast(session).tokens + 100
+    meter, question = warm(session), "word " * 200
+    meter.pieces(question, 100)
+    meter.look(question.strip())
+    assert " · asks a model first · " in text(meter, question)
+
+
+def test_what_cannot_be_sent_is_said() -> None:
+    session = scripted()
+    meter, question = warm(session), "word " * 40_000
+    text(meter, question)
+    meter.look(question.strip())
+    assert " OVER · the budget cannot hold it · " in text(meter, question)
+
+
+def test_a_strategy_of_the_users_own_is_not_run(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def prepare(messages, budget):\n    raise SystemExit('it was run')\n")
+    assert "% + ? · " in text(warm(scripted(strategy=str(mine))))
+
+
+def test_over_the_budget_is_said_in_words() -> None:
+    session = scripted("So.", strategy="none", budget=500)
+    ask(session, "word " * 1_000)
+    assert " OVER · " in text(warm(session))
+
+
+def test_exchanges_are_counted() -> None:
+    session = scripted("So.")
+    ask(session)
+    assert text(warm(session)).endswith(" · scripted · 1 exchange")
+
+
+def test_a_session_that_cannot_work_is_told(tmp_path: Path) -> None:
+    meter = warm(open_session(Settings(backend="reader", corpus=tmp_path)))
+    assert isinstance(meter.error, UsageError)
+    assert text(meter).startswith("ctx …")

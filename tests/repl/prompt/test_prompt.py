@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prompt_toolkit.application import Application, create_app_session
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.input import PipeInput, create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from agent.errors import UsageError
+from repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_history, open_prompt
+from session.session import open_session
+from session.settings import Settings
+from tests.support.sessions import scripted
+
+
+@pytest.fixture(autouse=True)
+def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
+@contextmanager
+def keyboard() -> Iterator[PipeInput]:
+    with create_pipe_input() as keys, create_app_session(input=keys, output=DummyOutput()):
+        yield keys
+
+
+def typed(keys: str) -> str:
+    with keyboard() as pipe:
+        pipe.send_text(keys)
+        return TerminalPrompt(scripted(), lambda: None).read()
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("a question\r", "a question"),
+        ("one\ntwo\x1b\rthree\r", "one\ntwo\nthree"),
+        ("\x1b[200~one\r\ntwo\nthree\r\x1b[201~!\r", "one\ntwo\nthree\n!"),
+        ("wrong\x03right\r", "right"),
+        ("a\x1b[31m\x1b[<0;1;1Mb\r", "ab"),
+        ("\r \r\ntext\r", " \ntext"),
+        ("/strat\t obs\t\r", "/strategy observation-masking"),
+        ("what about kv-c\t?\r", "what about kv-cache-and-prefix-caching?"),
+    ],
+)
+def test_keys(keys: str, text: str) -> None:
+    assert typed(keys) == text
+
+
+@pytest.mark.parametrize(
+    ("keys", "error"), [("\x04", EOFError), ("\x03", KeyboardInterrupt), ("x\x03\x03", KeyboardInterrupt)]
+)
+def test_keys_that_end_it(keys: str, error: type[BaseException]) -> None:
+    with pytest.raises(error):
+        typed(keys)
+
+
+def test_what_was_asked_is_found_again() -> None:
+    assert typed("the first question\r") == "the first question"
+    assert typed("another\r") == "another"
+    assert typed("\x12first\r\r") == "the first question"
+
+
+def test_the_history_is_for_the_user_alone(tmp_path: Path) -> None:
+    typed("a question\r")
+    assert (tmp_path / "thimble" / "history").stat().st_mode & 0o777 == 0o600
+    assert "a question" in (tmp_path / "thimble" / "history").read_text()
+
+
+def test_no_history_is_no_reason_to_stop(tmp_path: Path) -> None:
+    (tmp_path / "thimble").write_text("a file where the folder should be")
+    assert isinstance(open_history(), InMemoryHistory)
+    assert typed("a question\r") == "a question"
+
+
+def test_a_history_that_is_lost_meanwhile_is_no_reason_either(tmp_path: Path) -> None:
+    history = open_history()
+    (tmp_path / "thimble" / "history").unlink()
+    (tmp_path / "thimble" / "history").mkdir()
+    history.append_string("a question")
+    assert list(history.load_history_strings()) == []
+
+
+def test_the_session_is_warmed_behind_the_prompt_and_then_announced() -> None:
+    announced = threading.Event()
+    with keyboard() as pipe:
+        prompt = TerminalPrompt(scripted(), announced.set)
+        threading.Thread(target=lambda: announced.wait(10) and pipe.send_text("now\r"), daemon=True).start()
+        assert prompt.read() == "now"
+    assert announced.is_set()
+
+
+def test_a_session_that_cannot_work_ends_the_prompt(tmp_path: Path) -> None:
+    with keyboard():
+        prompt = TerminalPrompt(open_session(Settings(backend="reader", corpus=tmp_path)), lambda: None)
+        with pytest.raises(UsageError):
+            prompt.read()
+
+
+def test_without_a_terminal_the_prompt_is_plain() -> None:
+    assert isinstance(open_prompt(scripted(), plain=True, announce=lambda: None), PlainPrompt)
+
+
+class Ending(asyncio.SelectorEventLoop):
+    """A loop whose prompt is answered in the very moment in which another thread has something for it."""
+
+    app: Application[str]
+
+    def call_soon_threadsafe(self, *given: Any, **more: Any) -> Any:
+        self.app.loop = None
+        raise RuntimeError("Event loop is closed")
+
+
+def test_a_forecast_that_comes_as_the_prompt_is_answered_ends_nothing() -> None:
+    with keyboard() as pipe:
+        prompt = TerminalPrompt(scripted(), lambda: None)
+        app = prompt._prompt.app
+        with closing(Ending()) as loop:
+            loop.app, app.loop, app._is_running = app, loop, True
+            prompt._redraw()
+        app._is_running = False
+        pipe.send_text("a question\r")
+        assert prompt.read() == "a question"

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pyte
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolReturned
+from agent.messages import Message, ToolCall
+from agent.protocols import Text, Thinking, Usage
+from repl.screen.exchange import Lines, Screen
+from repl.screen.live import LINES
+from repl.screen.sanitise import clean
+from tests.repl.screen.test_sanitise import NASTY
+from tests.support.sessions import Paper, ask, scripted, tool_call
+
+READ = tool_call("read_article", slug="observation-masking", section="Opening")
+
+
+def said(*pieces: str, calls: tuple[ToolCall, ...] = ()) -> list[Event]:
+    """The events of one reply."""
+    message = Message("m1", "assistant", "".join(pieces), calls=calls)
+    return [*(Said("text", piece) for piece in pieces), Replied(1, message, Usage(), 0.1, None)]
+
+
+def lines(*events: Event, **rest: Any) -> Paper:
+    paper = Paper(120, drawn=False)
+    with Lines(paper.console, **rest) as renderer:
+        for event in events:
+            renderer.show(event)
+    return paper
+
+
+def screen(*events: Event, width: int = 80, color: bool = False) -> Paper:
+    """What a screen shows in the end: the live lines are taken out, as a terminal would."""
+    paper = Paper(width, color=color)
+    renderer = Screen(paper.console)
+    for event in events:
+        renderer.show(event)
+    renderer.__exit__(None, None, None)
+    return paper
+
+
+def as_seen(paper: Paper) -> list[str]:
+    """The lines that a terminal shows in the end."""
+    terminal = pyte.Screen(paper.console.width, 200)
+    terminal.set_mode(pyte.modes.LNM)
+    pyte.Stream(terminal).feed(paper.text)
+    return "\n".join(line.rstrip() for line in terminal.display).rstrip().split("\n")
+
+
+@given(st.lists(NASTY, max_size=6))
+def test_lines_show_what_was_said_and_never_steer(pieces: list[str]) -> None:
+    text = lines(*said(*pieces)).text
+    expected = clean("".join(pieces)).lstrip()
+    assert text == (f"model: {expected}\n" if expected else "")
+
+
+@given(st.lists(NASTY, max_size=6), st.booleans())
+def test_a_screen_never_passes_a_sequence_on(pieces: list[str], called: bool) -> None:
+    text = screen(*said(*pieces, calls=(READ,) if called else ())).text
+    assert "\x1b" not in text
+    assert "\x9b" not in text
+
+
+def test_lines_have_labels() -> None:
+    session = scripted([Thinking("hm,\nwell"), Text("I look."), READ, tool_call("nothing", 2)], "It **hides** results.")
+    shown = lines(*ask(session)).lines
+    assert shown[0] == "thinking: hm, well"
+    assert shown[1] == "model: I look."
+    assert shown[2].startswith('tool: read_article "observation-masking" section="Opening" → ')
+    assert shown[3].startswith("error: nothing → there is no tool named 'nothing'")
+    assert shown[4] == "model: It **hides** results."
+    assert len(shown) == 5
+
+
+def test_what_is_said_before_a_call_is_quieter_than_the_answer() -> None:
+    text = screen(*said("I look.", calls=(READ,)), *said("It hides."), color=True).text
+    assert "\x1b[2mI look.\x1b[0m" in text
+    assert "\nIt hides.\n" in text
+
+
+def test_a_screen_shows_markdown() -> None:
+    text = screen(
+        *said("# Title\n\nA **bold** [slug] <b>tag</b> [link](http://a.b) ![pic](p.png)\n\n- one\n- two")
+    ).text
+    assert [line for line in text.splitlines() if line] == [
+        "Title",
+        "A bold [slug] <b>tag</b> link (http://a.b) !pic (p.png)",
+        " • one",
+        " • two",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["[/foo]", "[bold]x[/bold]", "[link=http://x]y[/link]", ":smile:", "[@click=app.bell]x"]
+)
+def test_nothing_is_taken_for_markup(text: str) -> None:
+    assert text in screen(*said(text)).text
+    assert text in screen(*said(text, calls=(READ,))).text
+    event = ToolReturned(ToolCall("c", text, "{}"), Message("m", "tool", text), 1, True, 0.1, False)
+    assert screen(event).text.count(text) == 2
+
+
+@pytest.mark.parametrize("text", ["&#x202e;evil", "&#27;[31m", "&lt;b&gt;", "&RightToLeftMark;"])
+def test_entities_are_shown_as_they_were_written(text: str) -> None:
+    assert text in screen(*said(text)).text
+    assert text in screen(*said(f"**{text}**\n\n# {text}\n\n| {text} |\n|---|\n| {text} |")).text
+
+
+def test_no_link_of_the_terminal_is_made() -> None:
+    assert "\x1b]8" not in screen(*said("[x](http://a.b) <http://c.d> http://e.f"), color=True).text
+
+
+def test_lines_copy_well() -> None:
+    text = screen(*said("a paragraph of words\n\n- an item\n\n```\ncode\n```\n\n> quoted"), width=60).text
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_an_answer_that_is_cut_off_stays_as_far_as_it_came() -> None:
+    events = said("whole paragraph\n\nhalf a par")[:-1]
+    assert "half a par" in screen(*events).text
+    assert lines(*events).text.endswith("half a par\n")
+
+
+def test_endings_that_are_none() -> None:
+    assert "without a word" in lines(Answered("", "empty")).text
+    assert "last turn" in screen(Answered("so", "turn-limit")).text
+
+
+def test_a_failed_side_call_is_an_error() -> None:
+    event = SideCalled("summary", 10, True, Usage(), 0.1, "no server", "ollama/m")
+    assert lines(event).lines == ["error: summary asked of m failed: no server; nothing is lost"]
+
+
+def test_the_act_of_a_strategy_is_told_once() -> None:
+    reads = [[tool_call("read_article", n, slug="observation-masking", page=n)] for n in (1, 2, 3)]
+    session = scripted(*reads, "So.", strategy="observation-masking:when=always,window=1", budget=20_000)
+    shown = lines(*ask(session)).lines
+    assert [line.startswith("strategy: ") and "masked 1 result " in line for line in shown].count(True) == 1
+
+
+def test_an_overflow_is_told() -> None:
+    session = scripted("So.", strategy="none", budget=500)
+    assert any(line.startswith("over budget: ") for line in lines(*ask(session, "word " * 500)).lines)
+
+
+def test_live_lines_are_few_and_wiped() -> None:
+    paper = Paper(40)
+    with Screen(paper.console) as renderer:
+        renderer.show(Preparing(1, "mine", 8000))
+        for _ in range(40):
+            renderer.show(Said("text", "many words in one paragraph that goes on "))
+        renderer._live.refresh()  # type: ignore[union-attr]
+        tail = paper.console.render_lines(renderer._live.get_renderable())  # type: ignore[union-attr]
+        assert 1 < len(tail) <= LINES
+    assert paper.text.count("\x1b[J") > 1
+    seen = as_seen(paper)
+    assert len(seen) == 41, "a blank line and every line of the paragraph, once"
+    assert seen[-1] == "many words in one paragraph that goes on"
+
+
+def test_prepared_says_what_is_read() -> None:
+    session = scripted("So.")
+    renderer = Screen(Paper().console)
+    for event in ask(session):
+        renderer.show(event)
+        if isinstance(event, Prepared):
+            shown = Paper()
+            shown.console.print(renderer._tail())
+            assert f"reading {event.view.tokens:,} tokens…" in shown.text

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from agent.events import Preparing, Said
+from agent.ledger import Amount
+from repl.screen.footer import context, footer, level
+from tests.support.sessions import answer_call, ask, scripted, tool_call
+
+AMOUNTS = st.one_of(st.none(), st.integers(0, 10**7))
+
+
+@given(AMOUNTS, AMOUNTS, st.integers(500, 10**6), st.integers(20, 200))
+def test_it_never_wraps_and_drops_from_the_right(
+    prompt: int | None, cached: int | None, limit: int, width: int
+) -> None:
+    session = scripted(strategy="hybrid:tail=6+sliding-window")
+    session.agent.ledger.exchanges = 1
+    session.agent.ledger.calls = [answer_call(1, prompt, limit, cached=Amount(cached))]
+    short, full = footer(session.agent, width), footer(session.agent, 1_000)
+    assert cell_len(short) <= width
+    assert full.split(" · ")[: len(short.split(" · "))] == short.split(" · ")
+    assert footer(session.agent, cell_len(full)) == full
+
+
+def test_it_is_as_designed() -> None:
+    session = scripted()
+    session.agent.ledger.exchanges = 2
+    session.agent.ledger.calls = [
+        answer_call(1, 14_588, output=Amount(50)),
+        *[answer_call(2, 0, output=Amount(100), seconds=0.7)] * 3,
+        answer_call(2, 6812, cached=Amount(5903), output=Amount(112)),
+    ]
+    expected = "turns 4 · ctx 6,812/8,000 85% · cached 5,903 · out 412 · observation-masking · 3.1s · Σ 21.4k"
+    assert footer(session.agent, 120) == expected
+    session.agent.ledger.exchanges = 1
+    assert footer(session.agent, 120).startswith("turns 1 · ctx 14,588/8,000 182% OVER · cached ? · out 50")
+
+
+def test_unknown_is_a_question_mark_and_an_estimate_has_its_tilde() -> None:
+    session = scripted()
+    session.agent.ledger.exchanges = 1
+    session.agent.ledger.calls = [answer_call(prompt=None)]
+    assert "ctx ?/8,000 ? · cached ? · out ?" in footer(session.agent, 120)
+    assert footer(session.agent, 120).endswith("Σ ?")
+    session.agent.ledger.calls = [answer_call(prompt=None, output=Amount(7, exact=False))]
+    assert "out ~7" in footer(session.agent, 120)
+
+
+def test_what_the_strategy_kept_out_is_counted() -> None:
+    reads = [[tool_call("read_article", n, slug="observation-masking", page=n)] for n in (1, 2, 3)]
+    session = scripted(*reads, "Masked.", strategy="observation-masking:when=always,window=1", budget=20_000)
+    ask(session)
+    view = session.agent.ledger.view
+    assert view is not None
+    hidden = sum(fate == "masked" for fate in view.fates)
+    assert hidden >= 1
+    line = footer(session.agent, 120)
+    assert f"−{hidden} obs −" in line
+    narrow = footer(session.agent, cell_len(line) - 1)
+    assert "observation-masking" not in narrow
+    assert f"−{hidden} obs" in narrow, "the name goes before what it did"
+
+
+def test_a_stopped_call_is_shown_as_it_was_counted() -> None:
+    session = scripted("a first answer", "a second answer")
+    ask(session)
+    with closing(session.ask("more?")) as events:
+        next(event for event in events if isinstance(event, Said))
+    view = session.agent.ledger.view
+    assert view is not None
+    assert context(session.agent).prompt == Amount(view.tokens)
+    assert footer(session.agent, 120).startswith(f"turns 0 · ctx {view.tokens:,}/8,000")
+
+
+def test_an_exchange_that_is_stopped_before_its_first_prompt_shows_none_of_another() -> None:
+    session = scripted("a first answer")
+    for event_type in (Said, Preparing):
+        with closing(session.ask("and this?")) as events:
+            next(event for event in events if isinstance(event, event_type))
+    assert context(session.agent).prompt == Amount(None)
+    assert footer(session.agent, 120).startswith("turns 0 · ctx ?/8,000 ? · cached ? · out ? · observation-masking · ?")
+
+
+def test_before_anything_was_asked_nothing_is_known() -> None:
+    assert footer(scripted().agent, 120) == "turns 0 · ctx ?/8,000 ? · cached ? · out ? · observation-masking · ? · Σ 0"
+
+
+@pytest.mark.parametrize(
+    ("tokens", "expected"), [(None, "calm"), (5599, "calm"), (5600, "near"), (8000, "near"), (8001, "over")]
+)
+def test_levels(tokens: int | None, expected: str) -> None:
+    assert level(tokens, 8000) == expected

@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from rich.style import Style
+
+from agent.events import Event, Prepared, ToolReturned
+from agent.protocols import Text
+from repl.prompt.completion import Completions
+from repl.screen.private import private
+from repl.screen.sanitise import Sanitiser, clean, hide
+from repl.screen.stage import MARK, SHOWN_LINES, Stage, caption
+from repl.screen.theme import STYLES, styles
+from session.session import Session
+from session.settings import Settings
+from tests.support.paths import ROOT
+from tests.support.sessions import Paper, ask, scripted, tool_call
+from tests.whole.test_pty import Open, terminal  # noqa: F401
+
+READS = [[tool_call("read_article", n, slug="observation-masking", page=n)] for n in (1, 2, 3)]
+MASKING: dict[str, Any] = {"strategy": "observation-masking:when=always,window=1", "budget": 20_000}
+SECRETS = {"/home/alice": "~", "/home/alice/talk": "…/talk", "alice": "…", "gpu.example.org": "…"}
+
+
+@pytest.fixture(autouse=True)
+def nothing_hidden() -> Iterator[None]:
+    yield
+    hide({})
+
+
+def captions(session: Session) -> list[list[str]]:
+    """The caption of each view of an exchange."""
+    before, told = None, []
+    for event in ask(session):
+        if isinstance(event, Prepared):
+            told.append(caption(event, before))
+            before = event.view
+    return told
+
+
+def shown(session: Session, answers: list[bool]) -> tuple[str, int]:
+    """What an exchange shows to a presenter who goes on like this, and how often it waited."""
+    paper, left = Paper(100), iter(answers)
+    waited: list[bool] = []
+
+    def wait() -> bool:
+        waited.append(next(left, True))
+        return waited[-1]
+
+    with Stage(paper.console, None, wait) as stage:
+        for event in session.ask("What is observation masking?"):
+            stage.show(event)
+    return paper.text, len(waited)
+
+
+def test_a_caption_says_what_was_done_and_why_and_what_it_costs() -> None:
+    first, *more = captions(scripted(*READS, "So.", **MASKING))
+    assert first[0].startswith("nothing was touched: ")
+    assert first[0].endswith(" of 20,000 tokens; none of them cached yet")
+    (acted,) = (words for words in more if len(words) > 1)
+    assert "masked 1 result" in acted[0]
+    assert acted[1].startswith("Why: older than")
+    assert acted[2].startswith("Cost: the server must compute ")
+    assert acted[3].startswith("Saved: ")
+
+
+def test_the_figures_of_a_caption_are_those_of_the_view() -> None:
+    prepared = [event for event in ask(scripted(*READS, "So.", **MASKING)) if isinstance(event, Prepared)]
+    for before, event in pairwise(prepared):
+        view, words = event.view, caption(event, before.view)
+        if len(words) > 1:
+            assert f"compute {view.prefill:,} tokens anew; {view.cached:,} are cached" in words[2]
+            assert f"{view.history_tokens - view.tokens:,} tokens, " in words[3]
+        else:
+            assert f"{view.tokens:,} of {view.limit:,} tokens; {view.cached:,} of them cached" in words[0]
+
+
+def test_every_step_waits_and_the_answer_does_not() -> None:
+    text, waited = shown(scripted([Text("I look."), READS[0][0]], "So."), [])
+    assert waited == 5, "edit, thought, action, observation, edit"
+    places = [text.index(f" {step} ") for step in ("EDIT", "THOUGHT", "ACTION", "OBSERVATION")]
+    assert places == sorted(places)
+    assert text.count(" EDIT ") == 2
+
+
+def test_run_on() -> None:
+    assert shown(scripted(*READS, "So."), [True, False])[1] == 2
+
+
+def test_a_long_observation_is_shown_as_far_as_a_room_can_read() -> None:
+    events: list[Event] = ask(scripted(*READS, "So."))
+    (first, *_) = (event for event in events if isinstance(event, ToolReturned))
+    paper = Paper(100)
+    stage = Stage(paper.console, None, lambda: False)
+    stage.show(first)
+    assert f"… {len(first.message.content.strip().splitlines()) - SHOWN_LINES} more lines" in paper.text
+
+
+@pytest.mark.parametrize("name", STYLES)
+def test_nothing_is_dim_or_dark_blue(name: str) -> None:
+    style = Style.parse(styles(stage=True)[name])
+    assert not style.dim
+    assert style.color is None or style.color.name != "blue"
+    assert style.bold or name == "answer"
+
+
+# ---- nothing private ----
+
+WORDS = st.sampled_from(
+    [*SECRETS, "/home/al", "ice", "/", " ", "x", "alice2", "malice", "\n", "gpu.", "example.org", "~"]
+)
+TEXTS = st.lists(WORDS, max_size=12).map("".join)
+
+
+@given(TEXTS, st.data())
+def test_no_secret_is_shown_however_it_comes(text: str, data: st.DataObject) -> None:
+    hide(SECRETS)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    sanitiser = Sanitiser()
+    bounds = zip([0, *cuts], [*cuts, len(text)], strict=True)
+    shown = "".join([*(sanitiser.feed(text[start:end]) for start, end in bounds), sanitiser.flush()])
+    for text_shown in (shown, clean(text)):
+        assert "/home/alice/" not in text_shown
+        assert " alice " not in f" {text_shown} ".replace("\n", " ").replace("/", " ").replace("~", " ")
+    hide({})
+    assert clean(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("/home/alice/talk/x.py", "…/talk/x.py"),
+        ("/home/alice/notes.txt", "~/notes.txt"),
+        ("/home/alice2", "/home/alice2"),
+        ("alice's malice", "…'s malice"),
+        ("http://gpu.example.org:11434", "http://…:11434"),
+        ('File "/home/alice/x.py", line 1', 'File "~/x.py", line 1'),
+    ],
+)
+def test_what_is_shown_instead(text: str, shown: str) -> None:
+    hide(SECRETS)
+    assert clean(text) == shown
+
+
+def test_what_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "alice"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USER", "alice")
+    monkeypatch.setenv("OLLAMA_HOST", "http://bob:secret@gpu.example.org:1")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8080")
+    found = private(Settings(summariser="qwen@http://10.0.0.7:1", corpus=home / "articles"))
+    assert found[str(home)] == "~"
+    assert found[str(home / "articles")] == "…/articles"
+    assert {"alice", "gpu.example.org", "10.0.0.7", socket.gethostname()} <= {*found}
+    assert not {"127.0.0.1", "localhost", "root", "/"} & {*found}
+
+
+def test_nothing_private_is_offered(tmp_path: Path) -> None:
+    for name in ("alice-notes.txt", "aligned.txt"):
+        (tmp_path / name).write_text("words")
+    hide(SECRETS)
+    offers = Completions(scripted(files=tmp_path)).get_completions(Document("read ali"), CompleteEvent())
+    assert [offer.text for offer in offers] == ["aligned.txt"]
+
+
+def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) -> None:  # noqa: F811
+    home = tmp_path / "alice"
+    (home / "corpus").mkdir(parents=True)
+    (home / "corpus" / "good.md").write_text(f"# Good\n\nIn {home}/corpus of alice, words.\n")
+    (home / "corpus" / "alice.md").write_bytes(b"\xff\xfe broken \x80")
+    (home / "x.py").write_text(
+        "class Mine:\n    def prepare(self, messages, budget):\n        print(__file__)\n        return 1 / 0\n"
+    )
+    (home / "y.py").write_text("import nothing_of_this_name\n")
+    (home / ".config").mkdir()
+    here = terminal(
+        *("repl", "--backend", "reader", "--stage", "--corpus", str(home / "corpus"), "--files", str(home)),
+        HOME=str(home),
+        USER="alice",
+        LOGNAME="alice",
+        XDG_CONFIG_HOME=str(home / ".config"),
+        OLLAMA_HOST="http://gpu.alice.example:11434",
+    )
+    here.see("1 article", "ctx ▓")
+    for typed, seen in (
+        ("/strategy ~/x.py:Mine", "The strategy is now"),
+        ("words of good", "ZeroDivisionError"),
+        ("/strategy ~/y.py", "✗"),
+        ("/strategy ~/missing.py", "✗"),
+        ("/strategy none", "is now none"),
+        ("/articles good", "1 article"),
+        ("/doctor", "A session uses"),
+    ):
+        here.type(f"{typed}\r")
+        here.see(seen)
+    here.type("What are the words of Good?\r")
+    here.see("nothing was touched", MARK)
+    here.type("a")
+    here.see("turns ")
+    for typed, seen in (
+        ("/context", "tool schemas"),
+        ("/context next", "next call"),
+        ("/context raw", '"get_notes"'),
+        ("/context 2", "before and after"),
+        ("/plant Eels swim.", "Planted in message"),
+        ("/predict", "which of them"),
+        ("/compare none ~/x.py:Mine", "failed: line "),
+        ("/compare none ~/x.py:Mine run What are the words of Good?", "What it cost"),
+        ("/probe", "Calls count from"),
+        ("/context nonsense ~/x.py", "✗"),
+        ("/pull ~/x.py", "✗"),
+    ):
+        here.type(f"{typed}\r")
+        here.see(seen)
+    here.type("\x12")
+    here.type("\x03\x04")
+    here.end()
+    written = here.raw.replace("\r", "").replace("\n", "")
+    for secret in (str(home), "alice", "gpu", str(ROOT)):
+        assert secret not in written, written[max(0, written.index(secret) - 80) : written.index(secret) + 80]
+    assert socket.gethostname() not in written
+    assert not [*tmp_path.glob("**/history")], "no prompt is written to disk"
+
+
+def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:  # noqa: F811
+    here = terminal("tests.support.scripted_conversation", "--stage")
+    here.see("8 tools")
+    here.type("first\r\r\r\r\r\r")
+    here.see("nothing was touched", MARK)
+    assert "THOUGHT" not in here.text
+    for step in ("A long thought", "I look.", "ACTION", "OBSERVATION"):
+        here.type("\r")
+        here.see(step, MARK)
+    here.type("\x1b[A")
+    here.type("\x1b[200~a\x1b[201~")
+    here.type("a")
+    here.see("A prefix breaks where it differs.", "1 exchange", until=lambda text: MARK not in text)
+
+
+def test_a_key_steps_after_the_shell_had_the_terminal(terminal: Open) -> None:  # noqa: F811
+    here = terminal("tests.support.scripted_conversation", "--stage")
+    here.see("8 tools")
+    here.type("first\r")
+    here.see("nothing was touched", MARK)
+    here.as_after_fg()
+    here.type(" ")
+    here.see("A long thought", MARK)
+
+
+def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # noqa: F811
+    here = terminal("tests.support.scripted_conversation", "--stage")
+    here.see("8 tools")
+    here.type("first\r")
+    here.see("nothing was touched", MARK)
+    here.type("\r")
+    here.see("A long thought", MARK)
+    here.type("\r")
+    here.see("I look.", MARK)
+    here.type("\r")
+    here.see("ACTION", MARK)
+    here.type("\x03")
+    here.see("stopped: the session goes on", "1 exchange", until=lambda text: MARK not in text)
+    here.type("second\r")
+    here.see("nothing was touched", MARK)
+    here.type("a")
+    here.see("2 exchanges", "A prefix breaks")
+    here.type("\x04")
+    assert here.end() == 0
+
+
+@pytest.mark.parametrize("other", [["--plain"], ["-p", "x"], ["--json", "-p", "x"]])
+def test_a_stage_is_a_conversation_that_is_drawn(other: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    from repl.__main__ import main
+
+    assert main(["--backend", "reader", "--stage", *other]) == 2
+    assert "--stage does not go with" in capsys.readouterr().err

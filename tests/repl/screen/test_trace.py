@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from agent import view as views
+from agent.events import Prepared, Replied, SideCalled, ToolReturned
+from agent.messages import Message, ToolCall
+from agent.protocols import Usage
+from agent.view import View
+from repl.screen import trace
+from strategies import parse
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support.histories import Story, budget, react
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | NASTY, lambda inner: st.lists(inner, max_size=3), max_leaves=4
+)
+
+
+def returned(result: str = "", ok: bool = True, name: str = "search_articles", **arguments: Any) -> ToolReturned:
+    call = ToolCall("c1", name, json.dumps(arguments))
+    return ToolReturned(call, Message("m1", "tool", result, call_id="c1", name=name), 312, False, 0.004, ok)
+
+
+def prepared(view: View, strategy: str = "observation-masking", exact: bool = True) -> Prepared:
+    return Prepared(1, strategy, "reader", view, exact)
+
+
+def masked_view(before: View | None = None, turns: int = 8) -> View:
+    strategy = parse("observation-masking:when=always,window=2", None)  # type: ignore[arg-type]
+    return views.prepare(react(turns), strategy, budget(20_000), before)
+
+
+@given(NASTY, st.dictionaries(NASTY, JSON, max_size=3), NASTY, st.booleans(), st.integers(1, 120))
+def test_a_tool_line_is_one_harmless_line_that_fits(
+    name: str, arguments: dict[str, Any], result: str, ok: bool, width: int
+) -> None:
+    line = trace.tool_line(returned(result, ok, name, **arguments), width)
+    assert cell_len(line) <= width
+    assert not FORBIDDEN.search(line)
+    assert "\n" not in line
+    assert "\t" not in line
+
+
+@given(st.text(), st.integers(0, 60))
+def test_a_cut_keeps_the_beginning(text: str, width: int) -> None:
+    short = trace.cut(text, width)
+    assert cell_len(short) <= max(0, width) or short == text
+    assert text.startswith(short.removesuffix("…"))
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (
+            returned('3 results for "prefix cache"\n1. …', query="prefix cache"),
+            '  ⌕ search_articles "prefix cache" → 3 results · ~312 tok · 4 ms',
+        ),
+        (
+            returned("# Title\nslug: x · section: Y · 180 words\n\ntext", name="read_article", slug="x", section="Y"),
+            '  ▤ read_article "x" section="Y" → 180 words · ~312 tok · 4 ms',
+        ),
+        (returned("No notes yet.", name="get_notes"), "  ✎ get_notes → No notes yet · ~312 tok · 4 ms"),
+        (returned("", name="mine"), "  ⚙ mine → nothing · ~312 tok · 4 ms"),
+        (
+            returned("Error: no article 'zz'", False, "read_article", slug="zz"),
+            "  ✗ read_article \"zz\" → no article 'zz' · ~312 tok",
+        ),
+    ],
+)
+def test_tool_lines(event: ToolReturned, line: str) -> None:
+    assert trace.tool_line(event, 100) == line
+    assert trace.tool_line(replace(event, exact=True), 100) == line.replace("~", "")
+
+
+@pytest.mark.parametrize("arguments", ["{not json", "[1]", "", "null", "[" * 10_000, '{"a": ' * 1_000])
+def test_arguments_that_are_none(arguments: str) -> None:
+    event = returned("text")
+    call = ToolCall("c1", "tool", arguments)
+    line = trace.tool_line(replace(event, call=call), 60)
+    assert line.startswith("  ⚙ tool ")
+    assert cell_len(line) <= 60
+
+
+def test_an_act_is_told_with_its_numbers() -> None:
+    view = masked_view()
+    hidden = view.fates.count("masked")
+    line = trace.acted_line(prepared(view), None)
+    assert line is not None
+    assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
+    assert line.endswith(f"tokens): {view.history_tokens:,} → {view.tokens:,} of 20,000")
+    assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False), None) or "")
+
+
+@pytest.mark.parametrize("width", [60, 70, 80, 100])
+def test_an_act_fits(width: int) -> None:
+    assert (
+        cell_len(trace.acted_line(prepared(masked_view(), "sliding-window+observation-masking"), None, width) or "")
+        <= width
+    )
+
+
+def test_what_was_done_before_is_not_told_again() -> None:
+    view = masked_view()
+    assert trace.acted_line(prepared(masked_view(view)), view) is None
+    later = masked_view(view, turns=9)
+    assert "masked 1 result " in (trace.acted_line(prepared(later), view) or "")
+
+
+def test_what_comes_back_is_told() -> None:
+    history, before = react(8), masked_view()
+    view = views.prepare(history, parse("none", None), budget(20_000), before)  # type: ignore[arg-type]
+    line = trace.acted_line(prepared(view, "none"), before)
+    assert line is not None
+    assert f"brought back {before.fates.count('masked')} messages: " in line
+
+
+def test_a_summary_is_told_once() -> None:
+    history = Story().ask("task").turn(50).turn(50).answer("so").ask("more").messages
+    summary = Message("s1", "user", "summary", covers=("m3", "m4"))
+    view = views.measure(history, [*history[:2], summary, *history[4:]], budget())
+    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer"), None) or "")
+    again = views.measure(history, view.messages, budget(), view)
+    assert trace.acted_line(prepared(again), view) is None
+
+
+def test_notes_and_the_last_turn_are_told() -> None:
+    history = Story().ask("task").messages
+    nudge = Message("closing", "user", "answer now", why="the last turn: the tools are withdrawn")
+    view = views.measure(history, [*history, nudge], budget(), notes=["put back the question"])
+    lines = trace.note_lines(prepared(view, "mine"), None)
+    assert lines == ["  ! mine: put back the question", "  ! the last turn: the tools are withdrawn"]
+    assert trace.note_lines(prepared(view, "mine"), view) == ["  ! the last turn: the tools are withdrawn"]
+    assert trace.acted_line(prepared(view), None) is None
+
+
+def test_over_the_budget_is_told() -> None:
+    history = Story().ask("task").turn(500).messages
+    view = views.measure(history, history, budget(300))
+    assert f"{view.tokens - 300:,} tokens over the budget" in (trace.over_line(prepared(view)) or "")
+    assert cell_len(trace.over_line(prepared(view)) or "") <= 80
+    assert trace.over_line(prepared(views.measure(history, history, budget(8000)))) is None
+
+
+def test_a_reply_that_was_cut_off_is_told() -> None:
+    def line(usage: Usage) -> str | None:
+        return trace.cut_off_line(Replied(1, Message("m1", "assistant", "It is"), usage, 1.0, 0.1))
+
+    assert line(Usage(output_tokens=1024, finish="length")) == "  ! the reply was cut off after 1,024 tokens"
+    assert line(Usage(finish="length")) == "  ! the reply was cut off after ? tokens"
+    assert line(Usage(output_tokens=1024, finish="stop")) is None
+
+
+def test_side_calls_are_told() -> None:
+    event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4, model="reader/extractive")
+    assert trace.side_line(event) == "  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s"
+    assert "? out" in trace.side_line(SideCalled("summary", 2100, True, Usage(), 0.4))
+    failed = trace.side_line(SideCalled("summary", 1, True, Usage(), 0.4, "the \x1b[31mserver\nis down"))
+    assert failed == "  ✗ summary asked failed: the server is down; nothing is lost"

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any, ClassVar
+
+import pytest
+
+from agent.budget import Budget
+from agent.events import Answered
+from agent.messages import Message, ToolCall
+from repl.conversation import Conversation
+from repl.prompt.interrupts import Interrupts
+from session.session import Session
+from tests.support.histories import is_sound
+from tests.support.sessions import Paper, scripted, tool_call
+
+READ = tool_call("read_article", slug="observation-masking", section="Opening")
+EVENTS = 13
+
+
+def ctrl_c() -> None:
+    signal.raise_signal(signal.SIGINT)
+
+
+def stopped_at(session: Session, moment: int) -> int:
+    """Ask, and press Ctrl-C while the event of that number is being shown; how many were shown."""
+    shown = 0
+    with Interrupts() as interrupts, closing(session.ask("What is masking?")) as events:
+        try:
+            for shown, _ in enumerate(interrupts.stopping(events), 1):
+                if shown == moment:
+                    ctrl_c()
+        except KeyboardInterrupt:
+            pass
+    return shown
+
+
+def goes_on(session: Session) -> bool:
+    """Whether the history is sound and the next question is answered."""
+    assert is_sound(session.agent.history) == []
+    return isinstance(list(session.ask("And now?"))[-1], Answered)
+
+
+@pytest.mark.parametrize("moment", range(1, EVENTS + 1))
+def test_ctrl_c_while_an_event_is_shown_ends_the_exchange_after_it(moment: int) -> None:
+    session = scripted([READ, READ], "It hides.", *["So."] * 4)
+    assert stopped_at(session, moment) == moment
+    session.agent.backend = scripted("So.").agent.backend
+    assert goes_on(session)
+
+
+def test_the_moments_are_all_of_them() -> None:
+    assert len(list(scripted([READ, READ], "It hides.").ask("What is masking?"))) == EVENTS
+
+
+def test_ctrl_c_while_the_model_answers() -> None:
+    def answer(messages: Any, tools: Any) -> str:
+        ctrl_c()
+        return "never said"
+
+    session = scripted(answer, "So.")
+    assert stopped_at(session, -1) == 3
+    assert goes_on(session)
+
+
+def test_ctrl_c_while_a_tool_runs() -> None:
+    class Slow:
+        name = "slow"
+        schema: ClassVar[dict[str, Any]] = {}
+
+        def run(self, arguments: Any) -> str:
+            ctrl_c()
+            return "never returned"
+
+    session = scripted([ToolCall("c1", "slow"), READ], "So.")
+    session.agent.tools = {"slow": Slow()}
+    stopped_at(session, -1)
+    assert [message.content for message in session.agent.history[-2:]] == ["[cancelled before it returned]"] * 2
+    assert goes_on(session)
+
+
+def test_ctrl_c_while_the_strategy_works() -> None:
+    class Slow:
+        def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+            if messages[-1].content == "What is masking?":
+                ctrl_c()
+            return list(messages)
+
+    session = scripted("So.")
+    session.agent.strategy = Slow()
+    assert stopped_at(session, -1) == 2
+    assert goes_on(session)
+
+
+def test_a_second_ctrl_c_does_not_disturb_what_the_first_one_began() -> None:
+    tidied = []
+
+    def events() -> Any:
+        try:
+            yield "first"
+            ctrl_c()
+        finally:
+            ctrl_c()
+            tidied.append(True)
+
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        list(interrupts.stopping(events()))
+    assert tidied == [True]
+
+
+class Dying:
+    """What is tidied away just when Ctrl-C comes."""
+
+    def __del__(self) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_in_a_finaliser_is_not_lost() -> None:
+    def work() -> None:
+        Dying()
+        time.sleep(30)
+
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt), interrupts.allowed():
+        work()
+
+
+def test_ctrl_c_that_is_heard_again_is_not_heard_after_the_end() -> None:
+    with Interrupts() as interrupts, interrupts.allowed():
+        Dying()
+    time.sleep(0.1)
+
+
+def test_where_it_is_not_allowed_nothing_is_raised() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with Interrupts() as interrupts:
+        ctrl_c()
+        with pytest.raises(KeyboardInterrupt), interrupts.allowed():
+            ctrl_c()
+        ctrl_c()
+        assert list(interrupts.stopping([])) == []
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("error", [SystemExit(0), ZeroDivisionError("\x1b[31mred")])
+def test_a_strategy_that_fails_does_not_end_the_session(error: BaseException) -> None:
+    class Fails:
+        def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+            raise error
+
+    session, paper = scripted("So."), Paper(drawn=False)
+    sound, session.agent.strategy = session.agent.strategy, Fails()
+    conversation = Conversation(session, plain=True)
+    conversation.console = paper.console
+    conversation._ask("What is masking?")
+    assert type(error).__name__ in paper.text
+    assert "\x1b" not in paper.text
+    session.agent.strategy = sound
+    assert goes_on(session)
+
+
+@pytest.mark.parametrize(("width", "coloured"), [(80, True), (10, False)])
+def test_only_the_context_is_coloured(width: int, coloured: bool) -> None:
+    session, paper = scripted("So."), Paper(width, color=True)
+    conversation = Conversation(session, plain=False)
+    conversation.console = paper.console
+    list(session.ask("What is masking?"))
+    conversation._foot()
+    assert ("\x1b[32mctx " in paper.text) is coloured
+    assert paper.text.count("\x1b[32m") == coloured

@@ -1,0 +1,173 @@
+"""The folder of sessions: what is listed is what the sessions tell of, whatever lies there, and each is found."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from agent.ledger import totals
+from session.journal import folder as shelf
+from session.journal.header import settings_of
+from session.journal.journal import Journal
+from session.journal.records import VERSION, Named
+from session.journal.state import UNKNOWN, Past, past
+from session.session import Session
+from session.settings import Settings, going_on
+from tests.support.journal_scenes import SPECS, ask, keep
+
+
+def written(folder: Path, id: str, *questions: str, name: str = "", at: int = 0) -> Path:
+    """A session on the shelf, written so many seconds after 1970 began."""
+    path = folder / f"{id}.jsonl"
+    session = keep(path)
+    for question in questions:
+        ask(session, question)
+    if name:
+        session.record(Named(name))
+    session.journal.close()
+    os.utime(path, (at, at))
+    return path
+
+
+def test_an_id_is_short_and_new_ones_differ(tmp_path: Path) -> None:
+    made = {shelf.new_path(tmp_path) for _ in range(50)}
+    assert len(made) == 50
+    assert all(shelf.ID.fullmatch(path.stem) and len(path.stem) == 20 for path in made)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_a_glance_sees_what_the_lines_tell(spec: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    live = keep(path, strategy=spec, budget=2500)
+    ask(live, "What is masking?")
+    ask(live, 'And "why"?\n\x1b]0;x\x07')
+    live.record(Named("a talk"))
+    seen = shelf.glance(path)
+    told = past(live.journal.read()[0])
+    assert (seen.strategy, seen.model, seen.name) == (told.strategy, live.agent.model, told.name)
+    assert seen.questions == ("What is masking?", 'And "why"?\n\x1b]0;x\x07')
+    assert seen.prompt == totals(told.ledger.calls).prompt
+    assert not seen.trouble
+    live.use_strategy("none")
+    assert shelf.glance(path).strategy == "none"
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 60), st.binary(max_size=20)), max_size=4), st.binary())
+def test_nothing_that_lies_there_breaks_the_list(
+    tmp_path_factory: pytest.TempPathFactory, wounds: list[tuple[float, int, bytes]], noise: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("shelf")
+    broken = bytearray(written(folder, "whole", "What?").read_bytes())
+    for place, length, other in wounds:
+        at = int(place * len(broken))
+        broken[at : at + length] = other
+    (folder / "broken.jsonl").write_bytes(broken)
+    (folder / "noise.jsonl").write_bytes(noise)
+    (folder / "folder.jsonl").mkdir()
+    (folder / "link.jsonl").symlink_to(folder / "nowhere")
+    seen = [shelf.glance(path) for path in shelf.paths(folder)]
+    assert {one.id for one in seen} == {"whole", "broken", "noise"}
+    assert not next(one for one in seen if one.id == "whole").trouble
+
+
+@pytest.mark.parametrize("figure", [b"9" * 17, b"9" * 6000, b'0,"exact":true' * 80_000])
+def test_no_figure_of_another_hand_breaks_the_list_or_makes_it_wait(figure: bytes, tmp_path: Path) -> None:
+    path = written(tmp_path, "figures", "What?")
+    data = path.read_bytes()
+    for before in (b'"prompt_tokens":', b'"tokens":'):
+        path.write_bytes(data.replace(before, before + figure))
+        assert shelf.glance(path).questions == ("What?",)
+
+
+def test_a_newer_session_is_a_row_that_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, "newer", "What?")
+    path.write_text(path.read_text().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}'))
+    assert shelf.glance(path).trouble == shelf.NEWER
+    (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    assert shelf.paths(tmp_path) == [path]
+    assert shelf.glance(tmp_path / "gone.jsonl").trouble == "No such file or directory"
+
+
+def test_it_is_found_by_id_name_and_beginning(tmp_path: Path) -> None:
+    one = written(tmp_path, "2026-11-22-0217-k3f9", "What?", at=1_000)
+    two = written(tmp_path, "2026-11-22-0310-aaaa", "What?", name="a talk", at=3_000)
+    three = written(tmp_path, "2026-12-01-0000-bbbb", "What?", name="2026-11", at=2_000)
+    assert shelf.paths(tmp_path) == [two, three, one]
+    assert shelf.find(tmp_path) == two
+    for wanted, found in {one.stem: one, "2026-11-22-02": one, "a talk": two, "2026-11": three}.items():
+        assert shelf.find(tmp_path, wanted) == found
+    with pytest.raises(UsageError, match="2 sessions begin with 2026-11-22") as caught:
+        shelf.find(tmp_path, "2026-11-22")
+    assert f"{two.stem}, {one.stem}" in caught.value.fix
+    with pytest.raises(UsageError, match="no session 'a tolk'") as caught:
+        shelf.find(tmp_path, "a tolk")
+    assert "did you mean a talk?" in caught.value.fix
+    with pytest.raises(UsageError, match="no session"):
+        shelf.find(tmp_path, "../x")
+    with pytest.raises(UsageError, match="there is no session in"):
+        shelf.find(tmp_path / "missing")
+
+
+# ---- settings ----
+
+
+def settings(tmp_path: Path, **flags: object) -> Settings:
+    """What is asked for on the command line: the folder of sessions, and these flags."""
+    asked = replace(Settings(session_dir=tmp_path, think="low", max_turns=5), **flags)  # type: ignore[arg-type]
+    return replace(asked, origins={"think": "environment THIMBLE_THINK", **dict.fromkeys(flags, "flag --x")})
+
+
+def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tmp_path: Path) -> None:
+    live = Session(Settings("reader", strategy="hybrid", think="high", max_turns=7), Journal(tmp_path / "one.jsonl"))
+    ask(live, "What?")
+    live.use_strategy("none")
+    live.use_budget(3000)
+    live.journal.close()
+    again, journal, told = shelf.reopened(settings(tmp_path, budget=900, files=tmp_path), tmp_path / "one.jsonl")
+    journal.close()
+    assert (again.strategy, again.budget, again.files) == ("none", 900, tmp_path)
+    assert (again.think, again.max_turns, again.backend) == ("high", 7, "reader")
+    assert (again.origins["strategy"], again.origins["budget"]) == ("session", "flag --x")
+    assert going_on(again, {}) == again.asked, "the next session takes none of this one's settings"
+    assert told.strategy == "none"
+
+
+@pytest.mark.parametrize(
+    ("flags", "goes_on_with"),
+    [
+        ({}, ("ollama", "http://far:1", "big")),
+        ({"model": "small"}, ("ollama", "http://far:1", "small")),
+        ({"backend": "reader"}, ("reader", "", "")),
+        ({"base_url": "http://near:1"}, ("auto", "http://near:1", "")),
+    ],
+)
+def test_another_server_has_models_of_its_own(flags: dict[str, object], goes_on_with: tuple[str, str, str]) -> None:
+    told = Past(backend="ollama", model="big", opened=replace(UNKNOWN, settings={"base_url": "http://far:1"}))
+    asked = replace(Settings(), **flags, origins=dict.fromkeys(flags, "flag"))  # type: ignore[arg-type]
+    again = going_on(asked, settings_of(told, flags))
+    assert (again.backend, again.base_url, again.model) == goes_on_with
+
+
+def test_a_model_that_is_asked_for_is_looked_for_on_a_server() -> None:
+    assert "backend" not in settings_of(Past(backend="reader", model="extractive"), {"model"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("corpus", "/nowhere/at/all"), ("files", 5), ("think", "so"), ("budget", {})]
+)
+def test_a_setting_that_is_not_possible_any_more_is_told_with_a_way_to_mend_it(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match="session") as caught:
+        going_on(Settings(), {name: value})
+    assert f"take another with --{name}" in caught.value.fix
+
+
+def test_what_no_session_may_bring_along_is_left_alone(tmp_path: Path) -> None:
+    told = Past(opened=replace(UNKNOWN, settings={"session_dir": "/x", "plain": True, "nonsense": 1, "think": "off"}))
+    again = going_on(Settings(session_dir=tmp_path), settings_of(told))
+    assert (again.session_dir, again.plain, again.think) == (tmp_path, False, "off")

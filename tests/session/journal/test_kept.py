@@ -1,0 +1,463 @@
+"""Sessions on disk as a user meets them: kept, resumed, listed, named, loaded; and what may be in the way."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import ThimbleError, UsageError
+from repl.commands.table import obey
+from repl.prompt.completion import Completions
+from repl.prompt.interrupts import Interrupts
+from repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
+from session.journal import folder as shelf
+from session.journal.header import ALONE
+from session.journal.journal import GONE, Journal
+from session.journal.records import VERSION, Named
+from session.journal.state import past
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.session.test_session import NOWHERE
+from tests.support.ollama_http import served
+from tests.support.ollama_server import Model, Ollama
+from tests.support.paths import ROOT
+from tests.support.pty_terminal import Terminal
+from tests.support.sessions import Paper, ask
+
+QUESTION = "What breaks a prefix cache?"
+READER = ("--backend", "reader")
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A user with an empty state folder."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("THIMBLE_")}
+    home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
+    return {**kept, **home, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "thimble" / "sessions"
+
+
+def thimble(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "repl", *arguments]
+    cwd = environ["HOME"]
+    return subprocess.run(
+        command, env=environ, cwd=cwd, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+    )
+
+
+def reading(folder: Path, *questions: str, name: str = "", **settings: Any) -> Session:
+    """A session of the reader that is kept, and was asked these."""
+    session = open_session(Settings(backend="reader", session_dir=folder, **settings), Journal(shelf.new_path(folder)))
+    for question in questions:
+        ask(session, question)
+    if name:
+        session.record(Named(name))
+    return session
+
+
+def said(session: Session, command: str, drawn: bool = False) -> str:
+    paper = Paper(80, drawn=drawn)
+    obey(session, command, paper.console)
+    return paper.text
+
+
+# ---- the command line ----
+
+
+def test_a_session_is_kept_and_goes_on(environ: dict[str, str], folder: Path) -> None:
+    assert thimble(environ, *READER, "-p", QUESTION, "--strategy", "hybrid").returncode == 0
+    (path,) = folder.iterdir()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+    again = thimble(environ, "--resume", "-p", "And what helps?")
+    assert again.returncode == 0
+    told = again.stderr.splitlines()
+    assert re.fullmatch(rf"Resumed {path.stem}: 1 exchange, hybrid, left just now\.", told[0])
+    assert told[1] == f"› {QUESTION}"
+    assert QUESTION not in again.stdout
+    named = thimble(environ, "--resume", path.stem[:12], "--plain", "--strategy", "none", "-p", "/save a talk")
+    assert f"Resumed {path.stem}: 2 exchanges, hybrid, from here on none, left just now." in named.stderr
+    assert "you: And what helps?\nmodel: " in named.stderr
+    assert thimble(environ, "--resume", "a talk", "-p", "/stats").returncode == 0
+    assert [*folder.iterdir()] == [path]
+
+
+def test_a_session_in_which_nothing_was_asked_leaves_nothing(environ: dict[str, str], folder: Path) -> None:
+    assert thimble(environ, *READER, "-p", "/budget 4000", "-p", "/sessions").returncode == 0
+    assert not folder.exists()
+    missing = thimble(environ, *READER, "--resume", "-p", "x")
+    assert (missing.returncode, missing.stdout) == (2, "")
+    assert missing.stderr.splitlines()[0] == f"thimble: there is no session in {folder}"
+
+
+def test_another_folder_is_made_and_config_names_it(environ: dict[str, str], folder: Path, tmp_path: Path) -> None:
+    there = tmp_path / "of" / "mine"
+    assert thimble(environ, *READER, "--session-dir", "of/mine", "-p", QUESTION).returncode == 0
+    assert len([*there.iterdir()]) == 1
+    assert f"session_dir  {folder}" in re.sub(" +", "  ", thimble(environ, "config").stdout)
+    other = {**environ, "THIMBLE_SESSION_DIR": str(there)}
+    assert "1 exchange" in thimble(other, "--resume", "-p", "/stats").stderr
+
+
+def test_a_newer_session_is_left_alone(environ: dict[str, str], folder: Path) -> None:
+    thimble(environ, *READER, "-p", QUESTION)
+    (path,) = folder.iterdir()
+    newer = re.sub(r',"crc":"\w+"}', "}", path.read_text().splitlines()[0])
+    fields = {**json.loads(newer), "version": VERSION + 1}
+    import zlib
+
+    body = json.dumps(fields, separators=(",", ":"))
+    path.write_text(f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n')
+    before = path.read_bytes()
+    run = thimble(environ, "--resume", "-p", "x")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert [line.split()[0] for line in run.stderr.splitlines()] == ["thimble:", "fix:"]
+    assert "a newer thimble wrote this journal" in run.stderr
+    assert path.read_bytes() == before
+    assert shelf.NEWER in thimble(environ, *READER, "-p", "/sessions").stderr
+
+
+def test_damage_is_told_with_its_lines_and_read_on(environ: dict[str, str], folder: Path) -> None:
+    thimble(environ, *READER, "-p", QUESTION)
+    (path,) = folder.iterdir()
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[2] = b"\xff" + lines[2]
+    path.write_bytes(b"".join(lines))
+    run = thimble(environ, "--resume", "-p", "And what helps?")
+    assert run.returncode == 0
+    assert "Lost in the journal: line 3. Read on; nothing was rewritten." in run.stderr
+    assert path.read_bytes().startswith(b"".join(lines))
+
+
+def test_two_processes_do_not_write_one_session(environ: dict[str, str], folder: Path) -> None:
+    thimble(environ, *READER, "-p", QUESTION)
+    (path,) = folder.iterdir()
+    here = Journal.reopen(path)
+    run = thimble(environ, "--resume", "-p", "x")
+    assert (run.returncode, run.stdout) == (2, "")
+    what, fix = run.stderr.splitlines()
+    assert what == f"thimble: the session {path.stem} is open in another thimble, which writes it"
+    assert fix.startswith("fix: ")
+    here.close()
+    assert thimble(environ, "--resume", "-p", "And what helps?").returncode == 0
+
+
+def test_a_clock_before_1970_costs_no_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.time", lambda: -4e9)
+    here = reading(folder, QUESTION)
+    here.leave()
+    assert here.journal.error == ""
+    assert past(Journal.reopen(shelf.find(folder)).read()[0]).ledger.exchanges == 1
+
+
+def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    here = reading(folder, QUESTION, "And what helps?")
+    path = here.journal.path or folder
+    here.leave()
+    assert [notice for notice in here.notices if "locked" in notice] == [
+        f"The journal cannot be locked: No locks available. {ALONE}"
+    ]
+    assert past(Journal.reopen(path).read()[0]).ledger.exchanges == 2
+
+
+def test_a_session_whose_server_or_folder_is_gone_says_how_to_go_on(environ: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
+    thimble(environ, *READER, "--files", "notes", "-p", QUESTION)
+    (tmp_path / "notes").rmdir()
+    run = thimble(environ, "--resume", "-p", "x")
+    assert run.returncode == 2
+    assert "files cannot be" in run.stderr
+    assert "take another with --files" in run.stderr
+    run = thimble(environ, "--resume", "--files", ".", "--backend", "ollama", "--base-url", "127.0.0.1:9", "-p", "x")
+    assert run.returncode == 3
+    assert "or go on without it: thimble --resume 2" in run.stderr
+    assert "--backend reader" in run.stderr
+    assert thimble(environ, "--resume", "--files", ".", "-p", "And?").returncode == 0
+
+
+# ---- disks ----
+
+ON_A_FULL_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from repl.cli.headless import answer
+from session.journal.journal import Journal
+from session.session import open_session
+from session.settings import Settings
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+session = open_session(Settings(backend="reader"), Journal(Path(sys.argv[1])))
+
+def prompts():
+    yield "What breaks a prefix cache?"
+    resource.setrlimit(resource.RLIMIT_FSIZE, (Path(sys.argv[1]).stat().st_size + 100, -1))
+    yield "And what helps?"
+    print("told by now", file=sys.stderr)
+    yield "And what else?"
+    resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+    yield "Is that all?"
+
+sys.exit(answer(session, prompts(), False))
+"""
+
+
+def test_a_full_disk_is_told_at_once_and_what_is_missing_is_written_later(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    path = tmp_path / "one.jsonl"
+    command = [sys.executable, "-c", ON_A_FULL_DISK, str(path)]
+    run = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    told = [line for line in run.stderr.splitlines() if "journal" in line or line == "told by now"]
+    assert len(told) == 3
+    assert told[0].startswith("The journal cannot be written: File too large. The session goes on in memory")
+    assert told[1] == "told by now"
+    assert told[2] == "The journal can be written again, and nothing of the session is missing in it."
+    lines, damaged = Journal.reopen(path).read()
+    assert not damaged
+    assert past(lines).ledger.exchanges == 4
+
+
+def test_ctrl_c_at_any_moment_writes_no_line_twice_and_loses_none(tmp_path: Path) -> None:
+    journal, over, stopped = Journal(tmp_path / "one.jsonl"), threading.Event(), 0
+
+    def press() -> None:
+        while not over.wait(0.0002):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    presses = threading.Thread(target=press)
+    with Interrupts() as interrupts:
+        presses.start()
+        for number in range(400):
+            try:
+                with interrupts.allowed():
+                    journal.write(Named(str(number)))
+            except KeyboardInterrupt:
+                stopped += 1
+        over.set()
+        presses.join()
+    lines, damaged = journal.read()
+    names = [line.stored.name for line in lines if isinstance(line.stored, Named)]
+    assert stopped
+    assert not damaged
+    assert len(names) == len(set(names)) == journal.count
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_is_deleted_meanwhile_is_told(replaced: bool, folder: Path) -> None:
+    here, other = reading(folder, QUESTION), reading(folder, QUESTION, name="other")
+    other.journal.close()
+    path = here.journal.path or folder
+    path.unlink()
+    if replaced:
+        path.write_text("another")
+    ask(here, "And what helps?")
+    assert [notice for notice in here.notices if GONE in notice] == [here.notices[-1]]
+    with pytest.raises(UsageError, match=GONE):
+        said(here, "/load other")
+    said(here, "/undo")
+    here.leave()
+    assert here.notices[-1] == f"The end of this session is not kept: {GONE}."
+    assert not replaced or path.read_text() == "another"
+
+
+def test_a_folder_that_cannot_be_made_is_told_at_once(environ: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "thimble").write_text("in the way")
+    run = thimble(environ, *READER, "-p", QUESTION, "-p", "And what helps?")
+    assert run.returncode == 0
+    assert run.stderr.count("The journal cannot be written: ") == 1
+    assert run.stderr.splitlines()[-1].startswith("The end of this session is not kept: ")
+    assert run.stderr.index("The journal cannot be written: ") < run.stderr.index("› And what helps?")
+
+
+# ---- commands ----
+
+
+def test_sessions_are_listed_and_searched(folder: Path) -> None:
+    one = reading(folder, "What is masking?", "And \x1b[31mhybrid?", name="first talk")
+    os.utime(one.journal.path or "", (1, 1))
+    two = reading(folder, QUESTION)
+    shown = said(two, "/sessions")
+    assert shown.startswith("2 sessions in ")
+    assert shown.index(QUESTION) < shown.index("first talk")
+    assert "2 questions · observation-masking · reader" in shown
+    assert "reader · this one" in shown
+    assert "What is masking?" not in said(two, "/sessions prefix CACHE")
+    assert QUESTION not in said(two, "/sessions hybrid")
+    assert "first talk" in said(two, "/sessions TALK hybrid")
+    with pytest.raises(UsageError, match="no session has 'nonsense'"):
+        said(two, "/sessions nonsense")
+    assert max(map(len, said(two, "/sessions", drawn=True).splitlines())) <= 80
+
+
+def test_a_name_is_one_sessions_alone(folder: Path) -> None:
+    one, two = reading(folder, QUESTION), reading(folder, QUESTION)
+    assert "thimble --resume 'a talk'" in said(one, "/save  a   talk")
+    assert shelf.glance(one.journal.path or folder).name == "a talk"
+    said(one, "/save a talk")
+    for name in ("a talk", "", "x" * 41, "\x1b[31mred", "-p", "2026-11-22-0217-k3f9"):
+        with pytest.raises(UsageError):
+            said(two, f"/save {name}")
+    said(one, "/save another")
+    said(two, "/save a talk")
+
+
+def test_a_name_that_is_given_before_anything_is_asked_is_kept(folder: Path) -> None:
+    session = reading(folder)
+    said(session, "/save early")
+    ask(session, QUESTION)
+    assert shelf.glance(shelf.find(folder, "early")).questions == (QUESTION,)
+
+
+def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
+    one = reading(folder, "What is masking?", "And hybrid?", name="one", strategy="hybrid", budget=5000)
+    history, calls = one.agent.history, one.agent.ledger.calls
+    one.journal.close()
+    here = reading(folder, QUESTION)
+    mine = here.journal.path
+    shown = said(here, "/load one")
+    assert "Resumed “one” (" in shown
+    assert "2 exchanges, hybrid" in shown
+    assert "you: And hybrid?\nmodel: " in shown
+    assert (here.agent.history, here.agent.ledger.calls, here.spec) == (history, calls, "hybrid")
+    assert (here.agent.limit, here.settings.budget) == (5000, 5000)
+    ask(here, "Which of the two?")
+    with pytest.raises(UsageError, match="the session that you are in"):
+        said(here, "/load one")
+    assert "1 exchange, observation-masking" in said(here, f"/load {mine.stem if mine else ''}")
+    assert (here.spec, here.settings.budget) == ("observation-masking", 8000)
+    assert len(shelf.glance(shelf.find(folder, "one")).questions) == 3
+
+
+def gone(folder: Path) -> Iterator[str]:
+    """Names of sessions that cannot be loaded."""
+    locked = reading(folder, QUESTION, name="locked")
+    (folder / "mine.py").write_text("def prepare(messages, budget):\n    return messages\n")
+    strategy = reading(folder, QUESTION, name="strategy", strategy=str(folder / "mine.py"))
+    (folder / "mine.py").unlink()
+    (folder / "files").mkdir()
+    files = reading(folder, QUESTION, name="files", files=folder / "files")
+    (folder / "files").rmdir()
+    strategy.journal.close()
+    files.journal.close()
+    yield from ("locked", "strategy", "files", "unknown", "")
+    locked.journal.close()
+
+
+def test_a_load_that_fails_leaves_all_as_it_was(folder: Path) -> None:
+    here = reading(folder, QUESTION)
+    for name in gone(folder):
+        before = {**vars(here)}
+        with pytest.raises(ThimbleError) as caught:
+            said(here, f"/load {name}")
+        assert caught.value.fix, name
+        assert {**vars(here)} == before
+        ask(here, "And now?")
+    assert shelf.glance(here.journal.path or folder).questions == (QUESTION, *["And now?"] * 5)
+    assert Journal.reopen(shelf.find(folder, "strategy")).count, "it is free for others"
+
+
+def test_tab_offers_names_and_ids(folder: Path) -> None:
+    from prompt_toolkit.completion import CompleteEvent
+    from prompt_toolkit.document import Document
+
+    one, two, here = reading(folder, "What is masking?", name="a talk"), reading(folder, QUESTION), reading(folder, "x")
+    offered = Completions(here).get_completions(Document("/load "), CompleteEvent())
+    found = {offer.text: offer.display_meta_text for offer in offered}
+    assert found == {"a talk": "What is masking?", two.journal.id: QUESTION}
+    assert one.journal.id not in found
+
+
+# ---- what is shown ----
+
+
+def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> None:
+    here = reading(folder, QUESTION, "One\nline?")
+    here.past = past(here.journal.read()[0])
+    here.past.lost += [f"line {number}" for number in range(2, 12)]
+    here.past.at -= 7300
+    first, lost = (text for text, _ in resumed(here))
+    assert first == f"Resumed {here.journal.id}: 2 exchanges, observation-masking, left 2 h ago."
+    assert lost.endswith("line 6, line 7 and 4 more. Read on; nothing was rewritten.")
+    obey(here, "/fork 1", Paper().console)
+    here.past = past(here.journal.tree.path(2))
+    assert resumed(here)[0][0].startswith(f"Resumed {here.journal.id}: branch 2 of 2, 1 exchange, ")
+    obey(here, "/tree 1", Paper().console)
+    here.past = past(here.journal.tree.path(1))
+    drawn, plain = Paper(80), Paper(80, drawn=False)
+    show_resumed(here, drawn.console)
+    show_resumed(here, plain.console)
+    assert "› One\n  line?\n" in drawn.text
+    assert "you: One\nline?\nmodel: " in plain.text
+    here.past.history = here.past.history[:2]
+    assert last_exchange(here) == (QUESTION, UNANSWERED)
+    here.past.history = []
+    assert last_exchange(here) == ("", "")
+
+
+def test_in_a_terminal(tmp_path: Path, folder: Path) -> None:
+    reading(folder, QUESTION, name="a talk").journal.close()
+    here = Terminal("repl", "--resume", state=tmp_path)
+    here.see("Resumed “a talk” (", f"› {QUESTION}", "1 exchange")
+    here.type("And what helps?\r")
+    here.see("turns ", "2 exchanges")
+    here.type("\x04")
+    assert here.end() == 0
+    here.close()
+    plain = Terminal("repl", "--resume", "a talk", "--plain", state=tmp_path)
+    plain.see("2 exchanges, observation-masking", "you: And what helps?", "model: ")
+    plain.type("\x04")
+    assert plain.end() == 0
+    assert "\x1b" not in plain.raw
+
+
+def test_it_goes_on_with_the_server_and_the_model_that_answered(environ: dict[str, str]) -> None:
+    with served(Ollama({"llama3.2:3b": Model(), "qwen2.5:7b": Model()})) as (server, url):
+        started = {**environ, "OLLAMA_HOST": url}
+        assert thimble(started, "--model", "llama3.2:3b", "-p", "What is a context window?").returncode == 0
+        before = len(server.sent())
+        environ["OLLAMA_HOST"] = NOWHERE
+        again = thimble(environ, "--resume", "-p", "And again?", "--json")
+        assert again.returncode == 0, again.stderr
+        sent = server.sent()[before:]
+        assert {body["model"] for body in sent} == {"llama3.2:3b"}
+        assert "What is a context window?" in json.dumps(sent[0]["messages"])
+        other = thimble(environ, "--resume", "--model", "qwen2.5:7b", "-p", "And again?", "--json")
+        assert json.loads(other.stdout.splitlines()[-1])["model"] == "qwen2.5:7b"
+    stopped = thimble(environ, "--resume", "-p", "And now?")
+    assert (stopped.returncode, stopped.stdout) == (3, "")
+    assert url in stopped.stderr
+    going_on = re.search(r"or go on without it: thimble (--resume \S+ --backend reader)", stopped.stderr)
+    assert going_on
+    assert thimble(environ, *going_on[1].split(), "-p", "And now?").returncode == 0
+
+
+def test_a_conversation_is_told_at_once_too(tmp_path: Path) -> None:
+    (tmp_path / "thimble").write_text("in the way")
+    here = Terminal("repl", *READER, "--plain", state=tmp_path)
+    here.see("you:")
+    here.type(f"{QUESTION}\n")
+    shown = here.see("The journal cannot be written: ", until=lambda text: text.count("you:") == 2)
+    assert shown.index("turns ") < shown.index("The journal cannot be written: ") < shown.rindex("you:")
+    here.type("\x04")
+    here.see("The end of this session is not kept: ")
+    assert here.end() == 0

@@ -1,0 +1,69 @@
+"""Laws of the journal: over every strategy, and over every way in which an exchange ends."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from strategies import STRATEGIES
+from tests.support.journal_scenes import QUESTIONS, Kept, ask, keep, state, whole
+
+FUNCTION = """
+from agent.messages import turns
+
+def prepare(messages, budget):
+    view = list(messages)
+    while budget.over(view) and len(turns(view)) > 1:
+        del view[turns(view)[0].start : turns(view)[0].stop]
+    return view
+"""
+ODD = """
+class Odd:
+    state = {"no JSON": {1, 2}}
+
+    def prepare(self, messages, budget):
+        return messages[:1] + messages[-7:]
+"""
+OF_ONES_OWN = {"function.py": FUNCTION, "odd.py:Odd": ODD}
+SPECS = [*STRATEGIES, "notes+observation-masking:window=1+progressive-summary", *OF_ONES_OWN]
+
+
+@pytest.fixture
+def spec(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The SPEC; a file of one's own is written first."""
+    wanted = str(request.param)
+    if wanted not in OF_ONES_OWN:
+        return wanted
+    (tmp_path / wanted.partition(":")[0]).write_text(OF_ONES_OWN[wanted])
+    return f"{tmp_path}/{wanted}"
+
+
+def sent(session: Kept, since: int) -> list[object]:
+    """What the model was sent since then, to the last byte."""
+    return [([*map(whole, one.messages)], one.tools, one.max_tokens) for one in session.requests[since:]]
+
+
+@pytest.mark.parametrize("spec", SPECS, indirect=True)
+def test_after_each_exchange_a_resumed_session_is_the_one_that_wrote_and_sends_what_that_sends(
+    spec: str, tmp_path: Path
+) -> None:
+    live = keep(tmp_path / "live.jsonl", strategy=spec, budget=6000)
+    again: Kept | None = None
+    for number, question in enumerate(QUESTIONS):
+        before = len(live.requests)
+        until = 12 if "stop" in question else 10_000
+        _, wrong = ask(live, question, until)
+        if again:
+            assert ask(again, question, until)[1] == wrong
+            assert sent(again, 0) == sent(live, before)
+            again.journal.close()
+        if number == 2:
+            live.plant("The code is 4711.")
+        copy = tmp_path / f"{number}.jsonl"
+        shutil.copy(tmp_path / "live.jsonl", copy)
+        again = keep(copy, strategy=spec, budget=6000)
+        assert state(again) == state(live)
+        assert not again.notices
+        assert copy.read_bytes().startswith((tmp_path / "live.jsonl").read_bytes())

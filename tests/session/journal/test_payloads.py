@@ -1,0 +1,62 @@
+"""What would steer a terminal goes through a journal unchanged, and the file itself is printable ASCII."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent.protocols import Sent, Text, Thinking
+from models.scripted import Scripted
+from session.journal.header import past_of
+from session.journal.journal import Journal
+from session.journal.state import Past
+from session.session import open_session
+from session.settings import Settings
+from tests.support.doors import Doing
+from tests.support.histories import TinyCounter
+from tests.support.journal_scenes import tape, uncompared, whole
+from tests.support.payloads import ALL
+from tests.support.sessions import tool_call
+
+AT_ONCE = 60
+"""Payloads in one session: what an exchange costs grows with those before it."""
+SETTINGS = Settings(backend="reader", strategy="none", budget=2_000_000)
+
+
+@pytest.mark.parametrize("first", range(0, len(ALL), AT_ONCE))
+def test_every_payload_comes_back_and_the_file_is_printable_ascii(first: int, tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "one.jsonl")
+    session = open_session(SETTINGS, journal)
+    agent = session.agent
+    entered = tape(session)
+    for payload in ALL[first : first + AT_ONCE]:
+        call = tool_call(payload, 1, a=payload)
+        session.use(
+            Scripted([[Sent(payload, payload), Thinking(payload), Text(payload), call], payload], TinyCounter())
+        )
+        agent.strategy = Doing(payload)
+        list(session.ask(payload))
+    data = (tmp_path / "one.jsonl").read_bytes()
+    assert all(byte == 10 or 32 <= byte < 127 for byte in data)
+    lines, damage = journal.read()
+    assert not damage
+    then = Past()
+    assert [then.take(line) for line in lines][1:] == entered
+    assert not then.lost
+
+
+def test_a_session_full_of_them_is_resumed_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    session = open_session(SETTINGS, Journal(path))
+    note = [tool_call("save_note", number, title=text[:50], text=text) for number, text in enumerate(ALL, 1)]
+    session.use(Scripted([note, *ALL], TinyCounter()))
+    for payload in ALL[:40]:
+        list(session.ask(payload))
+    session.journal.close()
+    journal = Journal.reopen(path)
+    again = open_session(SETTINGS, journal, past_of(journal))
+    again.use(Scripted([], TinyCounter()))
+    assert [*map(whole, again.agent.history)] == [*map(whole, session.agent.history)]
+    assert again.notes.kept == session.notes.kept
+    assert uncompared(again) == uncompared(session)

@@ -1,0 +1,98 @@
+"""What goes over the wire: a session that is killed and resumed behind every line sends what one that goes on sends."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import BudgetError
+from repl.commands.table import obey
+from session.journal import folder as shelf
+from session.journal.journal import Journal
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.failing_server import Faulty
+from tests.support.ollama_http import served
+from tests.support.ollama_server import Model, Ollama
+from tests.support.sessions import Paper
+
+SCRIPTS: dict[str, Sequence[str]] = {
+    "talk": ("What is masking?", "And what else?", "/strategy hybrid", "And context rot?", "/plant It is 7.", "Thanks"),
+    "undo": ("What is masking?", "And what else?", "/undo", "And context rot?", "/retry", "/tree 1", "Thanks"),
+    "fork": (
+        "What is masking?",
+        "Why?",
+        "/fork 1 compaction",
+        "Why not?",
+        "/tree 1",
+        "/reset",
+        "Is it?",
+        "/tree 2",
+        "x",
+    ),
+    "wider": ("/budget 30000", "/budget 6000", "One?", "Two?"),
+    "wider later": ("One?", "/budget 30000", "Two?", "/budget 4000", "Three?", "/undo 2", "Four?"),
+    "wider elsewhere": ("One?", "/fork", "/budget 30000", "Two?", "/tree 1", "Three?", "/reset", "Four?"),
+    "models": ("One?", "/budget 30000", "/budget 4000", "/model small", "Two?", "/undo", "Three?", "/tree 1", "Four?"),
+    "reader": ("One?", "/model reader", "Two?", "/model small", "Three?", "/undo 2", "Four?", "/retry summary-buffer"),
+    "narrow": ("What is masking?", "/budget 2500", "And what else?", "Why? " * 2000, "/undo", "/retry", "So?"),
+}
+SPECS = ("observation-masking:window=1", "summary-buffer", "notes+progressive-summary", "delegate")
+
+
+def say(session: Session, line: str) -> None:
+    """Type a line."""
+    if line.startswith("/"):
+        obey(session, line, Paper().console)
+        line = session.take_question()
+    try:
+        for _ in session.ask(line) if line else ():
+            pass
+    except BudgetError:
+        pass
+
+
+def sent(folder: Path, script: Sequence[str], server: Any, killed: bool, **settings: Any) -> list[str]:
+    """The bodies of all requests for replies, as they were sent."""
+    folder.mkdir()
+    asked = Settings(session_dir=folder, timeout=30, price="cached=0.1,output=4", **settings)
+    session = open_session(asked, Journal(folder / "one.jsonl"))
+    for line in script:
+        say(session, line)
+        if killed and session.journal.begun:
+            session.journal.close()
+            session = open_session(*shelf.reopened(Settings(), folder / "one.jsonl"))
+    session.journal.close()
+    return [re.sub(r"call_\d{8}", "call", json.dumps(body)) for body in server()]  # that server counts all requests
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_ollama(script: str, spec: str, tmp_path: Path) -> None:
+    both = []
+    for killed in (False, True):
+        with served(Ollama({"big:latest": Model(context=100_000), "small:latest": Model(context=100_000)})) as (
+            server,
+            url,
+        ):
+            told = {"backend": "ollama", "base_url": url, "model": "big", "strategy": spec, "budget": 5000}
+            both.append(sent(tmp_path / str(killed), SCRIPTS[script], server.sent, killed, **told))
+    assert both[0] == both[1]
+
+
+@pytest.mark.parametrize("script", ["talk", "undo", "fork"])
+def test_a_compatible_server(script: str, tmp_path: Path) -> None:
+    both = []
+    for killed in (False, True):
+        server = Faulty("openai")
+        try:
+            told = {"backend": "openai", "base_url": server.url, "strategy": "summary-buffer", "budget": 5000}
+            both.append(sent(tmp_path / str(killed), SCRIPTS[script], server.asked.copy, killed, **told))
+        finally:
+            server.stop()
+    assert both[0] == both[1]

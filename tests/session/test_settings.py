@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from repl import __version__
+from session.settings import BACKENDS, SETTINGS, Settings, resolve
+from tests.support.paths import ROOT
+
+# For each setting: legal values as text, told apart by source (flag, environment, folder's file, user's file).
+TEXTS = {
+    "backend": ("reader", "ollama", "auto", "reader"),
+    "model": ("from-flag", "from-environment", "from-folder", "from-user"),
+    "base_url": ("http://a:1", "http://b:2", "http://c:3", "http://d:4"),
+    "strategy": ("none", "hybrid", "sliding-window", "summary-buffer"),
+    "budget": ("1001", "1002", "1003", "1004"),
+    "summariser": ("reader", "a:1b", "b:2b", "c"),
+    "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
+    "session_dir": ("a", "b", "c", "d"),
+    "plain": ("yes", "off", "true", "0"),
+    "stage": ("1", "no", "yes", "off"),
+    "color": ("no", "on", "false", "1"),
+    "pace": ("1", "2.5", "3", "4"),
+    "max_turns": ("3", "4", "5", "6"),
+    "think": ("off", "low", "medium", "high"),
+    "stream": ("false", "true", "no", "yes"),
+    "timeout": ("5", "2.5", "60", "300"),
+    "keep_alive": ("-1", "10m", "300", "2h"),
+}
+SOURCES = ("flag", "environment", "folder", "user")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's configuration folder that nobody else writes to."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "config" / "thimble").mkdir(parents=True)
+    (tmp_path / "here").mkdir()
+    return tmp_path
+
+
+def written(values: dict[str, Any]) -> str:
+    return "".join(f'{key} = "{value}"\n' for key, value in values.items())
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
+@given(
+    st.dictionaries(st.sampled_from(sorted(TEXTS)), st.sets(st.sampled_from(SOURCES))),
+    st.booleans(),
+)
+def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict[str, set[str]], dashes: bool) -> None:
+    given_by = {
+        source: {name: TEXTS[name][place] for name, sources in chosen.items() if source in sources}
+        for place, source in enumerate(SOURCES)
+    }
+    spelling = (lambda name: name.replace("_", "-")) if dashes else str
+    for path, source in ((home / "here/thimble.toml", "folder"), (home / "config/thimble/config.toml", "user")):
+        path.write_text(written({spelling(name): text for name, text in given_by[source].items()}))
+    environ = {f"THIMBLE_{name.upper()}": text for name, text in given_by["environment"].items()}
+
+    found = resolve(given_by["flag"], interactive=False, environ=environ, folder=home / "here")
+
+    defaults = Settings()
+    for name in TEXTS:
+        winner = next((source for source in SOURCES if source in chosen.get(name, ())), None)
+        origin = found.origins[name]
+        if winner is None:
+            assert origin == "default"
+            assert getattr(found, name) == getattr(defaults, name)
+            continue
+        alone = resolve({name: TEXTS[name][SOURCES.index(winner)]}, interactive=False, environ={}, folder=home / "here")
+        assert getattr(found, name) == getattr(alone, name)
+        assert (
+            origin
+            == {
+                "flag": f"flag --{name.replace('_', '-')}",
+                "environment": f"environment THIMBLE_{name.upper()}",
+                "folder": "./thimble.toml",
+                "user": str(home / "config/thimble/config.toml"),
+            }[winner]
+        )
+
+
+@given(
+    st.sampled_from(sorted(SETTINGS)), st.text(max_size=20) | st.integers() | st.floats() | st.booleans() | st.none()
+)
+@example("budget", "1" * 5000)
+@example("price", "cached=2")
+@example("pace", "nan")
+@example("pace", 10**400)
+@example("corpus", "\0")
+@example("files", "~nobody-of-this-name/x")
+@example("files", "x" * 5000)
+def test_any_value_is_taken_or_refused_with_a_way_to_mend_it(name: str, value: object) -> None:
+    refused = None
+    try:
+        found = resolve({name: value}, interactive=False, environ={}, folder=ROOT / "tests")
+    except UsageError as error:
+        refused = error
+    if refused:
+        assert refused.what.startswith(f"{name} cannot be")
+        assert len(refused.what) < 200
+        assert refused.fix
+    else:
+        assert type(getattr(found, name)) in (str, int, float, bool, type(Path()))
+
+
+def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
+    found = resolve({}, interactive=False, environ={}, folder=home / "here")
+    assert found.origins == dict.fromkeys(SETTINGS, "default")
+    assert found == Settings()
+    assert {*SETTINGS, "origins", "asked"} == set(Settings.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
+def test_a_price_that_is_none_is_told_with_the_legal_range(home: Path, card: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        resolve({}, interactive=False, environ={"THIMBLE_PRICE": card}, folder=home)
+    assert caught.value.what == f"price cannot be {card!r} (environment THIMBLE_PRICE)"
+    assert "cached 0 to 1, output 0 to 1000" in caught.value.fix
+
+
+def test_only_a_conversation_streams_at_a_pace(home: Path) -> None:
+    assert resolve({}, interactive=True, environ={}, folder=home).pace == 120
+    assert resolve({}, interactive=False, environ={}, folder=home).pace == 0
+    assert resolve({}, interactive=True, environ={"THIMBLE_PACE": "0"}, folder=home).pace == 0
+
+
+def test_ollama_host_gives_way_to_our_own_variable(home: Path) -> None:
+    environ = {"OLLAMA_HOST": "one:1", "THIMBLE_BASE_URL": "two:2"}
+    both = resolve({}, interactive=False, environ=environ, folder=home)
+    assert (both.base_url, both.origins["base_url"]) == ("two:2", "environment THIMBLE_BASE_URL")
+    environ["THIMBLE_BASE_URL"] = ""
+    one = resolve({}, interactive=False, environ=environ, folder=home)
+    assert (one.base_url, one.origins["base_url"]) == ("one:1", "environment OLLAMA_HOST")
+
+
+def test_an_address_in_the_environment_is_that_of_its_own_kind_of_server(home: Path) -> None:
+    environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
+    addresses = {}
+    for backend in BACKENDS:
+        found = resolve({"backend": backend}, interactive=False, environ=environ, folder=home)
+        addresses[backend] = (found.base_url, found.origins["base_url"].removeprefix("environment "))
+    ollama, compatible = ("one:1", "OLLAMA_HOST"), ("http://two/v1", "OPENAI_BASE_URL")
+    assert addresses == {
+        "auto": ollama, "ollama": ollama, "reader": ollama, "vllm": compatible, "openai": compatible,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "color"), [("1", False), ("anything", False), ("", True)])
+def test_no_color_counts_when_it_is_not_empty(home: Path, value: str, color: bool) -> None:
+    assert resolve({}, interactive=False, environ={"NO_COLOR": value}, folder=home).color is color
+
+
+def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "config/thimble/articles").mkdir()
+    (home / "config/thimble/config.toml").write_text('corpus = "articles"\n')
+    (home / "here/articles").mkdir()
+    monkeypatch.chdir(home / "here")
+    assert resolve({}, interactive=False, environ={}).corpus == home / "config/thimble/articles"
+    assert resolve({"corpus": "articles"}, interactive=False, environ={}).corpus == home / "here/articles"
+    assert resolve({"files": "~/here"}, interactive=False, environ={}).files == home / "here"
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "fix"),
+    [
+        (b"budgte = 4000\n", "unknown key 'budgte'", "did you mean budget?"),
+        (b"colour = true\n", "unknown key 'colour'", "did you mean color?"),
+        (b"zzz = 1\n", "unknown key 'zzz'", "known: backend, model"),
+        (b"budget = \n", "not valid TOML", "budget = 4000"),
+        (b"\xff", "cannot be read: it is not UTF-8 text", "mend it"),
+        (b"a = " + b"[" * 10**5, "not valid TOML", "budget = 4000"),
+        (b"[budget]\nlimit = 3\n", "budget cannot be {'limit': 3} (./thimble.toml)", "500 to 2,000,000"),
+        (b"budget = true\n", "budget cannot be True", "500 to 2,000,000"),
+        (b"budget = 1979-05-27\n", "budget cannot be", "500 to 2,000,000"),
+        (b"pace = inf\n", "pace cannot be inf", "0 to 10,000"),
+        (b'backend = "olama"\n', "backend cannot be 'olama'", "did you mean ollama?"),
+        (b"model = 3\n", "model cannot be 3", "the name of a model"),
+        (b'files = "nowhere"\n', "files cannot be 'nowhere'", "a folder that exists"),
+        (b'files = ""\n', "files cannot be ''", "a folder that exists"),
+    ],
+)
+def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix: str) -> None:
+    (home / "here/thimble.toml").write_bytes(text)
+    with pytest.raises(UsageError) as caught:
+        resolve({}, interactive=False, environ={}, folder=home / "here")
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+
+
+def test_a_file_that_is_a_folder_is_named(home: Path) -> None:
+    (home / "here/thimble.toml").mkdir()
+    with pytest.raises(UsageError, match=r"thimble\.toml cannot be read"):
+        resolve({}, interactive=False, environ={}, folder=home / "here")
+
+
+def test_a_file_that_never_ends_is_named_and_not_waited_for(home: Path) -> None:
+    os.mkfifo(home / "here/thimble.toml")
+    with pytest.raises(UsageError, match=r"thimble\.toml cannot be read: it is not a regular file"):
+        resolve({}, interactive=False, environ={}, folder=home / "here")
+
+
+def test_a_file_may_be_a_link(home: Path) -> None:
+    (home / "kept.toml").write_bytes(b"\xef\xbb\xbfbudget = 4000\r\n")
+    (home / "here/thimble.toml").symlink_to(home / "kept.toml")
+    assert resolve({}, interactive=False, environ={}, folder=home / "here").budget == 4000
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert __version__ == project["version"]

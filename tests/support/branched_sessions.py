@@ -1,0 +1,84 @@
+"""Sessions whose model says the same to the same words, with a journal on disk or in memory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from contextlib import redirect_stdout
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+from agent.errors import ThimbleError
+from agent.loop import prepare
+from agent.messages import Message
+from agent.protocols import Schema, Text
+from models import built_in
+from models.scripted import Reply, Scripted
+from repl.commands.table import obey
+from session.journal.journal import Journal
+from session.journal.state import past
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.histories import TinyCounter, outcome
+from tests.support.sessions import Paper, ask, tool_call
+
+CALLS = 3_000
+
+
+def says(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
+    """Two calls for a question, then an answer; for a strategy that asks, a summary."""
+    if not tools:
+        return "A summary."
+    if messages[-1].role == "tool":
+        return f"That is it, of {len(messages)} messages."
+    note = tool_call("save_note", 2, title=f"n{len(messages)}", text="noted")
+    return [Text("I look. "), tool_call("read_article", 1, slug="observation-masking"), note]
+
+
+class Actor(Scripted):
+    """In the reader's place, so that a journal that is resumed finds it there."""
+
+    name, model = "reader", built_in().model
+
+    def __init__(self) -> None:
+        super().__init__([says] * CALLS, TinyCounter())
+
+
+def session_in(path: Path | None = None, **settings: Any) -> Session:
+    """A session; it goes on with the journal in this file, if there is one."""
+    journal = Journal.reopen(path) if path and path.exists() else Journal(path)
+    lines = journal.tree.path(journal.tree.current)
+    told = past(lines) if lines else None
+    going_on = {"strategy": told.strategy, "budget": told.limit} if told else {}
+    session = open_session(Settings(backend="reader", **{**settings, **going_on}), journal, told)
+    session.use(Actor())
+    return session
+
+
+def run(session: Session, text: str, drawn: bool = False, width: int = 80) -> str:
+    """Type a line: a command and the question that it hands on, or a question. What a command prints."""
+    paper = Paper(width, drawn)
+    if text.startswith("/"):
+        with redirect_stdout(io.StringIO()):
+            obey(session, text, paper.console)
+        text = session.take_question()
+    if text:
+        ask(session, text)
+    return "\n".join(map(str.rstrip, paper.lines)).strip()
+
+
+def stands(session: Session) -> Any:
+    """All that the next call depends on, and that call, as it is now."""
+    agent = session.agent
+    following = outcome(lambda: prepare(agent, 1))
+    view = following.what if isinstance(following, ThimbleError) else following
+    state = agent.history, agent.ledger, getattr(agent.strategy, "state", None), session.notes.kept, view
+    return deepcopy((state, session.spec, agent.limit, [one.fact for one in session.planted]))
+
+
+def sent(session: Session) -> list[tuple[Message, ...]]:
+    """What the model was sent, call by call."""
+    backend = session.agent.backend
+    assert isinstance(backend, Actor)
+    return [request.messages for request in backend.requests]

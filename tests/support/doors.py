@@ -1,0 +1,319 @@
+"""Doors: every way on which untrusted text reaches a terminal. A new command that shows any is a row of DOORS."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from agent.budget import Budget
+from agent.errors import ModelError, ThimbleError, UsageError
+from agent.events import (
+    Answered,
+    Asked,
+    Event,
+    Planted,
+    Prepared,
+    Preparing,
+    PromptCut,
+    Replied,
+    Said,
+    SideCalled,
+    ToolCalled,
+    ToolReturned,
+)
+from agent.messages import Message, ToolCall
+from agent.plant import plant
+from agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from agent.view import prepare
+from models.scripted import Scripted, Step
+from models.tape.recorder import Recording, recorded
+from models.tape.tape import VERSION, Header, Line, Tape
+from models.tape.tape import read as read_tape
+from repl.cli import headless
+from repl.cli.cassette import load, pace_of, settled
+from repl.commands.table import run_command, show_error
+from repl.conversation import Conversation
+from repl.prompt.completion import Completions
+from repl.prompt.meter import Meter
+from repl.prompt.prompt import on_empty
+from repl.screen.captured import Printed
+from repl.screen.exchange import Lines, Screen
+from repl.screen.footer import footer
+from repl.screen.resumed import show_resumed
+from repl.screen.stage import Stage
+from repl.screen.theme import say
+from session.cassette import Played
+from session.journal.journal import Journal
+from session.journal.records import Named
+from session.journal.state import past
+from session.session import Session
+from tests.support.histories import TinyCounter
+from tests.support.sessions import Paper, scripted, tool_call
+
+Door = Callable[[str], str]
+"""From a payload to all that was written."""
+
+
+class Doing:
+    """A strategy of a participant: it masks every result, leaves out what it can, adds a summary, and says why."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """Whatever it says is the payload."""
+        masked = [replace(m, content=self.words, why=self.words) if m.role == "tool" else m for m in messages]
+        summary = Message("s1", "user", self.words, why=self.words, covers=(messages[1].id,))
+        return [masked[0], summary, *masked[1:]]
+
+    def why(self, message: Message) -> str:
+        """Why a message was left out."""
+        return self.words
+
+
+@cache
+def session() -> Session:
+    """One for all."""
+    return scripted()
+
+
+def begin(*steps: Step) -> Session:
+    """The session, begun anew, with this script."""
+    here = session()
+    here.spec, here.journal = "none", Journal()
+    here.reset()
+    here.use(Scripted(steps, TinyCounter()))
+    return here
+
+
+def drawn(kind: type[Lines], events: Sequence[Event]) -> str:
+    """These events as this renderer writes them, the live lines at each moment included."""
+    paper = Paper(80, drawn=kind is not Lines)
+    renderer = Stage(paper.console, None, lambda: False) if kind is Stage else kind(paper.console)
+    with renderer:
+        for event in events:
+            renderer.show(event)
+            if isinstance(renderer, Screen) and renderer._live:
+                renderer._live.refresh()
+    return paper.text
+
+
+def exchange(kind: type[Lines], steps: Callable[[str], Sequence[Step]], payload: str) -> str:
+    """A whole exchange whose model says this."""
+    return drawn(kind, list(begin(*steps(payload)).ask(payload)))
+
+
+def events(payload: str) -> list[Event]:
+    """Every kind of event, the payload in each of its texts."""
+    call = ToolCall(payload, payload, payload)
+    history = [
+        Message("m0", "system", "s"),
+        Message("m1", "user", payload),
+        Message("m2", "assistant", payload, calls=(ToolCall("c1", payload, payload),), thinking=payload),
+        Message("m3", "tool", payload * 3, call_id="c1", name=payload),
+        Message("m4", "user", payload),
+    ]
+    view = replace(prepare(history, Doing(payload), Budget(9000, TinyCounter())), notes=(payload,))
+    return [
+        Asked(history[1]),
+        Planted(payload, payload, tuple(history[1:5])),
+        Preparing(1, payload, 8000),
+        SideCalled(payload, 1, True, Usage(), 0.1, "", payload),
+        SideCalled(payload, 1, True, Usage(), 0.1, payload or "x", payload),
+        Prepared(1, payload, payload, view, True),
+        Sent(payload, payload),
+        Waiting(payload),
+        Said("thinking", payload),
+        Said("text", payload),
+        Replied(1, history[2], Usage(), 0.1, None),
+        ToolCalled(call),
+        ToolReturned(call, history[3], 1, True, 0.1, True),
+        ToolReturned(call, history[3], 1, True, 0.1, False),
+        *(Said("text", char) for char in payload[:200]),
+        PromptCut(1, 9000, 4000, True),
+        Replied(2, history[1], Usage(finish="length"), 0.1, None),
+        Answered(payload, "turn-limit"),
+    ]
+
+
+def told(payload: str, as_json: bool = False, error: bool = False) -> str:
+    """Without a conversation: the answer, an error, and all that is told beside it."""
+    read = [Thinking(payload), Text(payload), tool_call(payload, 1, a=payload), ToolCall("c2", "save_note", payload)]
+    script = [ModelError(payload, payload)] if error else [read, payload]
+    here = begin(*script)
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        headless.answer(here, iter([payload.lstrip("/ ") or "x"]), as_json)
+    assert not as_json or out.getvalue().isascii()
+    return out.getvalue() + err.getvalue()
+
+
+def command(form: str, is_drawn: bool, payload: str) -> str:
+    """What a command prints after an exchange that was full of it, as were a planted fact and the strategy."""
+    note = tool_call("save_note", 1, title=payload, text=payload)
+    sent = Sent(payload, json.dumps({"messages": payload}, ensure_ascii=False))
+    here = begin([Text(payload), note], [tool_call("get_notes", 2)], [sent, Text(payload)], *[payload] * 6)
+    here.agent.strategy, here.agent.strategy_name, here.spec = Doing(payload), payload, payload
+    with suppress(UsageError):
+        here.planted.append(plant(here.agent, payload, 1))
+    list(here.ask(payload))
+    paper = Paper(80, drawn=is_drawn)
+    run_command(here, form.format(payload), paper.console)
+    return paper.text
+
+
+def resumed(is_drawn: bool, payload: str) -> str:
+    """A session on disk, full of it, as it is resumed, in a conversation and without one, and as it is listed."""
+    with TemporaryDirectory() as folder:
+        here = begin(payload, payload)
+        before, here.settings = here.settings, replace(here.settings, session_dir=Path(folder), plain=not is_drawn)
+        here.journal, here.spec = Journal(Path(folder, "one.jsonl")), payload
+        list(here.ask(payload))
+        here.record(Named(payload))
+        here.past = past(here.journal.read()[0])
+        here.past.lost.append(payload)
+        here.spec = f"{payload}!"
+        paper, err = Paper(80, drawn=is_drawn), io.StringIO()
+        show_resumed(here, paper.console)
+        with redirect_stderr(err):
+            headless._tell_resumed(here)
+        here.journal.close()
+        here.journal, here.past = Journal(), None
+        for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):
+            run_command(here, listed, paper.console)
+        offered = Completions(here).get_completions(Document("/load "), CompleteEvent())
+        offers = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offered)
+        here.settings = before
+    return paper.text + err.getvalue() + offers
+
+
+def around(payload: str) -> str:
+    """Footer and meter, the model's name in them."""
+    here = begin(payload)
+    list(here.ask(payload))
+    here.spec = here.agent.backend.model = payload  # type: ignore[misc]
+    here.agent.backend.name = payload
+    meter = Meter(here)
+    meter.warm()
+    pieces = "".join(text for _, text in meter.pieces(payload, 200))
+    offers = [*Completions(here).get_completions(Document(f"/strategy {payload}"), CompleteEvent())]
+    shown = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offers)
+    return footer(here.agent, 200) + pieces + shown.replace(payload, "")  # what is typed is typed
+
+
+def error(kind: bool, payload: str) -> str:
+    """What a server or a setting has to complain of."""
+    paper = Paper(80, drawn=kind)
+    show_error(paper.console, ThimbleError(payload, payload))
+    return paper.text
+
+
+def said_by_app(payload: str) -> str:
+    """Notices, bugs, and what a strategy prints."""
+    paper = Paper(80)
+    conversation = Conversation.__new__(Conversation)
+    conversation.plain, conversation.__dict__["console"] = False, paper.console
+    try:
+        raise ValueError(payload)
+    except ValueError:
+        conversation._bug()
+    say(paper.console, payload)
+    Printed(paper.console, io.StringIO()).write(f"{payload}\n")
+    return paper.text
+
+
+def taped(payload: str) -> Tape:
+    """A cassette full of it: its settings, what the user sent, the model's name, replies and errors."""
+    read = [Thinking(payload), Waiting(payload), Text(payload), ToolCall("c2", "save_note", payload)]
+    model = Scripted([read, [Text(payload), tool_call(payload, 1, a=payload)], ModelError(payload, payload)])
+    model.name = model.model = payload  # type: ignore[misc]
+    with TemporaryDirectory() as folder:
+        tape = Recording(Path(folder, "one"))
+        tape.write(Header(VERSION, {"strategy": "none", "budget": payload}))
+        for text in (f"{payload} ?", f"/strategy {payload}.py"):
+            tape.write(Line(text, payload, 1))
+        here = begin()
+        here.use(recorded(model, "agent", tape))
+        with suppress(ModelError):
+            list(here.ask("What?"))
+        return read_tape(Path(folder, "one").read_bytes(), payload)
+
+
+def played(kind: type[Lines], payload: str) -> str:
+    """A cassette: what is told of it, what it suggests, an exchange on it, its models, and what it does not hold."""
+    tape, paper, here = taped(payload), Paper(80, drawn=kind is not Lines), begin()
+    deck, shown, events = Played(tape, payload, pace_of("0")[0]), io.StringIO(), []
+    here.cassette, here.notices[:] = deck, deck.notices
+    here.use(deck.backend("agent", lambda: here.agent.backend))
+    try:
+        with suppress(ModelError):
+            for event in here.ask("What?"):
+                events.append(event)
+        for text in ("/model", f"/model {payload}", "/pull x"):
+            run_command(here, text, paper.console)
+        with redirect_stdout(shown), redirect_stderr(shown):
+            headless.answer(here, iter(["What?", f"{payload.lstrip('/ ')} and more"]), False)
+    finally:
+        here.cassette, here.notices[:] = None, []
+    for wrong in (lambda: settled(here.settings, tape), lambda: pace_of(payload), lambda: load(f"{payload}?")):
+        try:
+            wrong()
+        except UsageError as error:
+            show_error(paper.console, error)
+    return drawn(kind, events) + paper.text + shown.getvalue() + on_empty(deck.suggested())
+
+
+ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
+    "answer": lambda payload: [payload],
+    "answer in pieces": lambda payload: [[Text(char) for char in payload[:300]]],
+    "thinking": lambda payload: [[Thinking(payload), Text("So.")]],
+    "tool": lambda payload: [[Text(payload), tool_call(payload, 1, a=payload)], "So."],
+    "arguments": lambda payload: [[tool_call("search_articles", 1, query=payload)], "So."],
+    "broken arguments": lambda payload: [[ToolCall("c1", "search_articles", payload)], "So."],
+    "notes": lambda payload: [
+        [tool_call("save_note", 1, title=payload, text=payload)],
+        [tool_call("get_notes", 2)],
+        "So.",
+    ],
+}
+COMMANDS = (
+    *("/stats", "/strategy", "/strategy {}", "/help {}", "/help strategy {}", "/budget {}", "/articles {}", "/{}"),
+    *("/context", "/context next", "/context raw", "/context 1-9", "/context 4", "/context +1", "/context {}"),
+    *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
+    *("/sessions", "/sessions {}", "/save", "/save {}", "/load", "/load {}"),
+    *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
+    *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree", "/tree {}", "/undo", "/undo {}", "/retry none"),
+    *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
+)
+
+DOORS: list[tuple[str, Door]] = [
+    *(
+        (f"{kind.__name__}: {name}", partial(exchange, kind, steps))
+        for kind in (Screen, Lines, Stage)
+        for name, steps in ASKED.items()
+    ),
+    *(
+        (f"{kind.__name__}: every event", lambda payload, kind=kind: drawn(kind, events(payload)))
+        for kind in (Screen, Lines, Stage)
+    ),
+    *((f"{form}, {how}", partial(command, form, how == "drawn")) for form in COMMANDS for how in ("drawn", "plain")),
+    *((f"a session is resumed, {how}", partial(resumed, how == "drawn")) for how in ("drawn", "plain")),
+    ("headless", told),
+    ("headless, an error", partial(told, error=True)),
+    ("--json", partial(told, as_json=True)),
+    ("--json, an error", partial(told, as_json=True, error=True)),
+    *((f"{kind.__name__}: a cassette", partial(played, kind)) for kind in (Screen, Lines, Stage)),
+    ("footer, meter and completion", around),
+    ("an error, drawn", partial(error, True)),
+    ("an error, plain", partial(error, False)),
+    ("a bug, a notice, what a strategy prints", said_by_app),
+]

@@ -1,0 +1,224 @@
+"""A stage for strategies: every SPEC that may be asked for, and summarisers that work, fail or say too much."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.errors import ModelError
+from agent.messages import Message, turns
+from agent.protocols import Delta, Schema, Strategy, Text, Usage
+from agent.side import SideModel
+from strategies.critic_summary import CriticSummary
+from strategies.hybrid import Hybrid
+from strategies.llm_summary import LLMSummary
+from strategies.observation_masking import ObservationMasking
+from strategies.offload import Offload
+from strategies.parameter import Parameter, parameters
+from strategies.sliding_window import SlidingWindow
+from strategies.table import STRATEGIES, Pipeline, parse
+from strategies.thrifty import Thrifty
+from strategies.truncate import Truncate
+from tests.support.histories import TinyCounter, is_sound
+
+
+def short(messages: Sequence[Message]) -> str:
+    """A summary as a model might write it: a few of the first words."""
+    return " ".join(" ".join((message.content or "")[:200] for message in messages).split()[:12]) or "nothing"
+
+
+def fails(messages: Sequence[Message]) -> str:
+    """A server that is gone."""
+    raise ModelError("the server is gone")
+
+
+def interrupts(messages: Sequence[Message]) -> str:
+    """The user pressed Ctrl-C."""
+    raise KeyboardInterrupt
+
+
+SUMMARISERS: dict[str, Callable[[Sequence[Message]], str]] = {
+    "short": short,
+    "fails": fails,
+    "empty": lambda messages: " \n ",
+    "larger": lambda messages: "word " * 100_000,
+    "as large": lambda messages: "".join(message.content or "" for message in messages),
+}
+
+
+@dataclass
+class Summariser:
+    """A backend that answers with what a function makes of the prompt; the function may be swapped."""
+
+    answer: Callable[[Sequence[Message]], str] = short
+    name: str = "summariser"
+    model: str = "tiny"
+    counter: TinyCounter = field(default_factory=TinyCounter)
+    prompts: list[list[Message]] = field(default_factory=list)
+    limits: list[int | None] = field(default_factory=list)
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        assert is_sound(messages) == []
+        self.prompts.append(list(messages))
+        self.limits.append(max_tokens)
+        yield Text(self.answer(messages))
+        yield Usage()
+
+
+def build(spec: str, backend: Summariser | None = None) -> Strategy:
+    """A fresh strategy."""
+    return parse(spec, SideModel(backend or Summariser()))
+
+
+def parts(strategy: Strategy) -> Sequence[Any]:
+    """The strategies of a pipeline, or the one."""
+    return strategy.parts if isinstance(strategy, Pipeline) else [strategy]
+
+
+def state_of(strategy: Strategy) -> Any:
+    """The state as a session file holds it."""
+    return json.loads(json.dumps(getattr(strategy, "state", {})))
+
+
+def _gathered(it: Any, messages: Sequence[Message]) -> bool:
+    return len(turns(messages)) >= it.every + it.tail
+
+
+Rule = Callable[[Any, Sequence[Message], Budget], bool]
+BY_TURNS: dict[type, Rule] = {
+    SlidingWindow: lambda it, messages, budget: it.window is not None,
+    ObservationMasking: lambda it, messages, budget: it.when == "always",
+    Hybrid: lambda it, messages, budget: it.when == "always" or _gathered(it, messages),
+    LLMSummary: lambda it, messages, budget: _gathered(it, messages),
+    CriticSummary: lambda it, messages, budget: _gathered(it, messages),
+}
+"""When a strategy's own rule counts turns, as the papers' do: it may change a view that fits, and edit as it counts."""
+EXEMPT: dict[int, dict[type, Rule]] = {
+    5: {
+        **BY_TURNS,
+        Thrifty: lambda it, messages, budget: True,
+        Offload: lambda it, messages, budget: max(map(budget.count, messages), default=0) > it.share * budget.limit,
+    },
+    6: {
+        **BY_TURNS,
+        Truncate: lambda it, messages, budget: True,
+    },
+}
+"""By law: when a strategy need not keep it, because its own rule says otherwise. A line a strategy."""
+COSTLY = {
+    "compress": "what an edit leaves of the observations must be computed anew, and it leaves half of them",
+    "truncate": "edits at every call over the budget: that is the lesson",
+    **dict.fromkeys(["llm-summary", "critic-summary", "hybrid"], "edits by a count of turns, whatever that costs"),
+    "thrifty": "weighs prefill against what stays, by the price card",
+    "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
+}
+"""Strategies whose edits are not worth their prefill on such a history, and why."""
+
+
+def exempt(law: int, strategy: Strategy, messages: Sequence[Message], budget: Budget) -> bool:
+    """Whether some part need not keep this law at this call."""
+    rules = EXEMPT[law]
+    return any(type(part) in rules and rules[type(part)](part, messages, budget) for part in parts(strategy))
+
+
+def fills(strategy: Strategy) -> float:
+    """The share of the budget at which the strategy begins to act."""
+    return min(getattr(part, "at", 1.0) for part in parts(strategy))
+
+
+def model_words(part: Any) -> dict[str, str]:
+    """What a model wrote that a strategy still goes by, by the ids that it covers: a summary, or a brief for each."""
+    masked = part.state.get("masked", {})
+    briefs = {id_: text for id_, text in part.state.get("briefs", {}).items() if text and id_ not in masked}
+    return {**dict.fromkeys(part.state.get("covers", ()), part.state.get("summary", "")), **briefs}
+
+
+# --- SPECs ------------------------------------------------------------------------------------------------------------
+
+
+NEEDS_AN_EXTRA = {"llmlingua"}
+
+
+def values(parameter: Parameter) -> Iterator[str]:
+    """Legal values of a parameter, the extreme ones among them."""
+    yield from (word for word in parameter.choices if word not in NEEDS_AN_EXTRA)
+    if parameter.kind is float:
+        yield from (str(value) for value in (parameter.least, 0.37, parameter.most))
+    elif parameter.kind is int:
+        tries = (parameter.least, 1, 2, 3, 5, 20, parameter.most)
+        yield from sorted({str(int(value)) for value in tries if parameter.least <= value <= parameter.most})
+
+
+@st.composite
+def specs(draw: st.DrawFn, name: str) -> str:
+    """A SPEC of one strategy with any of its parameters set; of `pipeline`, two or three of them in a row."""
+    if name == OWN:
+        return name
+    if name == "pipeline":
+        return "+".join(draw(specs(draw(st.sampled_from(sorted(STRATEGIES))))) for _ in range(draw(st.integers(2, 3))))
+    settings = [
+        f"{parameter.name}={draw(st.sampled_from(list(values(parameter))))}"
+        for parameter in parameters(STRATEGIES[name])
+        if draw(st.booleans())
+    ]
+    return f"{name}:{','.join(settings)}" if settings else name
+
+
+OWN = os.environ.get("STRATEGY", "")
+EVERY = [OWN] if OWN else [*STRATEGIES, "pipeline"]
+"""What the laws are tried on: all of ours, or the SPEC of somebody's own (`make laws STRATEGY=./mine.py`)."""
+SUMMARISING = ["progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "hybrid", "compaction"]
+ASKING = [*SUMMARISING, "thrifty", "delegate"]
+SOME = [
+    "none",
+    "truncate",
+    "sliding-window",
+    "sliding-window:window=0",
+    "sliding-window:window=3",
+    "sliding-window:window=1000000",
+    "summary-buffer",
+    "summary-buffer:buffer=1,words=20",
+    "progressive-summary",
+    "progressive-summary:piece=1,tail=1,words=20",
+    "llm-summary",
+    "critic-summary:every=1,tail=1",
+    "compaction",
+    "observation-masking",
+    "observation-masking:window=0",
+    "observation-masking:window=1000000",
+    "observation-masking:window=0,when=always",
+    "observation-masking:window=10,when=always",
+    "observation-masking:target=1",
+    "observation-masking:window=2,when=always,every=5",
+    "hybrid",
+    "thrifty",
+    "thrifty:window=0,price=1,words=20",
+    "thrifty:summaries=off,price=0",
+    "offload",
+    "offload:share=0.01,window=0",
+    "notes",
+    "notes:window=0,warn=0.1,target=1",
+    "hybrid:window=0,every=1,tail=1",
+    "hybrid:window=2,when=over,tail=4",
+    "observation-masking+sliding-window",
+    "summary-buffer+observation-masking",
+    "hybrid+none",
+    "notes+none",
+    "offload+notes+truncate",
+    "delegate",
+    "delegate:window=1,words=20",
+    "delegate+observation-masking",
+    "retrieval",
+    "retrieval:window=0,passages=1,share=1",
+    "retrieval+sliding-window",
+    "compress",
+    "compress:window=0,ratio=0.1,target=0.1",
+]

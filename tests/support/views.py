@@ -1,0 +1,38 @@
+"""Views of any history under any strategy, and the X-ray of one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent.errors import BudgetError
+from agent.messages import Message
+from agent.side import SideModel
+from agent.view import View, prepare
+from models.scripted import Scripted
+from repl.commands.context.rows import Xray, rows_of
+from strategies import STRATEGIES, parse
+from tests.support.histories import TinyCounter, budget
+
+SPECS = [
+    *STRATEGIES,
+    "observation-masking:when=always,window=1",
+    "sliding-window:window=2",
+    "observation-masking+sliding-window:window=3",
+]
+SUMMARY = "A summary of what was said."
+
+
+def viewed(history: Sequence[Message], spec: str, limit: int) -> View | None:
+    """The second of two views under a strategy, so that something can be cached; None where the budget holds none."""
+    model = Scripted([SUMMARY] * 2_000, TinyCounter())
+    strategy, allowed = parse(spec, SideModel(model)), budget(limit, overhead=40)
+    try:
+        before = prepare(history[: len(history) // 2], strategy, allowed) if len(history) > 3 else None
+        return prepare(history, strategy, allowed, before)
+    except BudgetError:
+        return None
+
+
+def xray_of(view: View) -> Xray:
+    """Its X-ray, as counted by the tiny counter."""
+    return Xray(view, rows_of(view, TinyCounter().count), "last call", "any", True)

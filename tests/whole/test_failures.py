@@ -1,0 +1,266 @@
+"""Each way in which a model server fails, on the command line and in a conversation, with each kind of server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.errors import ModelError
+from agent.events import Answered
+from repl.__main__ import main
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.certificate import self_signed
+from tests.support.conversations import objections
+from tests.support.failing_server import ANSWER, MODEL, Faulty, faulty
+from tests.support.paths import ROOT
+
+SECRET = "sk-not-to-be-told"
+KINDS = ("ollama", "vllm", "openai")
+AGAIN = "ask again"
+ADDRESS = "--base-url"
+
+FAILURES: dict[str, tuple[str, str]] = {
+    "401": ("wants a key|does not take the key|401|may not use", "set |log|sign in"),
+    "404": ("404|not found|no /v1", ADDRESS + "|log"),
+    "429": ("busy|429", AGAIN),
+    "500": ("500", AGAIN + "|log"),
+    "503": ("busy", AGAIN),
+    "a web page": ("a web page", ADDRESS),
+    "cut in a call": ("stopped in the middle of a reply", AGAIN),
+    "ended in a call": ("stopped in the middle of a reply", AGAIN),
+    "never answers": ("nothing came from .* for 1 seconds", AGAIN + "|smaller"),
+    "never starts": ("nothing came from .* for 1 seconds", AGAIN + "|smaller"),
+    "too long": ("longer than the model's context", "--budget N"),
+}
+"""What is wrong and how to mend it, in words that must be among the two lines."""
+
+
+@pytest.fixture(autouse=True)
+def articles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with an article, keys that must not be told, and no settings from outside."""
+    for name in list(os.environ):
+        if re.search(r"(?i)^thimble_|no_color|ollama|openai|vllm|_proxy$", name):
+            monkeypatch.delenv(name)
+    for name in ("OPENAI_API_KEY", "OLLAMA_API_KEY"):
+        monkeypatch.setenv(name, SECRET)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "articles"
+    folder.mkdir()
+    (folder / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    return folder
+
+
+@pytest.fixture(params=KINDS)
+def server(request: pytest.FixtureRequest) -> Iterator[Faulty]:
+    with faulty(request.param) as server:
+        yield server
+
+
+def patience(fault: str) -> int:
+    """Seconds for a server that says nothing; where one is expected to answer, a slow machine is given its time."""
+    return 1 if fault.startswith("never") else 60
+
+
+def ask(kind: str, url: str, *more: str, fault: str = "") -> int:
+    """Ask one question on the command line; its exit code."""
+    given = ("--backend", kind, "--base-url", url, "--corpus", "articles", "--timeout", str(patience(fault)), *more)
+    return main([*given, "-p", "How much does a thimble hold?"])
+
+
+def two_lines(err: str) -> tuple[str, str]:
+    """What is wrong, and how to mend it: the last two lines. Nothing else is said of it, and no key."""
+    assert "Traceback" not in err
+    assert SECRET not in err
+    what, fix = err.splitlines()[-2:]
+    assert what.startswith("thimble: ")
+    assert fix.startswith("fix: ")
+    assert err.count("thimble: ") == 1
+    return what, fix
+
+
+def conversation(server: Faulty, articles: Path, fault: str = "") -> Session:
+    """A session that has had an answer already."""
+    folders = {"corpus": articles, "files": articles}
+    settings = Settings(server.kind, base_url=server.url, timeout=patience(fault), **folders)
+    session = open_session(settings)
+    assert answered(session, "Are you there?")
+    return session
+
+
+def answered(session: Session, question: str) -> bool:
+    return any(isinstance(event, Answered) and event.text == ANSWER for event in session.ask(question))
+
+
+def assert_sound(session: Session, server: Faulty) -> None:
+    """The next question is answered, and what the server is sent is a conversation that it takes."""
+    assert not any(message.calls for message in session.agent.history)
+    server.fault = ""
+    assert answered(session, "Once more: how much does a thimble hold?")
+    messages = [{"role": each["role"], "content": each["content"]} for each in server.asked[-1]["messages"]]
+    assert objections(messages) == []
+    assert messages[-1]["content"].startswith("Once more")
+
+
+# ---- on the command line: two lines and exit code 3 ----
+
+
+@pytest.mark.parametrize("fault", FAILURES)
+def test_a_failure_is_two_lines_and_exit_code_3(fault: str, server: Faulty, capsys: pytest.CaptureFixture[str]) -> None:
+    server.fault = fault
+    assert ask(server.kind, server.url, fault=fault) == 3
+    captured = capsys.readouterr()
+    what, fix = two_lines(captured.err)
+    assert re.search(FAILURES[fault][0], what), what
+    assert re.search(FAILURES[fault][1], fix), fix
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize("fault", ["401", "404", "429", "500", "503", "a web page"])
+def test_a_server_that_fails_from_the_start_is_told_before_anything_is_asked(
+    fault: str, server: Faulty, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.fault, server.everywhere = fault, True
+    assert ask(server.kind, server.url, "--json") == 3
+    captured = capsys.readouterr()
+    two_lines(captured.err)
+    assert json.loads(captured.out)["code"] == 3
+    assert SECRET not in captured.out
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_listening(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    assert ask(kind, url) == 3
+    what, fix = two_lines(capsys.readouterr().err)
+    assert f"nothing answers at {url}" in what
+    assert "start it" in fix
+
+
+def test_wrong_model(server: Faulty, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask(server.kind, server.url, "--model", "phi4:14b") == 3
+    what, fix = two_lines(capsys.readouterr().err)
+    assert "'phi4:14b'" in what
+    assert MODEL in fix  # one that it has
+    assert server.kind != "ollama" or "ollama pull phi4:14b" in fix
+
+
+@pytest.mark.skipif(find_spec("models.text_calls") is None, reason="there is no other way to tell a model of tools yet")
+def test_no_tool_support_is_no_failure_the_model_is_told_in_text(
+    server: Faulty, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.fault = "no tools"
+    assert ask(server.kind, server.url) == 0
+    captured = capsys.readouterr()
+    assert captured.out == f"{ANSWER}\n"
+    assert "Traceback" not in captured.err
+    assert "tools" not in server.asked[-1]
+    assert "Action Input" in json.dumps(server.asked[-1])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_certificate_that_is_not_trusted(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certificate = self_signed(tmp_path)
+    with faulty(kind, certificate) as server:
+        assert ask(kind, server.url) == 3
+        what, fix = two_lines(capsys.readouterr().err)
+        assert "certificate" in what
+        assert "not trusted" in what
+        assert "SSL_CERT_FILE" in fix
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))  # as the fix says
+        assert ask(kind, server.url) == 0
+
+
+def test_a_proxy_in_the_environment_never_stands_before_this_machine(
+    server: Faulty, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+        monkeypatch.setenv(name.lower(), "http://127.0.0.1:1")
+    assert ask(server.kind, server.url) == 0
+    assert capsys.readouterr().out == f"{ANSWER}\n"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("proxy", ["http://127.0.0.1:1", "socks5://127.0.0.1:1", "nonsense://x"])
+def test_a_proxy_that_cannot_be_used_before_another_machine(
+    proxy: str, kind: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    assert ask(kind, "http://gpu.example:8000", "--model", MODEL) == 3
+    two_lines(capsys.readouterr().err)
+
+
+def test_as_a_process_there_is_no_traceback_either(server: Faulty) -> None:
+    server.fault = "cut in a call"
+    given = ["--backend", server.kind, "--base-url", server.url, "--corpus", "articles", "-p", "How much?"]
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-m", "repl", *given], capture_output=True, text=True, timeout=120, env=env)
+    assert run.returncode == 3
+    assert run.stdout == ""
+    two_lines(run.stderr)
+
+
+# ---- in a conversation: the session goes on ----
+
+
+@pytest.mark.parametrize("fault", FAILURES)
+def test_after_a_failure_the_session_goes_on(fault: str, server: Faulty, articles: Path) -> None:
+    session = conversation(server, articles, fault)
+    server.fault = fault
+    with pytest.raises(ModelError) as caught:
+        list(session.ask("How much does a thimble hold?"))
+    error: ModelError = caught.value
+    assert re.search(FAILURES[fault][0], error.what), error.what
+    assert error.fix
+    assert "\n" not in error.what + error.fix
+    assert_sound(session, server)
+
+
+def test_a_server_that_goes_away_and_comes_back(server: Faulty, articles: Path) -> None:
+    session = conversation(server, articles)
+    server.stop()
+    with pytest.raises(ModelError, match="nothing answers at"):
+        list(session.ask("How much does a thimble hold?"))
+    server.start()
+    assert_sound(session, server)
+
+
+def test_a_wrong_model_leaves_the_session_as_it_was(server: Faulty, articles: Path) -> None:
+    session = conversation(server, articles)
+    backend: Any = session.agent.backend
+    with pytest.raises(ModelError):
+        session.use_model("phi4:14b")
+    assert session.agent.backend is backend
+    assert_sound(session, server)
+
+
+# ---- and the doctor says it beforehand ----
+
+
+@pytest.mark.parametrize("fault", ["401", "404", "429", "500", "503", "a web page"])
+def test_the_doctor_finds_it(fault: str, server: Faulty, capsys: pytest.CaptureFixture[str]) -> None:
+    server.fault, server.everywhere = fault, True
+    given = ["--backend", server.kind, "--base-url", server.url, "--corpus", "articles"]
+    assert main(["doctor", "--json", *given]) == 3
+    captured = capsys.readouterr()
+    assert SECRET not in captured.out + captured.err
+    *found, verdict = map(json.loads, captured.out.splitlines())
+    assert re.search(FAILURES[fault][0], verdict["verdict"])
+    assert verdict["fix"]
+    assert any(each["state"] == "fail" and server.kind in each["group"] for each in found)

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.cassettes import LINES
+from tests.support.pty_terminal import Terminal
+
+Open = Callable[..., Terminal]
+ESCAPE = "\x1b"
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Open]:
+    opened: list[Terminal] = []
+
+    def start(*arguments: str, **rest: Any) -> Terminal:
+        opened.append(Terminal(*arguments, state=tmp_path, **rest))
+        return opened[-1]
+
+    yield start
+    for one in opened:
+        one.close()
+
+
+def test_a_conversation(terminal: Open) -> None:
+    here = terminal("repl", "--backend", "reader")
+    here.see("thimble", "›", "56 articles", "ctx ")
+    here.type("What breaks a prefix cache?")
+    here.see("› What breaks a prefix cache?", " · prefill ")
+    here.type("\r")
+    shown = here.see("⌕ search_articles", "turns ", "1 exchange")
+    footer = next(line for line in shown.splitlines() if line.startswith("turns "))
+    assert " · ctx " in footer
+    assert "/8,000 " in footer
+    here.type("/strategy sliding-window\r")
+    here.see("The strategy is now sliding-window", "· sliding-window · reader · 1 exchange")
+    here.type("/strategi\r")
+    here.see("there is no command /strategi", "did you mean /strategy?")
+    here.resize(60)
+    here.type("/stats\r")
+    here.see("Prompt tokens of each call")
+    assert all(len(line) <= 60 for line in here.lines)
+    here.type("\x1b[200~one\rtwo\nthree\x1b[201~")
+    shown = here.see("› one", "  two", "  three")
+    assert "2 exchanges" not in shown, "a paste sends nothing"
+    here.type("\x03")
+    here.see("ctx", until=lambda text: "three" not in text)
+    here.type("\x03")
+    here.see("Ctrl-D or /quit leaves")
+    here.type("\x04")
+    assert here.end() == 0
+    assert "Kept as " in here.raw
+    assert "\x1b[?1049h" not in here.raw, "no alternate screen"
+    assert "\x1b[?1000h" not in here.raw, "no mouse"
+    assert "\x1b[6n" not in here.raw, "the terminal is asked nothing"
+
+
+@pytest.mark.parametrize("answering", [False, True])
+def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) -> None:
+    here = terminal("tests.support.scripted_conversation", "--pace", "300")
+    here.see("8 tools", "ctx ")
+    if answering:
+        here.type("first\r")
+        here.see("∴ A long thought")
+    here.kill(signal.SIGTERM)
+    assert here.is_given_back
+
+
+def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
+    here = terminal("tests.support.scripted_conversation", "--pace", "300")
+    here.see("8 tools")
+    here.type("first\r")
+    here.see("∴ A long thought")
+    here.type("second\r")
+    shown = here.see("▤ read_article", "A prefix breaks where it differs.", " • two", "2 exchanges")
+    assert "**" not in shown
+    assert shown.count("second") == 1, "what is typed ahead is not echoed, and then sent"
+    shown = here.see("evil clear  [bold]markup[/bold] red", "2 exchanges")
+    assert "A prefix breaks where it differs." in shown, "the screen was not cleared"
+    here.type("third\r")
+    here.see("✗ the server has gone", "start it again", "3 exchanges")
+    here.type("fourth\r")
+    here.see("slow slow slow")
+    here.type("\x03")
+    here.see("stopped: the session goes on", "4 exchanges")
+    here.type("/strategy tests.support.scripted_conversation:Bug\r")
+    here.see("now tests.support.scripted_conversation:Bug", "tests.support.scripted_conversation:Bug · scripted")
+    here.type("fifth\r")
+    here.see("ZeroDivisionError: of mine", "% + ? · tests.support.scripted_conversation:Bug")
+    here.type("/strategy none\r")
+    here.see("now none", "none · scripted")
+    here.type("sixth\r")
+    here.see("And it went on.", "6 exchanges")
+    here.type("/quit\r")
+    assert here.end() == 0
+
+
+@pytest.mark.parametrize(("arguments", "environment"), [(["--plain"], {}), ([], {"TERM": "dumb"})])
+def test_plain_is_free_of_escapes(terminal: Open, arguments: list[str], environment: dict[str, str]) -> None:
+    here = terminal("tests.support.scripted_conversation", *arguments, **environment)
+    here.see("you:")
+    here.type("first\n")
+    here.see("thinking: A long thought", "tool: read_article", "model: # Found", "turns 2 · ctx ")
+    here.type("second\n")
+    here.see("model: evil clear")
+    here.type("/stats\n")
+    here.see("Prompt tokens of each call")
+    here.type("third\n")
+    here.see("error: the server has gone", "fix: start it again")
+    here.type("fourth\n")
+    here.see("slow slow", "turns 1 · ctx ")
+    here.type("\x03")
+    here.see("Ctrl-D or /quit leaves")
+    here.type("\x04")
+    assert here.end() == 0
+    assert ESCAPE not in here.raw
+    assert not set("─│┌▓╌█⠋") & set(here.raw)
+
+
+def test_no_color_is_obeyed(terminal: Open) -> None:
+    here = terminal("tests.support.scripted_conversation", NO_COLOR="1")
+    here.see("8 tools")
+    here.type("first\r")
+    here.see("1 exchange")
+    here.type("/quit\r")
+    assert here.end() == 0
+    colours = {cell.fg for row in here.screen.buffer.values() for cell in row.values()}
+    assert colours <= {"default"}
+
+
+def test_a_session_that_cannot_work_says_so_and_ends(terminal: Open, tmp_path: Path) -> None:
+    here = terminal("repl", "--backend", "reader", "--corpus", str(tmp_path))
+    here.see("no articles in", "fix: ")
+    assert here.end() == 2
+
+
+def test_ctrl_c_while_a_server_is_waited_for(terminal: Open) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        here = terminal("repl", "--backend", "ollama", "--base-url", f"127.0.0.1:{silent.getsockname()[1]}")
+        here.see("thimble", "›", "ctx ")
+        here.type("What is masking?\r")
+        here.see("looking for the model…")
+        here.type("\x03")
+        here.see("stopped: nothing was asked")
+        here.type("\x04")
+        assert here.end() == 0
+
+
+def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
+    here = terminal("repl", "--replay", "reader/offload", "--pace", "0")
+    here.see(
+        "thimble", "offload in 4,000 tokens", "› Read the article about context windows", "Played from reader/offload"
+    )
+    here.type("\r")
+    here.see("[context-windows]", "turns 3", "› /plant The door code of the library is 7431.")
+    here.type("Is anybody there?\r")
+    here.see("“Is anybody there?” is not on the cassette, and no model is asked", "it holds 5 questions")
+    for line in LINES[1:]:
+        here.see(until=lambda text, line=line: text.splitlines()[-2].startswith(f"› {line[:30]}"))  # type: ignore[misc]
+        here.type("\r")
+    here.see("the cassette is at its end: Ctrl-D leaves")
+    here.type("\r/stats\r")
+    here.see("Prompt tokens of each call")
+    here.type("\x04")
+    assert here.end() == 0
+
+
+def test_a_cassette_goes_step_by_step(terminal: Open) -> None:
+    here = terminal("repl", "--replay", "reader/offload", "--pace", "key")
+    here.see("› Read the article about context windows", "ctx ")
+    here.type("\r")
+    for step in ("EDIT", "THOUGHT", "ACTION", "OBSERVATION"):
+        here.see(step, "Enter ▸")
+        here.type("\r")
+    here.see("nothing was touched: 1,3", "Enter ▸")
+    here.type("a")
+    here.see("turns 3")
+
+
+def test_a_cassette_is_read_out_plainly(terminal: Open) -> None:
+    here = terminal("repl", "--replay", "reader/offload", "--pace", "0", "--plain", columns=120)
+    here.see("recorded: Read the article about context windows (Enter sends it)", "you:")
+    here.type("\r")
+    here.see("[context-windows]", "recorded: /plant The door code of the library is 7431. (Enter sends it)")
+    here.type("/quit\r")
+    assert here.end() == 0
