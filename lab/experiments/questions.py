@@ -52,7 +52,7 @@ READING = (
 """The code by which the built-in reader finds and reads; not the tools that it is never offered."""
 RANKS_AS_BEFORE = "9e7fe27d0c47"
 MOVED = """was `84e2de7810d6` when the
-held-out questions were written. Since then the names of its modules and the place of its index have changed, not its ranking:
+held-out questions were written. Since then names of modules and the place of its index have changed, not its ranking:
 `tests/corpus/test_search.py` holds the hits for all these questions to those of then."""
 LIBRARY = ("corpus/articles/*.md", "corpus/files/**/*.*", "corpus/questions.yaml")
 BUDGET, ROOM_ENOUGH = 8_000, 64_000
