@@ -1,6 +1,6 @@
-"""What does a first session look like under each strategy? Writes docs/first-session.md.
+"""What does a first session look like under each strategy? Writes docs/results/first-session.md.
 
-    python -m lab.experiments.first_session > docs/first-session.md
+    python -m lab.experiments.first_session > docs/results/first-session.md
 
 Every transcript is the program's own output, standard output and standard error as a terminal would mix them, from a
 process of its own with the built-in reader. Times are blanked, since they differ from run to run.

@@ -1,6 +1,6 @@
 """Which strategy keeps the answers? Asks the questions with known answers under each, and scores what comes back.
 
-    python -m lab.experiments.questions > docs/answers.md
+    python -m lab.experiments.questions > docs/results/answers.md
     python -m lab.experiments.questions --strategy none --strategy observation-masking:window=4 --budget 6000 --wrong
 
 Every question is asked in a session of its own; the exchanges of a dialogue share one.

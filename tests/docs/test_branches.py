@@ -1,4 +1,4 @@
-"""docs/branches.md shows what the commands print today."""
+"""docs/how-to/branches.md shows what the commands print today."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from session.settings import Settings
 from tests.support.branched_sessions import run
 from tests.support.paths import ROOT
 
-PAGE = ROOT / "docs" / "branches.md"
+PAGE = ROOT / "docs" / "how-to" / "branches.md"
 TYPED = (
     "What is observation masking?",
     "And what helps against context rot?",

@@ -18,7 +18,7 @@ from repl.commands.table import COMMANDS
 from strategies import STRATEGIES, parameters
 from tests.support.paths import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
     "python -m lab.experiments.first_session",
     "python -m lab.experiments.questions",
@@ -39,7 +39,7 @@ def lines(language: str) -> list[tuple[str, str]]:
 
 
 def of_prepare(language: str) -> list[str]:
-    return [body for page, body in blocks(language) if page == "prepare.md"]
+    return [body for page, body in blocks(language) if page == "use-as-a-filter.md"]
 
 
 @pytest.fixture
@@ -82,15 +82,15 @@ def test_every_shown_command_runs(command: str, workshop: Path) -> None:
 
 
 def test_a_strategy_of_ones_own_says_why(workshop: Path) -> None:
-    command = next(line for line in commands_of("your-own-strategy.md") if "/why" in line)
+    command = next(line for line in commands_of("2-your-own-strategy.md") if "/why" in line)
     told = run_in(workshop, command).stderr
     assert "message 4 (list_articles), dropped, 204 → 0 tokens: the oldest turns go until the view fits" in told
 
 
 def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) -> None:
-    page = (ROOT / "docs" / "lesson.md").read_text()
+    page = (ROOT / "docs" / "tutorial" / "3-teach-it.md").read_text()
     typed = re.findall(r"^\| \d+ \| `(.+?)` \|", page, re.MULTILINE)
-    (command,) = commands_of("lesson.md")
+    (command,) = commands_of("3-teach-it.md")
     arguments = shlex.split(command)
     assert [text for flag, text in pairwise(arguments) if flag == "-p"] == typed
     told = run_in(workshop, command).stderr
@@ -119,7 +119,7 @@ def test_the_page_on_prepare_shows_what_comes_out(workshop: Path, monkeypatch: p
     assert shown["prepared"](conversation)["messages"] == conversation
 
 
-@pytest.mark.parametrize("page", ["branches.md", "compare.md", "context.md", "predict.md"])
+@pytest.mark.parametrize("page", ["branches.md", "compare-strategies.md", "history-and-view.md", "predict.md"])
 def test_the_figures_of_a_sample_come_out_of_the_command_beside_it(page: str, workshop: Path) -> None:
     sample = next(body for name, body in blocks("text") if name == page)
     run = run_in(workshop, commands_of(page)[0])
@@ -128,17 +128,17 @@ def test_the_figures_of_a_sample_come_out_of_the_command_beside_it(page: str, wo
 
 
 def test_the_first_session_is_what_the_program_does_today() -> None:
-    page = ROOT / "docs" / "first-session.md"
+    page = ROOT / "docs" / "results" / "first-session.md"
     run = subprocess.run(
         [sys.executable, "-m", "lab.experiments.first_session"], cwd=ROOT, capture_output=True, text=True
     )
     assert run.stdout == page.read_text(), (
-        "make it anew: python -m lab.experiments.first_session > docs/first-session.md"
+        "make it anew: python -m lab.experiments.first_session > docs/results/first-session.md"
     )
 
 
 def test_every_strategy_and_parameter_is_documented() -> None:
-    text = (ROOT / "docs" / "strategies.md").read_text()
+    text = (ROOT / "docs" / "results" / "cost.md").read_text()
     for name, kind in STRATEGIES.items():
         assert f"`{name}`" in text
         for parameter in parameters(kind):
@@ -146,7 +146,7 @@ def test_every_strategy_and_parameter_is_documented() -> None:
 
 
 def test_every_slash_command_is_documented() -> None:
-    text = (ROOT / "docs" / "terminal.md").read_text()
+    text = (ROOT / "docs" / "reference" / "screen.md").read_text()
     for name in COMMANDS:
         assert f"`/{name.lstrip('/')}" in text, name
 

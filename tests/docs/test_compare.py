@@ -1,4 +1,4 @@
-"""docs/compare.md shows what the commands print today."""
+"""docs/how-to/compare-strategies.md shows what the commands print today."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.repl.commands.compare.test_replayed import text_of
 from tests.support.paths import ROOT
 from tests.support.sessions import ask
 
-PAGE = ROOT / "docs" / "compare.md"
+PAGE = ROOT / "docs" / "how-to" / "compare-strategies.md"
 DIALOGUE = "dialogue-h10"
 QUESTIONS = (
     "How well did humans do on the WebArena tasks?",

@@ -1,4 +1,4 @@
-"""The transcript of docs/context.md is what the program shows today."""
+"""The transcript of docs/explanation/history-and-view.md is what the program shows today."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from session.settings import Settings
 from tests.support.paths import ROOT
 from tests.support.sessions import Paper, ask
 
-PAGE = ROOT / "docs" / "context.md"
+PAGE = ROOT / "docs" / "explanation" / "history-and-view.md"
 
 
 def test_the_transcript_is_what_the_program_shows() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.laws_table import table
 from tests.support.paths import ROOT
 
-PAGE = ROOT / "docs" / "laws.md"
+PAGE = ROOT / "docs" / "reference" / "laws.md"
 
 
 def test_the_page_shows_the_table() -> None:

@@ -1,4 +1,4 @@
-"""docs/servers.md: its arithmetic is right, its failures are the tested ones, its flags and variables are ours."""
+"""how-to/run-a-model.md: its arithmetic is right, its failures are the tested ones, its flags are ours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from session.settings import ADDRESSES, SETTINGS, Settings
 from tests.support.paths import ROOT
 from tests.whole.test_failures import FAILURES
 
-PAGE = (ROOT / "docs" / "servers.md").read_text()
+PAGE = (ROOT / "docs" / "how-to" / "run-a-model.md").read_text()
 CONTEXT = 16_384
 OTHERS = ("nothing listening", "wrong model", "no tool support", "a certificate that is not trusted", "a proxy")
 

@@ -1,4 +1,4 @@
-"""What docs/text-react.md says is so."""
+"""What docs/reference/text-react.md says is so."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.paths import ROOT
 from tests.support.printed_replies import call, deltas
 from tests.support.sessions import scripted
 
-PAGE = (ROOT / "docs" / "text-react.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "text-react.md").read_text()
 EXAMPLES = re.findall(r"^\| (.*?) \| `(.*)` \|$", PAGE, re.MULTILINE)
 
 

@@ -1,7 +1,7 @@
 # ruff: noqa: E501, T201
 """The table of laws: what each says, where it is tried, over what, and on how many examples.
 
-python -m tests.support.laws_table    # the table in Markdown, as docs/laws.md shows it
+python -m tests.support.laws_table    # the table in Markdown, as docs/reference/laws.md shows it
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def row(line: str) -> str:
     else:
         day = night = f"{sum(map(parameters, laws))} cases"
         night = night if path.split("/")[0] in BY_NIGHT else "–"
-    return f"| {law} | {says} | [{len(laws)}](../tests/{path}) | {over} | {day} | {night} |"
+    return f"| {law} | {says} | [{len(laws)}](../../tests/{path}) | {over} | {day} | {night} |"
 
 
 def table() -> str:
