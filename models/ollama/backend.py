@@ -68,7 +68,7 @@ class Ollama:
     def counter(self) -> Counter:
         """Counts tokens as this model does, where its vocabulary is at hand."""
         if self._counter is None:
-            from models.counting.counters import counter_for
+            from models.counting.message_counter import counter_for
 
             self._counter = counter_for(self.model)
         return self._counter

@@ -85,7 +85,7 @@ def _context(server: OllamaServer, model: str, known: Facts) -> Check:
 
 
 def _tokenizer(model: str) -> Check:
-    from models.counting.counters import counter_for
+    from models.counting.message_counter import counter_for
 
     if counter_for(model).exact:
         return Check("tokenizer", "ok", "its vocabulary is here: counts are exact")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
 from agent.protocols import Schema
-from models.counting.counters import MessageCounter, counter_for
+from models.counting.message_counter import MessageCounter, counter_for
 from models.openai import wire
 from models.openai.link import JSON, Link, encoded
 from models.wire.http import ASK_SECONDS

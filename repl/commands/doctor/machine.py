@@ -93,7 +93,7 @@ def files(folder: Path) -> Iterator[Check]:
 
 def vocabulary() -> Iterator[Check]:
     """Whether tokens of Qwen models can be counted exactly before a server has told."""
-    from models.counting.counters import qwen_file
+    from models.counting.message_counter import qwen_file
 
     if qwen_file():
         yield Check("vocabulary", "ok", "that of the Qwen models is here: their tokens are counted exactly")

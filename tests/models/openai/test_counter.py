@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
-from models.counting.counters import counter_for
+from models.counting.message_counter import counter_for
 from models.openai.counter import ServerCounter
 from models.openai.link import Link
 from tests.support.openai_wire import ANSWER, CALLED, CHAT, RESULT, SYSTEM, TOKENIZE, TOOL, URL, USER, Wire, backend
