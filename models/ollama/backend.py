@@ -16,7 +16,7 @@ from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Sent, Usage, Waiting
 from models.ollama import wire
-from models.ollama.facts import Facts, keep_seconds, think
+from models.ollama.model_info import ModelInfo, keep_seconds, think
 from models.ollama.server import OllamaServer
 from models.server import THINKING_TOKENS
 from models.wire import http, thinking
@@ -68,7 +68,7 @@ class Ollama:
     def counter(self) -> Counter:
         """Counts tokens as this model does, where its vocabulary is at hand."""
         if self._counter is None:
-            from models.counting.message_counter import counter_for
+            from models.counting.choose import counter_for
 
             self._counter = counter_for(self.model)
         return self._counter
@@ -76,12 +76,12 @@ class Ollama:
     @property
     def tools(self) -> bool | None:
         """Whether the model can be offered tools; None where the server does not tell."""
-        return self._facts().can("tools")
+        return self._info().can("tools")
 
     @property
     def context(self) -> int:
         """The context window that is asked for, in tokens: the room, or all that the model has."""
-        return min(self.room, self._facts().context or self.room)
+        return min(self.room, self._info().context or self.room)
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
@@ -149,7 +149,7 @@ class Ollama:
         }
         if tools:
             body["tools"] = list(tools)
-        thinks = think(options.think, self.model, self._facts())
+        thinks = think(options.think, self.model, self._info())
         if thinks is not None:
             body["think"] = thinks
         if max_tokens is not None:
@@ -158,7 +158,7 @@ class Ollama:
 
     def _must_load(self) -> bool:
         """Whether the server has to load the model first; asked only where it may have to."""
-        if monotonic() < self._loaded_until or self._facts().remote:
+        if monotonic() < self._loaded_until or self._info().remote:
             return False
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)
@@ -174,11 +174,11 @@ class Ollama:
                 return replace(usage, prompt_tokens=None)
         return usage
 
-    def _facts(self) -> Facts:
+    def _info(self) -> ModelInfo:
         """What is known of the model; without an answer the chat will say why."""
         with suppress(ModelError):
-            return self.server.facts(self.model)
-        return Facts()
+            return self.server.info(self.model)
+        return ModelInfo()
 
 
 def _is_whole(text: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agent.errors import ModelError
-from models.openai import key
+from models.openai import api_key
 from models.server import ToolsRefused
 from models.wire import http
 from models.wire.retry import Busy, after_seconds
@@ -63,13 +63,13 @@ def refusal(status: int, body: str, model: str, url: str, headers: Mapping[str, 
         url: Address of the server.
         headers: Those of the response.
     """
-    error = http.reason(key.hidden(body))
+    error = http.reason(api_key.hidden(body))
     if status in (401, 403):
         return _locked(status, error, url)
     if status == 404 or (status == 400 and re.search(r"\bmodel\b.{0,80}\b(not exist|not found)", error, re.I)):
         return _absent(error, body, model, url)
     if 300 <= status < 400:
-        return http.moved(url, key.hidden((headers or {}).get("location", "")))
+        return http.moved(url, api_key.hidden((headers or {}).get("location", "")))
     if status in (429, 503):
         return _busy(status, error, headers or {})
     if status in (400, 413, 422, 500, 501, 200):
@@ -94,7 +94,7 @@ def missing(model: str, names: Sequence[str]) -> NoModel:
 
 def unreadable(start: bytes, url: str) -> ModelError:
     """The error for a reply that is not of this kind; `start` is its beginning."""
-    text = key.hidden(start.strip().decode(errors="replace"))[:60]
+    text = api_key.hidden(start.strip().decode(errors="replace"))[:60]
     what = "a web page" if text.startswith("<") else repr(text) if text else "nothing"
     return ModelError(
         f"the server at {url} does not speak chat completions: it answered {what}",
@@ -103,10 +103,10 @@ def unreadable(start: bytes, url: str) -> ModelError:
 
 
 def _locked(status: int, error: str, url: str) -> ModelError:
-    name = key.origin()
+    name = api_key.origin()
     if not name:
-        return ModelError(f"the server at {url} wants a key ({status})", f"set {key.VARIABLES[0]} to it")
-    if not key.is_private(url):
+        return ModelError(f"the server at {url} wants a key ({status})", f"set {api_key.VARIABLES[0]} to it")
+    if not api_key.is_private(url):
         what = f"the server at {url} wants a key, and the one in {name} is not sent unencrypted to another machine"
         return ModelError(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
     return ModelError(f"the server at {url} does not take the key in {name} ({status}: {error})", f"set {name} anew")

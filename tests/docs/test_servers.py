@@ -7,7 +7,7 @@ import re
 import pytest
 
 from models import room
-from models.openai import key
+from models.openai import api_key
 from models.openai.server import PORTS
 from repl.cli.flags import FLAGS
 from session.settings import ADDRESSES, SETTINGS, Settings
@@ -85,9 +85,9 @@ def test_flags_and_variables_are_ours() -> None:
     for flag, variable, _ in ours:
         assert not flag or flag.strip("`").partition(" ")[0].partition("[")[0] in known
         for name in re.findall(r"THIMBLE_(\w+)", variable):
-            assert name.lower() in SETTINGS or f"THIMBLE_{name}" in key.VARIABLES
+            assert name.lower() in SETTINGS or f"THIMBLE_{name}" in api_key.VARIABLES
     told = " ".join(map(" ".join, ours))
-    for name in (*ADDRESSES, *key.VARIABLES):
+    for name in (*ADDRESSES, *api_key.VARIABLES):
         assert f"`{name}`" in told
     assert f"port 11434, {PORTS['vllm']}, {PORTS['openai']}" in told
 

@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from models.counting.message_counter import counter_for, qwen_file
+from models.counting.choose import counter_for
+from models.counting.vocabulary import qwen_file
 from models.text_calls.prompt import TextCounter, told
 from tests.support.paths import ROOT
 from tests.support.printed_replies import call, deltas

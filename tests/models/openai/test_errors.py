@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent.errors import ModelError
 from agent.protocols import Sent, Text, Waiting
 from models import checks
-from models.openai import key
+from models.openai import api_key
 from models.openai.errors import refusal
 from models.openai.server import OpenAIServer
 from models.server import ToolsRefused
@@ -24,7 +24,7 @@ SECRET = "sk-thimble-0123456789"
 
 @pytest.fixture(autouse=True)
 def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in key.VARIABLES:
+    for name in api_key.VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 

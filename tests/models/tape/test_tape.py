@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from agent.errors import ModelError, NotOnTape, ThimbleError, ToolError, UsageError
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Sent, Text, Thinking, Usage, Waiting
-from models.counting.message_counter import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted, Step
 from models.server import ServedBackend
 from models.tape.player import Playback, Player, TapeTool
