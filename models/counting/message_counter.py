@@ -12,6 +12,9 @@ from agent.protocols import Schema
 REMEMBERED = 8_192
 """Counts of messages that are kept at least; twice as many at most."""
 
+REMEMBERED_TOOLS = 16
+"""Sets of tools whose tokens are kept at most."""
+
 TOOLS_PREAMBLE_TOKENS = 77
 """What the Qwen2.5 chat template puts around the tool schemas, in tokens of its vocabulary."""
 
@@ -96,6 +99,10 @@ class ChatCounter(MessageCounter):
     above the prompt, never below.
     """
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._overheads: dict[tuple[str, ...], int] = {}
+
     def tokens(self, text: str) -> int:
         """Tokens of a text; spellings of special tokens in it count as those."""
         raise NotImplementedError
@@ -106,10 +113,14 @@ class ChatCounter(MessageCounter):
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
-        total = self.tokens("<|im_start|>assistant\n")
-        if tools:
-            total += TOOLS_PREAMBLE_TOKENS + sum(self.tokens("\n" + _json(tool)) for tool in tools)
-        return self._scaled(total)
+        texts = tuple(map(_json, tools))
+        if texts not in self._overheads:
+            if len(self._overheads) > REMEMBERED_TOOLS:
+                self._overheads.clear()
+            total = self.tokens("<|im_start|>assistant\n")
+            total += TOOLS_PREAMBLE_TOKENS * bool(texts) + sum(self.tokens(f"\n{text}") for text in texts)
+            self._overheads[texts] = total
+        return self._scaled(self._overheads[texts])
 
 
 def _rendered(role: str, content: str, calls: Sequence[ToolCall]) -> str:
