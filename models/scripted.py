@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Counter, Delta, Schema, Sent, Text, Thinking, Usage, Waiting
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.counting.prefix import PrefixMeter
 
 Reply = str | Delta | BaseException | Sequence[Delta | BaseException]

@@ -257,7 +257,7 @@ def names_code(line: str) -> bool:
 
 def nearest(name: str, model: str) -> protocols.Counter:
     """The best counter that is at hand for a model of a tape."""
-    from models.counting.counters import counter_for
+    from models.counting.choose import counter_for
 
     return counter_for("qwen2.5:7b" if name == READER else model)
 

@@ -16,7 +16,7 @@ from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Counter, Delta, Schema, Sent, Usage, Waiting
 from models.ollama import wire
-from models.ollama.facts import Facts, keep_seconds, think
+from models.ollama.model_info import ModelInfo, keep_seconds, think
 from models.ollama.server import OllamaServer
 from models.server import THINKING_TOKENS
 from models.wire import http, thinking
@@ -68,7 +68,7 @@ class Ollama:
     def counter(self) -> Counter:
         """Counts tokens as this model does, where its vocabulary is at hand."""
         if self._counter is None:
-            from models.counting.counters import counter_for
+            from models.counting.choose import counter_for
 
             self._counter = counter_for(self.model)
         return self._counter
@@ -76,12 +76,12 @@ class Ollama:
     @property
     def tools(self) -> bool | None:
         """Whether the model can be offered tools; None where the server does not tell."""
-        return self._facts().can("tools")
+        return self._info().can("tools")
 
     @property
     def context(self) -> int:
         """The context window that is asked for, in tokens: the room, or all that the model has."""
-        return min(self.room, self._facts().context or self.room)
+        return min(self.room, self._info().context or self.room)
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
@@ -96,7 +96,7 @@ class Ollama:
             yield Waiting(f"loading {self.model}")
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
         yield from retried(lambda: self._reply(request, taken), sleep=self.server.sleep)
-        self._loaded_until = monotonic() + keep_seconds(self.server.manner.keep_alive)
+        self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def with_room(self, tokens: int) -> Ollama:
         """The same model with a context that holds so many tokens; itself where it does already."""
@@ -117,13 +117,13 @@ class Ollama:
 
     def _reply(self, request: str, taken: set[str]) -> Generator[Delta, None, None]:
         """The reply to one request, as it comes. Raises Busy before its first line, ModelError after it."""
-        seconds = self.server.manner.timeout_seconds
+        seconds = self.server.options.timeout_seconds
         with closing(self.server.replies(CHAT, request, seconds, self.model)) as chunks:
             yield from thinking.apart(self._deltas(chunks, set(taken)))
 
     def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
         said = 0
-        alive = http.alive(chunks, lambda: said, self.server.url, self.server.manner.timeout_seconds)
+        alive = http.alive(chunks, lambda: said, self.server.url, self.server.options.timeout_seconds)
         for chunk in alive:
             if chunk.get("error") is not None:
                 raise self.server.refused(200, json.dumps(chunk), self.model)
@@ -137,19 +137,19 @@ class Ollama:
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
-        manner = self.server.manner
+        options = self.server.options
         body: dict[str, Any] = {
             "model": self.model,
             "messages": wire.prompt(messages),
-            "stream": manner.stream,
+            "stream": options.stream,
             "options": {**self._options, "num_ctx": self.context},
-            "keep_alive": int(manner.keep_alive) if _is_whole(manner.keep_alive) else manner.keep_alive,
+            "keep_alive": int(options.keep_alive) if _is_whole(options.keep_alive) else options.keep_alive,
             "truncate": False,
             "shift": False,
         }
         if tools:
             body["tools"] = list(tools)
-        thinks = think(manner.think, self.model, self._facts())
+        thinks = think(options.think, self.model, self._info())
         if thinks is not None:
             body["think"] = thinks
         if max_tokens is not None:
@@ -158,7 +158,7 @@ class Ollama:
 
     def _must_load(self) -> bool:
         """Whether the server has to load the model first; asked only where it may have to."""
-        if monotonic() < self._loaded_until or self._facts().remote:
+        if monotonic() < self._loaded_until or self._info().remote:
             return False
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)
@@ -174,11 +174,11 @@ class Ollama:
                 return replace(usage, prompt_tokens=None)
         return usage
 
-    def _facts(self) -> Facts:
+    def _info(self) -> ModelInfo:
         """What is known of the model; without an answer the chat will say why."""
         with suppress(ModelError):
-            return self.server.facts(self.model)
-        return Facts()
+            return self.server.info(self.model)
+        return ModelInfo()
 
 
 def _is_whole(text: str) -> bool:

@@ -7,9 +7,9 @@ from contextlib import closing
 
 from agent.messages import Message, ToolCall, last_turn
 from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage
-from models.server import Served, ToolsRefused
-from models.text_calls.forms import malformed, offered
-from models.text_calls.printed import Printed
+from models.server import ServedBackend, ToolsRefused
+from models.text_calls.parsers import malformed, offered
+from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import TextCounter, conversation
 
 TEXT_REACT = "text ReAct"
@@ -57,7 +57,7 @@ class ToolCaller:
             yield from self.inner.stream(messages, tools, max_tokens=max_tokens)
             return
         if not self.protocol:
-            printed = Printed(offered(tools), tells=tells)
+            printed = PrintedCalls(offered(tools), tells=tells)
             try:
                 yield from _with_calls(self.inner.stream(messages, tools, max_tokens=max_tokens), printed)
                 return
@@ -65,12 +65,12 @@ class ToolCaller:
                 self._refused = True
         texts = conversation(messages, tools)
         self._text_counter().sends(texts)
-        printed = Printed(offered(tools), labelled=True, tells=tells)
+        printed = PrintedCalls(offered(tools), labelled=True, tells=tells)
         yield from _with_calls(self.inner.stream(texts, (), max_tokens=max_tokens), printed)
 
     def with_room(self, tokens: int) -> ToolCaller:
         """The same model with this much room, if its server can give it; itself where it has it already."""
-        inner = self.inner.with_room(tokens) if isinstance(self.inner, Served) else self.inner
+        inner = self.inner.with_room(tokens) if isinstance(self.inner, ServedBackend) else self.inner
         if inner is self.inner:
             return self
         roomy = ToolCaller(inner)
@@ -79,7 +79,7 @@ class ToolCaller:
 
     def check(self) -> str:
         """One line of warning about how the server serves it; once, that it is told of tools in text."""
-        served = self.inner.check() if isinstance(self.inner, Served) else ""
+        served = self.inner.check() if isinstance(self.inner, ServedBackend) else ""
         if not self.protocol or self._warned:
             return served
         self._warned = True
@@ -92,7 +92,7 @@ class ToolCaller:
         return self._in_text
 
 
-def _with_calls(stream: Generator[Delta, None, None], printed: Printed) -> Generator[Delta, None, None]:
+def _with_calls(stream: Generator[Delta, None, None], printed: PrintedCalls) -> Generator[Delta, None, None]:
     """A reply with the calls that are printed in its text. A native call says that the rest of the text is text.
 
     Where the model makes up the result of its call the stream is closed: its usage is then unknown.

@@ -16,7 +16,7 @@ from typing import Any
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Counter, Schema
-from models.text_calls.forms import plain_name
+from models.text_calls.parsers import plain_name
 
 TOLD = """\
 You have tools. To use one, write nothing but this, then stop:

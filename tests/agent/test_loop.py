@@ -22,7 +22,7 @@ from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
 from agent.side import SideModel
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
 from strategies.table import STRATEGIES, parse

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from corpus.questions import load
-from models.counting.counters import counter_for, qwen_file
+from models.counting.choose import counter_for
+from models.counting.vocabulary import qwen_file
 from models.text_calls.prompt import TextCounter, told
 from scripts import reference
 from session.session import open_session

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from models import room
-from models.openai import key
+from models.openai import api_key
 from models.openai.server import PORTS
 from session.settings import ADDRESSES, Settings
 from tests.support.paths import ROOT
@@ -81,7 +81,7 @@ def test_each_failure_of_the_page_is_tested_and_each_tested_one_is_there() -> No
 
 def test_variables_and_ports_are_ours() -> None:
     told = PAGE + (ROOT / "docs" / "reference" / "models.md").read_text()
-    assert [name for name in (*ADDRESSES, *key.VARIABLES) if f"`{name}`" not in told] == []
+    assert [name for name in (*ADDRESSES, *api_key.VARIABLES) if f"`{name}`" not in told] == []
     assert [port for port in PORTS.values() if f"port {port} of this machine" not in told] == []
 
 

@@ -13,7 +13,7 @@ import httpx
 
 from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
-from models.server import Manner
+from models.server import ServerOptions
 
 ANSWER = (
     b'{"model":"qwen2.5:7b","created_at":"2025-11-20T10:00:00.1Z","message":{"role":"assistant","content":"A thimble"},'
@@ -87,7 +87,7 @@ class Chunks(httpx.SyncByteStream):
 class Wire(httpx.MockTransport):
     """A server behind httpx's transport. A route's reply is bytes (status 200), or a status and bytes, or a stream."""
 
-    def __init__(self, **routes: bytes | tuple[int, bytes] | Chunks | Exception) -> None:
+    def __init__(self, **routes: Any) -> None:
         super().__init__(self.answer)
         usual = {"show": TOOLS_ONLY, "tags": TAGS, "ps": b'{"models":[]}', "version": b'{"version":"0.34.1"}'}
         self.routes = {**usual, **routes}
@@ -101,22 +101,22 @@ class Wire(httpx.MockTransport):
             raise reply
         if isinstance(reply, Chunks):
             return httpx.Response(200, stream=reply)
-        status, body = reply if isinstance(reply, tuple) else (200, reply)
-        return httpx.Response(status, content=body)
+        status, body, *headers = reply if isinstance(reply, tuple) else (200, reply)
+        return httpx.Response(status, content=body, headers=headers[0] if headers else None)
 
     def sent(self, route: str = "chat") -> Any:
         """The body of the newest request to a route."""
         return next(body for name, body in reversed(self.bodies) if name == route)
 
 
-def server(wire: Wire, **manner: Any) -> OllamaServer:
+def server(wire: Wire, **options: Any) -> OllamaServer:
     """The server behind a wire; it is not waited for."""
-    return OllamaServer("", Manner(**manner), wire, sleep=lambda _: None)
+    return OllamaServer("", ServerOptions(**options), wire, sleep=lambda _: None)
 
 
-def model(wire: Wire, name: str = "qwen2.5:7b", room: int = 16_384, **manner: Any) -> Ollama:
+def model(wire: Wire, name: str = "qwen2.5:7b", room: int = 16_384, **options: Any) -> Ollama:
     """A model of the server behind a wire."""
-    return Ollama(name, server(wire, **manner), room=room)
+    return Ollama(name, server(wire, **options), room=room)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from agent.messages import task
 from lab.experiments import foresight
 from lab.experiments.facts import facts, left_in_view, left_when_compressed, pages, session, stands
 from lab.experiments.facts import main as facts_main
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from tests.support.histories import is_sound
 from tests.support.paths import ROOT
 

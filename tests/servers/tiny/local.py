@@ -12,7 +12,7 @@ import torch
 from agent.chat import write
 from agent.messages import Message, ToolCall
 from agent.protocols import Counter, Delta, Schema, Text, Usage
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from tests.servers.tiny.model import Cache
 from tests.servers.tiny.template import END, FOLDER, render
 from tests.servers.tiny.weights import load

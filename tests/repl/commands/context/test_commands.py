@@ -196,7 +196,7 @@ def test_a_result_of_sixty_thousand_tokens() -> None:
 
 
 def test_a_learning_counter_does_not_break_the_sums() -> None:
-    from models.counting.counters import EstimateCounter
+    from models.counting.estimate import EstimateCounter
 
     reported = Usage(prompt_tokens=1_700)
     session = scripted([Text("Well."), reported], "So.", counter=EstimateCounter(), strategy="none")

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
-from models.text_calls.printed import Printed
+from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import as_text
 from tests.support.printed_replies import ARGUMENTS, JSON, REPLIES, TOOLS, WORDS, call, deltas
 
@@ -47,7 +47,7 @@ def test_without_tools_everything_is_text(reply: str) -> None:
 
 @given(st.text(st.characters(exclude_characters="<[{`#*_ALTFalrstf \t")), st.booleans())
 def test_text_that_can_be_no_call_flows_at_once(text: str, labelled: bool) -> None:
-    printed = Printed(TOOLS, labelled=labelled)
+    printed = PrintedCalls(TOOLS, labelled=labelled)
     assert "".join(map(printed.feed, text)) == text
     assert printed.close() == []
 
@@ -58,7 +58,7 @@ PROSE = (
 
 
 def test_prose_waits_for_a_few_characters_at_most() -> None:
-    printed, shown = Printed(TOOLS, labelled=True), ""
+    printed, shown = PrintedCalls(TOOLS, labelled=True), ""
     for number, letter in enumerate(PROSE, 1):
         shown += printed.feed(letter)
         assert number - len(shown) <= len("# Thought"), PROSE[:number]
@@ -216,7 +216,7 @@ def test_text_react(reply: str, said: list[str | ToolCall] | None) -> None:
     "written", [f"<tool_call>{SLUG}</tool_call>", 'Action: read_article\nAction Input: {"slug": "x"}']
 )
 def test_a_result_that_the_model_makes_up_ends_the_reply(written: str, made_up: str) -> None:
-    printed = Printed(TOOLS)
+    printed = PrintedCalls(TOOLS)
     assert printed.feed(f"I look.\n{written}\n") == "I look.\n"
     assert not printed.over
     assert printed.feed(f"{made_up}\nIt is y.") == ""

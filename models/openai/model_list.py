@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any
 
 from agent.errors import ModelError
+from models.openai.connection import Connection
 from models.openai.errors import missing, unreadable
-from models.openai.link import Link
 from models.wire.http import figure
 
 Entry = Mapping[str, Any]
@@ -19,12 +19,12 @@ _NO_CHAT = re.compile(r"embed|rerank|whisper|\btts\b", re.IGNORECASE)
 _CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
 
 
-def listed(link: Link) -> list[Entry]:
+def listed(connection: Connection) -> list[Entry]:
     """The models of a server. Raises ModelError."""
-    answer = link.asked("/v1/models")
+    answer = connection.asked("/v1/models")
     entries = answer.get("data") if isinstance(answer, dict) else answer
     if not isinstance(entries, list):
-        raise unreadable(str(answer).encode(errors="replace"), link.url)
+        raise unreadable(str(answer).encode(errors="replace"), connection.url)
     return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
 
 
@@ -64,14 +64,14 @@ def entry(entries: Sequence[Entry], model: str) -> Entry | None:
     return None
 
 
-def context_tokens(link: Link, told: Entry) -> int | None:
+def context_tokens(connection: Connection, told: Entry) -> int | None:
     """How many tokens of prompt and reply a model holds; None where the server does not tell."""
     meta = told.get("meta")
     figures = [told.get(name) for name in _CONTEXT] + [meta.get("n_ctx") if isinstance(meta, dict) else None]
     known = next(filter(None, map(figure, figures)), None)
     if known is None and told.get("owned_by") == "llamacpp":
         with suppress(ModelError):
-            props = link.asked("/props")
+            props = connection.asked("/props")
             settings = props.get("default_generation_settings") if isinstance(props, dict) else None
             known = figure(settings.get("n_ctx")) or None if isinstance(settings, dict) else None
     return known

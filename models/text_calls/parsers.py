@@ -11,7 +11,7 @@ from typing import Any
 
 from agent.messages import ToolCall
 from agent.protocols import Schema
-from models.text_calls import nearly
+from models.text_calls import lenient_json
 from models.text_calls.openings import ARGUMENTS, KEYS, NAMES, label
 
 Tools = Mapping[str, Mapping[str, Any]]
@@ -115,7 +115,7 @@ def _typed(value: str, schema: Mapping[str, Any]) -> Any:
     if schema.get("type", "string") == "string":
         return value
     try:
-        return nearly.read(value.strip())[0]
+        return lenient_json.read(value.strip())[0]
     except ValueError:
         return value
 
@@ -204,7 +204,7 @@ def _input(text: str, parameters: Mapping[str, Any], cut: bool) -> tuple[str, in
     plain: object = line.strip()
     if line[:1] in ("{", "[", '"', "'"):
         try:
-            plain, end = nearly.read(text, start, cut=cut)
+            plain, end = lenient_json.read(text, start, cut=cut)
         except ValueError:
             return text[start:].strip(), len(text)
         line = text[start : end + len(text[end:].split("\n", 1)[0])]
@@ -220,7 +220,7 @@ def _plain(text: str, parameters: Mapping[str, Any], whole: str) -> str:
     if text.lower() in NOTHING and not required:
         return "{}"
     try:
-        value = nearly.read(f"f({text})")[0]["arguments"]
+        value = lenient_json.read(f"f({text})")[0]["arguments"]
     except (ValueError, TypeError, KeyError):
         value = {}
     if value and isinstance(value, dict) and value.keys() <= set(known):
@@ -250,7 +250,7 @@ def _values(text: str, cut: bool) -> Iterator[tuple[Any, int]]:
     at = 0
     while found := re.compile(r"[\s,;]*(?=[\[{]|[A-Za-z_][\w.:/-]*\()").match(text, at):
         try:
-            value, at = nearly.read(text, found.end(), cut=cut)
+            value, at = lenient_json.read(text, found.end(), cut=cut)
         except ValueError:
             return
         yield value, at
@@ -290,7 +290,7 @@ def _text(given: Any) -> str:
 def _arguments(text: str) -> str:
     """Arguments that are written as text: mended where that can be, else as they are."""
     try:
-        value, _ = nearly.read(text.strip())
+        value, _ = lenient_json.read(text.strip())
     except ValueError:
         return text.strip()
     return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else text.strip()

@@ -16,7 +16,7 @@ UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ModelInfo:
     """What `/api/show` tells of a model; None is what it does not.
 
     `abilities` are "completion", "tools", "thinking", "vision" and the like; `context` is the longest prompt and reply
@@ -38,12 +38,12 @@ class Facts:
         return None if self.abilities is None else ability in self.abilities
 
 
-def facts(answer: Mapping[str, Any]) -> Facts:
+def model_info(answer: Mapping[str, Any]) -> ModelInfo:
     """What an answer of `/api/show` holds."""
     abilities, thinking = answer.get("capabilities"), _table(answer.get("thinking"))
     details, values, usual = _table(answer.get("details")), thinking.get("values"), thinking.get("default")
     examples = answer.get("messages")
-    return Facts(
+    return ModelInfo(
         abilities=frozenset(filter(_is_text, abilities)) if isinstance(abilities, list) else None,
         context=next(
             (figure(value) or None for key, value in _table(answer.get("model_info")).items() if _is_context(key)), None
@@ -56,17 +56,17 @@ def facts(answer: Mapping[str, Any]) -> Facts:
     )
 
 
-def think(how: Think, model: str, known: Facts) -> Level | None:
+def think(how: Think, model: str, info: ModelInfo) -> Level | None:
     """The value of `think` in a request: the nearest to what is wanted that the model takes.
 
     None is to leave it out, for a model that cannot think: the server refuses a request to. For one that can, leaving
     it out would be thinking.
     """
-    levels = known.levels
+    levels = info.levels
     if levels is None:
-        if not known.can("thinking"):
+        if not info.can("thinking"):
             return None
-        always = "gpt-oss" in model or known.family.startswith("gptoss")
+        always = "gpt-oss" in model or info.family.startswith("gptoss")
         levels = ("low", "medium", "high") if always else (True, False)
     names = [level for level in levels if isinstance(level, str)]
     if how == "off":
@@ -75,8 +75,8 @@ def think(how: Think, model: str, known: Facts) -> Level | None:
         return how
     if True in levels:
         return True
-    if known.usual in names:
-        return known.usual
+    if info.usual in names:
+        return info.usual
     return next(iter(["medium"] if "medium" in names else names), None)
 
 

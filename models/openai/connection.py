@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from models.openai import key
+from models.openai import api_key
 from models.openai.errors import START, refusal, unreadable
 from models.wire import http
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 JSON = {"Content-Type": "application/json"}
 
 
-class Link:
+class Connection:
     """The way to the server at an address.
 
     Args:
@@ -39,7 +39,7 @@ class Link:
 
     def client(self, seconds: float = http.ASK_SECONDS) -> httpx.Client:
         """A client that shows the key. Raises ModelError."""
-        return http.client(self.url, seconds, self._transport, key.headers(self.url))
+        return http.client(self.url, seconds, self._transport, api_key.headers(self.url))
 
     def asked(self, path: str) -> Any:
         """The JSON at a path. Raises ModelError."""
@@ -47,7 +47,7 @@ class Link:
 
     def fetched(self, path: str) -> bytes:
         """What is at a path. Raises ModelError."""
-        with self.said_plainly(http.ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
+        with self.as_model_errors(http.ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
             return self.read(response)
 
     def read(self, response: httpx.Response, model: str = "") -> bytes:
@@ -65,9 +65,9 @@ class Link:
             raise unreadable(body, self.url) from error
 
     @contextmanager
-    def said_plainly(self, seconds: float) -> Iterator[None]:
+    def as_model_errors(self, seconds: float) -> Iterator[None]:
         """Turn what httpx raises into ModelErrors."""
-        with http.said_plainly(self.url, seconds, START):
+        with http.as_model_errors(self.url, seconds, START):
             yield
 
 

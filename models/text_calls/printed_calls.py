@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 from agent.messages import ToolCall
 from agent.protocols import Text
-from models.text_calls.forms import SURE, Read, Tools, malformed, read
 from models.text_calls.openings import FENCE, code_end, label, opening
+from models.text_calls.parsers import SURE, Read, Tools, malformed, read
 
 MOST_PIECES = 64
 """Calls, and what only looks like one, that are looked for in a reply."""
 LONGEST_LABEL = 64
 
 
-class Printed:
+class PrintedCalls:
     """Reads a reply as it streams.
 
     Text that cannot be the beginning of a call comes out at once. From where a call begins, all is held until the

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from agent.errors import ModelError
 from models.ollama.errors import DEFAULT_MODEL
-from models.ollama.facts import tagged
+from models.ollama.model_info import tagged
 
 
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:
