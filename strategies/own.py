@@ -74,7 +74,7 @@ def _loading(spec: str) -> Iterator[None]:
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        ours = (__file__, importlib.__file__, str(Path(__file__).with_name("table.py")))
+        ours = (__file__, importlib.__file__, str(Path(__file__).with_name("spec.py")))
         frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours and at.filename[0] != "<"]
         line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
         raise UsageError(f"{spec} cannot be loaded: {_words(error)}{line}", AGAIN) from error

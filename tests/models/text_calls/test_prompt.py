@@ -18,7 +18,7 @@ from agent.view import prepare
 from models.counting.counters import ChatCounter, EstimateCounter, counter_for
 from models.scripted import Scripted
 from models.text_calls.prompt import TextCounter, conversation, told
-from strategies.table import parse
+from strategies.spec import parse
 from tests.support.histories import Story, TinyCounter, broken_histories, calls_of, sound_histories
 from tests.support.printed_replies import SCHEMAS, schema
 
