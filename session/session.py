@@ -22,7 +22,7 @@ from agent.plant import plant
 from agent.prices import read_prices
 from agent.protocols import Backend, Strategy
 from agent.side import SideModel
-from models.server import Served
+from models.server import ServedBackend
 from session.articles import Reading
 from session.backends import Backends
 from session.journal.journal import Journal
@@ -143,7 +143,7 @@ class Session:
         except ThimbleError:
             return
         agent.budget(agent.schemas()).size([Message("", "system", agent.system)])
-        if isinstance(agent.backend, Served):
+        if isinstance(agent.backend, ServedBackend):
             import httpx  # noqa: F401
 
     def ask(self, question: str) -> Generator[Event, None, None]:
@@ -162,7 +162,7 @@ class Session:
                 if self.guess:
                     self.guess.see(event)
                 yield event
-        if isinstance(agent.backend, Served) and agent.backend is not self._checked:
+        if isinstance(agent.backend, ServedBackend) and agent.backend is not self._checked:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []

@@ -14,7 +14,7 @@ from typing import Any
 from agent.errors import ModelError, ToolError, UsageError
 from agent.messages import Message
 from agent.protocols import Backend, Counter, Delta, Schema, Tool
-from models.server import Served
+from models.server import ServedBackend
 from models.tape.tape import (
     Calibrated,
     Call,
@@ -95,7 +95,9 @@ class Recording:
 
 def recorded(backend: Backend, part: str, tape: Recording) -> Backend:
     """A backend that answers as this one does and puts it on tape; `part` is what the session has it for."""
-    recorder = (ServedRecorder if isinstance(backend, Served) else Recorder)(backend, tape, tape.voice(part, backend))
+    recorder = (ServedRecorder if isinstance(backend, ServedBackend) else Recorder)(
+        backend, tape, tape.voice(part, backend)
+    )
     state = recorder.counts.look().number
     tape.write(Voice(recorder.voice, part, backend.name, backend.model, recorder.renders_tools, state))
     return recorder
@@ -157,7 +159,7 @@ class Recorder:
 class ServedRecorder(Recorder):
     """A recorder of a backend that has a server behind it."""
 
-    backend: Served
+    backend: ServedBackend
 
     @property
     def room(self) -> int:

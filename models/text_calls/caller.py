@@ -7,7 +7,7 @@ from contextlib import closing
 
 from agent.messages import Message, ToolCall, last_turn
 from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage
-from models.server import Served, ToolsRefused
+from models.server import ServedBackend, ToolsRefused
 from models.text_calls.forms import malformed, offered
 from models.text_calls.printed import Printed
 from models.text_calls.prompt import TextCounter, conversation
@@ -70,7 +70,7 @@ class ToolCaller:
 
     def with_room(self, tokens: int) -> ToolCaller:
         """The same model with this much room, if its server can give it; itself where it has it already."""
-        inner = self.inner.with_room(tokens) if isinstance(self.inner, Served) else self.inner
+        inner = self.inner.with_room(tokens) if isinstance(self.inner, ServedBackend) else self.inner
         if inner is self.inner:
             return self
         roomy = ToolCaller(inner)
@@ -79,7 +79,7 @@ class ToolCaller:
 
     def check(self) -> str:
         """One line of warning about how the server serves it; once, that it is told of tools in text."""
-        served = self.inner.check() if isinstance(self.inner, Served) else ""
+        served = self.inner.check() if isinstance(self.inner, ServedBackend) else ""
         if not self.protocol or self._warned:
             return served
         self._warned = True

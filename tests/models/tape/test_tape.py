@@ -17,7 +17,7 @@ from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Schema, Sent, Text, Thinking, Usage, Waiting
 from models.counting.counters import EstimateCounter
 from models.scripted import Scripted, Step
-from models.server import Served
+from models.server import ServedBackend
 from models.tape.player import Playback, Player, TapeTool
 from models.tape.recorder import Recording, ToolRecorder, recorded
 from models.tape.tape import VERSION, Header, Tape, packed, read, unpacked, written
@@ -152,20 +152,20 @@ class Behind(Scripted):
 
 def test_nothing_of_a_served_backend_is_lost(tmp_path: Path) -> None:
     live = recorded(Behind(["x"], TinyCounter()), "agent", taped(tmp_path / "one"))
-    assert isinstance(live, Served)
+    assert isinstance(live, ServedBackend)
     assert (live.room, live.renders_tools, live.protocol) == (100, True, "")  # type: ignore[attr-defined]
     live = live.with_room(300)
-    assert isinstance(live, Served)
+    assert isinstance(live, ServedBackend)
     assert live.room == 300
     heard(live)
     assert live.protocol == "text ReAct"  # type: ignore[attr-defined]
     assert live.check() == "it is slow"
     again = played(tmp_path / "one")
-    assert isinstance(again, Served)
+    assert isinstance(again, ServedBackend)
     assert (again.renders_tools, again.protocol) == (True, "")
     heard(again)
     assert (again.protocol, again.check()) == ("text ReAct", "it is slow")
-    assert not isinstance(recorded(Scripted(["x"]), "agent", taped(tmp_path / "two")), Served)
+    assert not isinstance(recorded(Scripted(["x"]), "agent", taped(tmp_path / "two")), ServedBackend)
 
 
 class Weather:
