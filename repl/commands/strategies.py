@@ -26,9 +26,10 @@ HOW = (
 
 def show_all(spec: str, console: Console) -> None:
     """Every strategy by family: what it does, and its parameters with their defaults; then what is in use."""
+    from strategies.spec import parse_spec
     from strategies.table import FAMILIES, STRATEGIES
 
-    used = [part.partition(":")[0].strip() for part in spec.split("+")]
+    used = [part.name for part in parse_spec(spec)]
     names = max(map(len, STRATEGIES)) + 3
     drawn = is_drawn(console) and console.width >= names + LEAST_WORDS
     for family, strategies in FAMILIES.items():

@@ -87,21 +87,21 @@ class Completions(Completer):
 
     def _specs(self, text: str) -> Iterator[Offer]:
         """Continuations of a SPEC; each is offered with all that stands before it."""
-        before, plus, part = text.rpartition("+")
-        done = before + plus + " " * (len(part) - len(part.lstrip()))
-        part = part.lstrip()
+        from strategies.spec import parse_spec
+
+        last = parse_spec(text)[-1]
+        done, part = text[: last.start], text[last.start :]
         if part.startswith((".", "/", "~")):
             yield from ((done + path, "your strategy") for path in _python_files(part))
             return
-        name, colon, settings = part.partition(":")
-        taken = _parameters(name)
-        if not colon:
+        taken = _parameters(last.name)
+        if ":" not in part:
             yield from ((done + known, meaning) for known, meaning in _strategies())
             if taken:
-                yield f"{done}{name}:", f"set {', '.join(taken)}"
+                yield f"{done}{last.name}:", f"set {', '.join(taken)}"
             return
-        given, comma, setting = settings.rpartition(",")
-        done += f"{name}:{given}{comma}"
+        given, comma, setting = last.settings.rpartition(",")
+        done += f"{last.name}:{given}{comma}"
         key, equals, _ = setting.partition("=")
         if not equals:
             set_ = {earlier.partition("=")[0].strip() for earlier in given.split(",")}

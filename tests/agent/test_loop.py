@@ -25,7 +25,8 @@ from agent.side import SideModel
 from models.counting.estimate import EstimateCounter
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
-from strategies.table import STRATEGIES, parse
+from strategies.spec import parse
+from strategies.table import STRATEGIES
 from tests.support.histories import TinyCounter, is_sound, words
 from tests.support.scripted_loop import Acts, Script, agent, call, goes_on, kinds, observations, says, script
 

@@ -22,7 +22,8 @@ from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
 from strategies.parameter import Parameter, parameters
 from strategies.sliding_window import SlidingWindow
-from strategies.table import STRATEGIES, Pipeline, parse
+from strategies.spec import parse
+from strategies.table import STRATEGIES, Pipeline
 from strategies.thrifty import Thrifty
 from strategies.truncate import Truncate
 from tests.support.histories import TinyCounter, is_sound

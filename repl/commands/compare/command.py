@@ -14,7 +14,8 @@ from agent.side import SideModel
 from repl.commands.compare import show
 from repl.commands.compare.progress import progress
 from repl.commands.compare.replayed import Replayed, replayed
-from strategies.table import parse, without_a_model
+from strategies.spec import parse
+from strategies.table import without_a_model
 
 if TYPE_CHECKING:
     from session.session import Session

@@ -20,7 +20,7 @@ from models.counting.estimate import EstimateCounter
 from models.counting.message_counter import ChatCounter
 from models.scripted import Scripted
 from models.text_calls.prompt import TextCounter, conversation, told
-from strategies.table import parse
+from strategies.spec import parse
 from tests.support.histories import Story, TinyCounter, broken_histories, calls_of, sound_histories
 from tests.support.printed_replies import SCHEMAS, schema
 

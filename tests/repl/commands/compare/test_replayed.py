@@ -20,7 +20,8 @@ from repl.commands.compare.replayed import replayed
 from repl.commands.compare.show import starred
 from repl.commands.table import obey
 from session.session import Session
-from strategies.table import STRATEGIES, asks_a_model, parse
+from strategies.spec import parse
+from strategies.table import STRATEGIES, asks_a_model
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.sessions import Paper, ask, scripted
