@@ -156,7 +156,7 @@ def _console() -> Console:
 def milliseconds(session: Session, text: str) -> float:
     """Time to obey this line; the session is then as it was."""
     agent, journal = session.agent, session.journal
-    history, planted, was = [*agent.history], [*session.planted], (agent.strategy, agent.strategy_name, agent.limit)
+    history, planted, was = agent.history, [*session.planted], (agent.strategy, agent.strategy_name, agent.limit)
     session.journal = _copied(journal)
     console, ledger, spec = _console(), agent.ledger, session.spec
     started = perf_counter()

@@ -285,7 +285,7 @@ class Session:
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
         fork.prices = agent.price_card()
-        fork.history, fork.record = [*agent.history], None
+        fork.record = None
         notes = Notes()
         notes.state = self.notes.state
         self._equip(fork, notes)
