@@ -14,7 +14,7 @@ LLAMA := .servers/llama-cpp
 
 TINY := .tiny/bin/python
 
-.PHONY: run test check test-servers nightly laws format lock bench cassettes pictures tiny-model clean
+.PHONY: run test check test-servers nightly laws format lock bench cassettes pictures reference tiny-model clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -57,6 +57,9 @@ cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with th
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
 	$(BIN)/python scripts/pictures.py $(ARGS)
+
+reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
+	$(BIN)/python scripts/reference.py
 
 tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
 	$(TINY) -m tests.servers.tiny.training

@@ -33,7 +33,7 @@ LINES = (
     "What is the door code of the library?",
     "/probe",
 )
-"""Of the lesson (docs/lesson.md): one fact is put in early and asked for again late."""
+"""Of the lesson (docs/tutorial/3-teach-it.md): one fact is put in early and asked for again late."""
 SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
 """Parameters for strategies that would not act in so short a dialogue."""
 PIECE_SECONDS = 0.01

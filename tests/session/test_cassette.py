@@ -103,7 +103,7 @@ def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str
     prompt = sum(call.prompt.tokens or 0 for call in calls)
     knows = "yes" if "7431" in _answers(events)[-1] else "no"
     row = f"| `reader/{strategy}` | {len(calls) - side} | {side} | {prompt:,} | {knows} |"
-    assert row in (ROOT / "docs" / "cassettes.md").read_text()
+    assert row in (ROOT / "docs" / "how-to" / "record-and-play.md").read_text()
 
 
 def test_every_strategy_ships_and_an_unknown_name_lists_them() -> None:
