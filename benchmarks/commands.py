@@ -162,7 +162,7 @@ def milliseconds(session: Session, text: str) -> float:
     started = perf_counter()
     obey(session, text, console)
     took = perf_counter() - started
-    session.journal, session.spec, session.next_question = journal, spec, ""
+    session.journal, session.spec = journal, spec
     session.planted[:], agent.history, agent.ledger = planted, history, ledger
     agent.strategy, agent.strategy_name, agent.limit = was
     return took * 1000
