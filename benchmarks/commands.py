@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from rich.console import Console
 from rich.theme import Theme
 
-from agent.messages import Message
-from agent.protocols import Schema, Text
+from agent.messages import Message, Schema
+from agent.protocols import Text
 from models.scripted import Reply, Scripted
 from repl.commands.table import COMMANDS, obey
 from repl.screen.theme import STYLES

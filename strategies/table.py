@@ -65,7 +65,7 @@ STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in famil
 
 
 @dataclass
-class Pipeline:
+class Pipeline(Strategy):
     """Several strategies, left to right: each gets the view of the one before it."""
 
     parts: Sequence[Strategy]
@@ -88,7 +88,7 @@ class Pipeline:
     @property
     def state(self) -> dict[str, Any]:
         """The states of the parts, by position."""
-        return {str(place): getattr(part, "state", {}) for place, part in enumerate(self.parts)}
+        return {str(place): getattr(part, "state", None) for place, part in enumerate(self.parts)}
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:

@@ -80,10 +80,10 @@ def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
     pipeline = build(spec)
     pipeline.prepare(react40(), budget(2_000))
     state = pipeline.state  # type: ignore[attr-defined]
-    assert (state["0"], set(state)) == ({}, {"0", "1", "2"})
+    assert (state["0"], set(state)) == (None, {"0", "1", "2"})
     again = build(spec)
     again.state = state  # type: ignore[attr-defined]
-    assert [getattr(part, "state", {}) for part in parts(again)] == list(state.values())
+    assert [getattr(part, "state", None) for part in parts(again)] == list(state.values())
 
 
 # --- strategies of one's own ------------------------------------------------------------------------------------------

@@ -11,8 +11,8 @@ from typing import Any
 
 from agent.errors import ThimbleError
 from agent.loop import prepare
-from agent.messages import Message
-from agent.protocols import Schema, Text
+from agent.messages import Message, Schema
+from agent.protocols import Text
 from models import built_in
 from models.scripted import Reply, Scripted
 from repl.commands.table import obey

@@ -15,8 +15,8 @@ from rich.cells import cell_len
 from agent.budget import Prices
 from agent.errors import ModelError, UsageError
 from agent.ledger import NOTHING, Amount
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.commands.compare.known import known, verdict
