@@ -16,6 +16,7 @@ import strategies
 from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
@@ -41,7 +42,7 @@ def test_a_pipeline_is_its_parts_one_after_the_other() -> None:
     assert together.prepare(react40(), budget()) == other.prepare(step, budget())
 
 
-class Returns:
+class Returns(Strategy):
     """Puts a line of its own behind the history, in a list of its own."""
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
