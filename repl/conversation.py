@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agent import figures
-from agent.errors import ThimbleError
+from agent.errors import Stopped, ThimbleError
 from agent.events import Answered
 from repl.prompt.interrupts import Interrupts
 from repl.prompt.prompt import PlainPrompt, open_prompt
@@ -100,7 +100,7 @@ class Conversation:
         self._tell_news()
 
     def _wait(self) -> None:
-        """Wait until model and articles are there, and show for which. Raises KeyboardInterrupt at Ctrl-C."""
+        """Wait until model and articles are there, and show for which. Raises Stopped at Ctrl-C."""
         if self.session.is_ready:
             return
         reading = self.session.reading
@@ -108,7 +108,7 @@ class Conversation:
             with self._shown(lambda: reading.words or LOOKING), self._interrupts.allowed():
                 _ = self.session.agent
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(NOT_READ if reading.words else NOT_FOUND) from None
+            raise Stopped(NOT_READ if reading.words else NOT_FOUND) from None
 
     def _shown(self, words: Callable[[], str]) -> AbstractContextManager[object]:
         """Live words; none where lines are printed for good."""
@@ -116,9 +116,9 @@ class Conversation:
             return nullcontext()
         from rich.text import Text
 
-        from repl.screen.live import tail
+        from repl.screen.live import live_lines
 
-        return tail(self.console, lambda: Text(f"  {words()}…", style="quiet"))
+        return live_lines(self.console, lambda: Text(f"  {words()}…", style="quiet"))
 
     def _greet(self) -> None:
         budget = self.session.settings.budget
@@ -130,8 +130,8 @@ class Conversation:
         if isinstance(self._prompt, PlainPrompt):
             try:
                 self.introduce()
-            except KeyboardInterrupt as stop:
-                say(self.console, str(stop))
+            except Stopped as stop:
+                say(self.console, stop.what)
 
     def _step(self) -> bool:
         text = self._read().strip()

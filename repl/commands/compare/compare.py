@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from agent.errors import UsageError
+from agent.errors import Stopped, UsageError
 from agent.replay import calls
 from agent.side import SideModel
 from repl.commands.compare import replay_tables
@@ -31,7 +31,7 @@ def compare(session: Session, text: str, console: Console) -> None:
 
     Raises:
         UsageError: a SPEC names no strategy, there is no question behind `run`, or no history to compare.
-        KeyboardInterrupt: the user stopped it; what was done is shown, and the text says how much that was.
+        Stopped: the user pressed Ctrl-C; what was done is shown.
     """
     specs, question = read(text)
     if question is None:
@@ -85,6 +85,6 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
                 found.append(one)
                 bars.done(place, replay_tables.in_brief(one, agent.backend.counter.exact))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped: {len(found)} of {len(specs)} strategies") from None
+        raise Stopped(f"stopped: {len(found)} of {len(specs)} strategies") from None
     finally:
         replay_tables.show_replayed(session, found, console)

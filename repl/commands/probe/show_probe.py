@@ -30,7 +30,7 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     Raises:
         UsageError: there is neither a question nor a fact.
         BudgetError, ModelError: the question could not be asked.
-        KeyboardInterrupt: the user stopped it; its text says what was done.
+        Stopped: the user pressed Ctrl-C; it says what was done.
     """
     asked = questions(session, question)
     for text, planted in asked:
