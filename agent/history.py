@@ -194,7 +194,8 @@ class History(Sequence[Message]):
 
     def goes_with(self, other: History) -> bool:
         """Whether message for message both have the same ids, as far as the shorter one goes, since one became the
-        other by growing and rewriting."""
+        other by growing and rewriting.
+        """
         return self._register is other._register
 
     @property

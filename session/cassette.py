@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent import figures, protocols
+from agent import budget, figures
 from agent.errors import ModelError, NotOnTape, ThimbleError, UsageError
 from agent.protocols import Backend, Tool
 from models import READER
@@ -255,7 +255,7 @@ def names_code(line: str) -> bool:
     return line.strip().startswith("/") and any(map(is_code, line.split()[1:]))
 
 
-def nearest(name: str, model: str) -> protocols.Counter:
+def nearest(name: str, model: str) -> budget.Counter:
     """The best counter that is at hand for a model of a tape."""
     from models.counting.choose import counter_for
 

@@ -27,7 +27,7 @@ HOW_TO_RETRY = "mend it, and name it again"
 
 
 @dataclass(eq=False)
-class Own:
+class Own(Strategy):
     """A strategy of the user's own, adapted to what the loop expects. `inner` is the user's object or module.
 
     Members that `inner` does not have are as usual: fitted, without tools, price, state and model.

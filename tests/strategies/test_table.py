@@ -16,6 +16,7 @@ import strategies
 from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
@@ -41,7 +42,7 @@ def test_a_pipeline_is_its_parts_one_after_the_other() -> None:
     assert together.prepare(react40(), budget()) == other.prepare(step, budget())
 
 
-class Returns:
+class Returns(Strategy):
     """Puts a line of its own behind the history, in a list of its own."""
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -80,10 +81,10 @@ def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
     pipeline = build(spec)
     pipeline.prepare(react40(), budget(2_000))
     state = pipeline.state  # type: ignore[attr-defined]
-    assert (state["0"], set(state)) == ({}, {"0", "1", "2"})
+    assert (state["0"], set(state)) == (None, {"0", "1", "2"})
     again = build(spec)
     again.state = state  # type: ignore[attr-defined]
-    assert [getattr(part, "state", {}) for part in parts(again)] == list(state.values())
+    assert [getattr(part, "state", None) for part in parts(again)] == list(state.values())
 
 
 # --- strategies of one's own ------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from agent.budget import Budget
 from agent.errors import ModelError
-from agent.messages import Message, turns
-from agent.protocols import Delta, Schema, Strategy, Text, Usage
+from agent.messages import Message, Schema, turns
+from agent.protocols import Delta, Strategy, Text, Usage
 from agent.side import SideModel
 from strategies.critic_summary import CriticSummary
 from strategies.hybrid import Hybrid

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
+from agent.budget import Budget, Counter
 from agent.errors import BudgetError
 from agent.messages import Message
-from agent.protocols import Counter
 from agent.side import SideModel
 from agent.view import prepare
 from models.counting.choose import counter_for
