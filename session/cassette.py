@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from agent import figures, protocols
+from agent import budget, figures
 from agent.errors import ModelError, NotOnTape, ThimbleError, UsageError
 from agent.protocols import Backend, Tool
 from models import READER
 from session.settings import Settings
-from session.trust import is_code
+from strategies.spec import is_code
 
 if TYPE_CHECKING:
     from agent.agent import Agent
@@ -252,10 +252,10 @@ def repeated(line: str) -> bool:
 
 def names_code(line: str) -> bool:
     """Whether a command names a strategy that is code from elsewhere, which data must not run by itself."""
-    return line.startswith("/") and any(map(is_code, line.split()[1:]))
+    return line.strip().startswith("/") and any(map(is_code, line.split()[1:]))
 
 
-def nearest(name: str, model: str) -> protocols.Counter:
+def nearest(name: str, model: str) -> budget.Counter:
     """The best counter that is at hand for a model of a tape."""
     from models.counting.choose import counter_for
 

@@ -79,7 +79,6 @@ class Session:
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
-        next_question: What a command hands on to be asked as if it had been typed; see `take_question`.
         journal: Where it is written as it happens.
         past: The session that it goes on with, as it was; None for a new one.
         cassette: What it is recorded on, or played from.
@@ -110,7 +109,6 @@ class Session:
         self.notes = Notes()
         self.planted: list[Planted] = []
         self.guess: Guess | None = None
-        self.next_question = ""
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
         self._agent = Later(self._make_agent)
@@ -172,11 +170,6 @@ class Session:
         news = self.notices[self._told :]
         self._told += len(news)
         return news
-
-    def take_question(self) -> str:
-        """The question that a command has handed on, once; "" where there is none."""
-        question, self.next_question = self.next_question, ""
-        return question
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
@@ -285,7 +278,7 @@ class Session:
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
         fork.prices = agent.price_card()
-        fork.history, fork.record = [*agent.history], None
+        fork.record = None
         notes = Notes()
         notes.state = self.notes.state
         self._equip(fork, notes)

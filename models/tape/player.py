@@ -10,9 +10,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from agent.budget import Counter
 from agent.errors import ModelError, NotOnTape, ToolError
-from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Text, Thinking, Tool
+from agent.messages import Message, Schema
+from agent.protocols import BackendDefaults, Delta, Text, Thinking, Tool
 from models.tape.tape import (
     Calibrated,
     Call,
@@ -118,10 +119,11 @@ class Playback:
         return f"it holds {several} under {'; '.join(under)}, in this order, from “{questions[0].text[:40]}” on"
 
 
-class Player:
+class Player(BackendDefaults):
     """A backend that says what a voice of the tape said."""
 
     room = 0
+    renders_tools = False
 
     def __init__(self, playback: Playback, voice: Voice, nearest: Callable[[], Counter]) -> None:
         self._playback, self._voice = playback, voice
@@ -169,7 +171,7 @@ class Player:
         return next((entry.text for entry in warned if entry.voice == number), "")
 
 
-class TapeCounter:
+class TapeCounter(Counter):
     """Counts as was counted then, state by state; what was not counted then as the nearest counter does.
 
     `exact` is no longer said once that one had to guess.
@@ -269,5 +271,5 @@ class TapeTool:
 def _teach(counter: Counter, learnt: Any) -> None:
     """Give a counter what another has learnt, where it is one of the same kind."""
     match learnt:
-        case [float() | int() as ratio, bool() as calibrated] if hasattr(counter, "learnt") and 0.1 < ratio < 10:
+        case [float() | int() as ratio, bool() as calibrated] if counter.learnt is not None and 0.1 < ratio < 10:
             counter.learnt = (float(ratio), calibrated)

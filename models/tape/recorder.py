@@ -11,9 +11,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from agent.budget import Counter
 from agent.errors import ModelError, ToolError, UsageError
-from agent.messages import Message
-from agent.protocols import Backend, Counter, Delta, Schema, Tool
+from agent.messages import Message, Schema
+from agent.protocols import Backend, BackendDefaults, Delta, Tool
 from models.server import ServedBackend
 from models.tape.tape import (
     Calibrated,
@@ -103,7 +104,7 @@ def recorded(backend: Backend, part: str, tape: Recording) -> Backend:
     return recorder
 
 
-class Recorder:
+class Recorder(BackendDefaults):
     """A backend that passes on what another says, and writes it to the tape."""
 
     def __init__(self, backend: Backend, tape: Recording, voice: int) -> None:
@@ -119,12 +120,12 @@ class Recorder:
     @property
     def renders_tools(self) -> bool:
         """As the backend does."""
-        return bool(getattr(self.backend, "renders_tools", False))
+        return self.backend.renders_tools
 
     @property
     def protocol(self) -> str:
         """That of the backend."""
-        return str(getattr(self.backend, "protocol", ""))
+        return self.backend.protocol
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
@@ -179,7 +180,7 @@ class ServedRecorder(Recorder):
         return warning
 
 
-class CountRecorder:
+class CountRecorder(Counter):
     """A backend's counter; each count goes on the tape once, with the next thing that is written there."""
 
     def __init__(self, backend: Backend, voice: int, tape: Recording) -> None:
@@ -197,11 +198,11 @@ class CountRecorder:
     @property
     def learnt(self) -> Any:
         """What the backend's counter has learnt."""
-        return getattr(self._backend.counter, "learnt", None)
+        return self._backend.counter.learnt
 
     @learnt.setter
     def learnt(self, learnt: Any) -> None:
-        self._backend.counter.learnt = learnt  # type: ignore[attr-defined]
+        self._backend.counter.learnt = learnt
         self.look()
 
     def count(self, message: Message) -> int:
@@ -225,7 +226,7 @@ class CountRecorder:
 
     def look(self) -> State:
         """The state that the voice is in; on tape where it is another than before."""
-        now = str(getattr(self._backend, "protocol", "")), self.exact, self.learnt
+        now = self._backend.protocol, self.exact, self.learnt
         state = self._state
         if state is None or (state.protocol, state.exact, state.learnt) != now:
             state = self._state = self._tape.state(self._voice, *now)

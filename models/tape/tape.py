@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.checked import checked, fields_of
 from agent.errors import UsageError
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Sent, Text, Thinking, Usage, Waiting
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -11,7 +11,7 @@ from agent.errors import UsageError
 from models import READER
 from session.cassette import SHAPING, Cassette, Played, Recorded
 from session.settings import SETTINGS, Given, Settings
-from session.trust import is_code
+from strategies.spec import is_code
 
 if TYPE_CHECKING:
     from models.tape.player import Pace

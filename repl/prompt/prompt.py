@@ -179,7 +179,9 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
     try:
         return TerminalPrompt(session, announce, suggested)
     except Exception as error:
-        if type(error).__name__ == "NoConsoleScreenBufferError":  # its module can be imported on Windows only
+        from repl.screen.pinned import is_no_console
+
+        if is_no_console(error):
             return PlainPrompt(suggested)
         raise
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.events import Preparing, Said
+from agent.history import History
 from agent.protocols import Waiting
 from models import READER
 from models.wire.address import hidden
@@ -175,7 +176,7 @@ def _become(session: Session, then: Past, *changes: Change) -> None:
 
 def restore(session: Session, agent: Agent, past: Past) -> None:
     """History, ledger, notes, planted facts and what strategy and counter remembered, as they were."""
-    agent.history, agent.ledger = [*past.history], past.ledger
+    agent.history, agent.ledger = History(past.history), past.ledger
     session.planted[:] = past.planted
     kept = past.kept or {}
     _give_back(session, "the notes", session.notes, "state", kept.get("notes") or {"notes": []})

@@ -102,8 +102,8 @@ def drawn(kind: type[Lines], events: Sequence[Event]) -> str:
     with renderer:
         for event in events:
             renderer.show(event)
-            if isinstance(renderer, Screen) and renderer._live:
-                renderer._live.refresh()
+            if isinstance(renderer, Screen):
+                renderer.redraw()
     return paper.text
 
 

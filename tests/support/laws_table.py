@@ -47,7 +47,7 @@ branches, sent | A question that is undone and asked again sends the same bytes 
 exports | Every view can be rebuilt from the exported file | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
 cassettes | A recording comes back as it was; a damaged tape is no danger | models/tape/test_tape.py::test_ | deltas, tapes
 prepare | The output is valid and within the budget, and the report is true | repl/cli/test_prepare.py::test_ | every strategy, any conversation
-compare | It agrees with a replay, and changes nothing | repl/commands/compare/test_replayed.py::test_ | every strategy, nasty histories
+compare | It agrees with a replay, and changes nothing | repl/commands/compare/test_replay.py::test_ | every strategy, nasty histories
 Untrusted text
 sanitiser | The same in any chunks; no control sequence is left, and harmless text stays | repl/screen/test_sanitise.py::test_ | sequences in any mixture
 doors | No payload controls the terminal, on any way to it | whole/test_escapes.py::test_nothing_ | every door, every payload

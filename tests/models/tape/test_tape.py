@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import ModelError, NotOnTape, ThimbleError, ToolError, UsageError
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Sent, Text, Thinking, Usage, Waiting
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted, Step
 from models.server import ServedBackend

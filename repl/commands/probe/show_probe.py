@@ -9,8 +9,8 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from agent import figures
-from repl.commands.probe.ask import MOST, Probe, probe, questions, stands, where
 from repl.commands.probe.chart import chart, moving
+from repl.commands.probe.probe import MOST, Probe, probe, questions, stands, where
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
@@ -30,7 +30,7 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     Raises:
         UsageError: there is neither a question nor a fact.
         BudgetError, ModelError: the question could not be asked.
-        KeyboardInterrupt: the user stopped it; its text says what was done.
+        Stopped: the user pressed Ctrl-C; it says what was done.
     """
     asked = questions(session, question)
     for text, planted in asked:

@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.text import Text
 
 from agent import figures
-from repl.commands.compare.asked import Asked, ask
+from agent.errors import Stopped
 from repl.commands.compare.known import known, verdict
 from repl.commands.compare.progress import progress
-from repl.commands.compare.show import named
+from repl.commands.compare.replay_tables import named
+from repl.commands.compare.trial import Asked, ask
 from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
@@ -34,7 +35,7 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
 
     Raises:
         NotOnTape: a cassette is played that does not hold this; nothing is shown.
-        KeyboardInterrupt: the user stopped it; what was done is shown, and the text says how much that was.
+        Stopped: the user pressed Ctrl-C; what was done is shown.
     """
     agent, found, done = session.agent, list[Asked](), 0
     exchange = known(question, session.settings)
@@ -48,7 +49,7 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
                 bars.done(place, in_brief(found[-1], exchange))
     except KeyboardInterrupt:
         show_asked(session, found, question, exchange, console)
-        raise KeyboardInterrupt(f"stopped: {done} of {len(specs)} strategies") from None
+        raise Stopped(f"stopped: {done} of {len(specs)} strategies") from None
     show_asked(session, found, question, exchange, console)
 
 
