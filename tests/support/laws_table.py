@@ -45,7 +45,7 @@ looks | After a command that only looks, the next request is the one without it 
 branches | Every branch stands as it was left, nothing is ever rewritten | repl/commands/branches/test_laws.py::test_whatever_ | whatever is typed
 branches, sent | What is undone and asked again is sent byte for byte | repl/commands/branches/test_laws.py::test_what_ | SPECs of each kind
 exports | Every view can be made again of what was exported | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
-cassettes | What was recorded comes back as it was; a damaged tape is no danger | models/tape/test_tape.py::test_ | deltas, tapes
+cassettes | A played session is the recorded one, exchange by exchange; a damaged or forged one is no danger | session/test_playback.py::test_a | sessions, bytes
 prepare | What comes out is valid, within the budget, told truly | repl/cli/test_prepare.py::test_ | every strategy, any conversation
 compare | It says what a replay says, and changes nothing | repl/commands/compare/test_replayed.py::test_ | every strategy, nasty histories
 Untrusted text
