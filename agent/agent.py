@@ -9,10 +9,10 @@ from itertools import count
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry
 from agent.ledger import Ledger
-from agent.messages import Message, Role, last_turn
+from agent.messages import Message, Role, Schema, last_turn
 from agent.prices import estimated
 from agent.prompts import SYSTEM
-from agent.protocols import Backend, Schema, Strategy, Tool
+from agent.protocols import Backend, Strategy, Tool
 from agent.side import SideModel
 from agent.view import View
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from agent.errors import UsageError
-from agent.messages import Message
-
-if TYPE_CHECKING:
-    from agent.protocols import Counter
-
+from agent.messages import Message, Schema
 
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
 """What a session may be given, in tokens."""
@@ -43,6 +39,29 @@ class Prices:
     def prompt(self, tokens: int, cached: int) -> float:
         """The price of a prompt of so many tokens, of which so many are cached."""
         return tokens - cached + self.cached * cached
+
+
+class Counter(Protocol):
+    """Counts tokens as one model does. A class that derives from it has the defaults of what it does not define."""
+
+    learnt: Any = None
+    """All that `calibrate` has learnt, as JSON: saved with a session, and set again when that is resumed."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the counts are the model's own; those of an estimate are shown with `~`."""
+
+    def count(self, message: Message) -> int:
+        """Tokens of a message in a prompt, its role markers included. Remembered, so that asking again is cheap."""
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """Tokens of a prompt that belong to no message: tool schemas and the template around them."""
+
+    def calibrate(self, counted: int, reported: int) -> bool:
+        """Learn from a server that it read `reported` tokens where `counted` were expected.
+
+        False, and nothing learnt, where so few cannot be explained but by a prompt that was cut.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,55 +1,77 @@
 """Model backends, a file or folder each, and the token counters.
 
-A server is made by its row in `SERVERS`, which imports it when it is wanted and not before. The reader has none.
+A server is a row of `SERVERS`; the built-in reader needs none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 
 from agent.errors import UsageError
 from agent.protocols import Backend
-from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner, Server
+from models.ollama import OLLAMA
+from models.openai import OPENAI, VLLM
+from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Kind, Server, ServerOptions
 
 READER = "reader"
 
+SERVERS: Mapping[str, Kind] = {"ollama": OLLAMA, "vllm": VLLM, "openai": OPENAI}
+"""The kinds of model server by name, in the order in which they are looked for."""
+
 
 def built_in(pace: float = 0) -> Backend:
-    """The reader, which streams at so many tokens a second; 0 is at once."""
+    """The built-in reader. `pace` is the tokens a second at which it streams; 0 means at once."""
     from models.counting.counters import counter_for
     from models.reader import Reader
 
     return Reader(counter_for("qwen2.5:7b"), pace=pace)
 
 
-def server_at(name: str, base_url: str = "", manner: Manner | None = None) -> Server:
+def server_at(name: str, base_url: str = "", options: ServerOptions | None = None) -> Server:
     """The server of this name.
 
     Args:
         name: A row of SERVERS.
         base_url: Its address, in any form that OLLAMA_HOST may have; "" for the usual one.
-        manner: How it is spoken to.
+        options: Settings of the requests.
 
     Raises:
-        UsageError: There is no such backend, or the address is none.
+        UsageError: There is no such backend, or the address is invalid.
     """
     if name not in SERVERS:
         raise UsageError(f"there is no backend {name!r}", f"choose one of {', '.join([*SERVERS, READER])}")
-    return SERVERS[name](base_url, manner or Manner())
+    return SERVERS[name].server(base_url, options or ServerOptions())
 
 
-def find(base_url: str = "", manner: Manner | None = None, seconds: float = 0.3) -> Server | None:
-    """The first server that answers at an address; without one, at the usual address of each kind.
+def backend_on(server: Server, model: str, room: int) -> Backend:
+    """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
+    from models.text_calls.caller import ToolCaller
+
+    return ToolCaller(SERVERS[server.name].backend(server, model, room))
+
+
+def checks(server: Server, model: str) -> Iterator[Check]:
+    """The doctor's findings about a server: connection, model, tools, context, tokenizer, cache. Never raises.
+
+    Args:
+        server: The server to examine.
+        model: The model that was asked for; "" for the server's own choice.
+    """
+    return SERVERS[server.name].checks(server, model)
+
+
+def find(base_url: str = "", options: ServerOptions | None = None, seconds: float = 0.3) -> Server | None:
+    """The first server that answers at this address, or with "" at the usual address of its kind.
 
     Raises:
-        UsageError: The address is none.
+        UsageError: The address is invalid.
     """
-    candidates = (server_at(name, base_url, manner) for name in SERVERS)
+    candidates = (server_at(name, base_url, options) for name in SERVERS)
     return next((each for each in candidates if each.answers(seconds)), None)
 
 
 def room(budget_tokens: int) -> int:
-    """Tokens that a call with such a prompt may need, its reply and the thinking before it included."""
+    """Tokens that a call with a prompt of `budget_tokens` may need, thinking and reply included."""
     return budget_tokens + REPLY_TOKENS + THINKING_TOKENS
 
 
@@ -58,29 +80,4 @@ def make(name: str, model: str = "", base_url: str = "", *, pace: float = 0, bud
     if name == READER:
         return built_in(pace)
     found = server_at(name, base_url)
-    return found.backend(model or found.choose(), room(budget))
-
-
-def _ollama(base_url: str, manner: Manner) -> Server:
-    from models.ollama.server import OllamaServer
-
-    return OllamaServer(base_url, manner)
-
-
-def _vllm(base_url: str, manner: Manner) -> Server:
-    from models.openai.server import OpenAIServer
-
-    return OpenAIServer(base_url, manner, name="vllm")
-
-
-def _openai(base_url: str, manner: Manner) -> Server:
-    from models.openai.server import OpenAIServer
-
-    return OpenAIServer(base_url, manner)
-
-
-SERVERS: Mapping[str, Callable[[str, Manner], Server]] = {
-    "ollama": _ollama,
-    "vllm": _vllm,
-    "openai": _openai,
-}
+    return backend_on(found, model or found.choose(), room(budget))

@@ -1,10 +1,10 @@
-"""What the rest of thimble knows of a model server: where it is, what it has, and a backend for one of its models."""
+"""Protocols and settings of a model server, as the rest of thimble sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent.errors import ModelError
 from agent.protocols import Backend
@@ -23,23 +23,25 @@ class ToolsRefused(ModelError):
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
-    """How a session talks to its servers.
-
-    `think` is whether a model that can think shall, and how hard; `stream` is off for a server whose stream cannot be
-    read; `timeout_seconds` is the longest wait for the next piece of a reply, for the first that is load and prefill;
-    `keep_alive` is how long Ollama keeps a model loaded after a reply, as it writes it ("10m", "-1").
-    """
+class ServerOptions:
+    """Settings of a session that shape its requests to a server."""
 
     think: Think = "on"
+    """Whether a model that can think should think, and how hard."""
+
     stream: bool = True
+    """Off for a server whose stream cannot be read."""
+
     timeout_seconds: float = 300.0
+    """The longest wait for the next piece of a reply; for the first piece, loading the model and prefill included."""
+
     keep_alive: str = "10m"
+    """How long Ollama keeps a model loaded after a reply, in Ollama's notation ("10m", "-1")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A finding of `thimble doctor`: works, works with less, or cannot be used; and what to type to mend it."""
+    """A finding of `thimble doctor`: it works, works with limits, or cannot be used; and the command that mends it."""
 
     name: str
     state: Literal["ok", "warn", "fail"]
@@ -48,38 +50,44 @@ class Check:
 
 
 @runtime_checkable
-class Served(Backend, Protocol):
-    """A backend with a server behind it. `room` is what it holds of prompt and reply together, in tokens."""
+class ServedBackend(Backend, Protocol):
+    """A backend whose model runs on a server."""
 
     room: int
+    """Tokens of prompt and reply together that the model holds."""
 
-    def with_room(self, tokens: int) -> Served:
-        """The same model with this much room, if the server can give it; itself where it has it already."""
+    def with_room(self, tokens: int) -> ServedBackend:
+        """The same model with this much room, if the server can give it; itself if it has that much already."""
 
     def check(self) -> str:
-        """One line of warning about how the server serves it; "" where all is well. Known after the first reply."""
+        """A warning of one line about how the server runs the model, or "". Known after the first reply."""
 
 
 class Server(Protocol):
-    """A server at an address. Nothing is sent before it is asked something; every question may raise ModelError."""
+    """A server at an address. Making one sends nothing; every method but `answers` may raise ModelError."""
 
     name: str
     url: str
 
     def answers(self, seconds: float) -> bool:
-        """Whether a server of this kind answers here, known after so many seconds at the latest."""
+        """Whether a server of this kind answers here, decided within so many seconds."""
 
     def models(self) -> list[str]:
-        """Names of the models that it has."""
+        """Names of the server's models."""
 
     def choose(self, wanted: str = "") -> str:
-        """The model to use: the one that is wanted, else the one that suits best."""
+        """The wanted model, or without a wish the one that suits best."""
 
-    def backend(self, model: str, room: int) -> Served:
-        """A backend for this model with room for so many tokens of prompt and reply."""
 
-    def checks(self, model: str) -> Iterator[Check]:
-        """What the doctor finds, one by one: server, model, tools, context, tokenizer, cache. Never raises ModelError.
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of model server: a row of `models.SERVERS`. Its functions import the server's files when called."""
 
-        `model` is the one that was asked for, "" for the server's own choice.
-        """
+    server: Callable[[str, ServerOptions], Server]
+    """The server at an address ("" for the usual one). Raises UsageError for an invalid address."""
+
+    backend: Callable[[Any, str, int], ServedBackend]
+    """A backend for a model of this server with room for so many tokens of prompt and reply. Raises ModelError."""
+
+    checks: Callable[[Any, str], Iterator[Check]]
+    """The doctor's findings about this server and a model ("" for the server's choice). Never raises ModelError."""

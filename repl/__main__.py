@@ -83,13 +83,13 @@ def _start(given: Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a letter that the encoding lacks must not cost the answer
     if given.command == "config":
-        from repl.cli.headless import show_settings
+        from repl.cli.config import show_settings
 
         return show_settings(_settings(given, interactive=True), given.json)
     if given.command == "doctor":
-        from repl.commands.doctor import show
+        from repl.commands.doctor import doctor
 
-        return show.run(_settings(given, interactive=True), given.json)
+        return doctor.run(_settings(given, interactive=True), given.json)
     if given.command == "prepare":
         from repl.cli import prepare as filter
 

@@ -137,17 +137,16 @@ class Conversation:
         text = self._read().strip()
         if not text:
             return True
-        going = True
+        question: str | None = text
         if text.startswith("/"):
             if self.session.reading.words and text not in AT_ONCE:
                 self._wait()
-            going = self._command(text)
-            text = self.session.take_question()
-        if text:
+            question = self._command(text)
+        if question:
             self.introduce()
-            self._ask(text)
+            self._ask(question)
         self._tell_news()
-        return going
+        return question is not None
 
     def _read(self) -> str:
         if isinstance(self._prompt, PlainPrompt):
@@ -155,20 +154,21 @@ class Conversation:
                 return self._prompt.read()
         return self._prompt.read()  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
 
-    def _command(self, text: str) -> bool:
+    def _command(self, text: str) -> str | None:
+        """Run a command; the question that it hands on, None to leave."""
         from repl.commands.table import run_command
         from repl.screen.captured import printing
 
-        going = True
+        question: str | None = ""
         try:
             with printing(self.console), self._interrupts.allowed():
-                going = run_command(self.session, text, self.console)
+                question = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
             say(self.console, str(stop) or "stopped", "warn")
         except (Exception, SystemExit):
             self._bug()
         self._space()
-        return going
+        return question
 
     def _space(self) -> None:
         """A blank line, where lines are drawn and not read out."""

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
-from models import READER, SERVERS, built_in, find, room, server_at
+from models import READER, SERVERS, backend_on, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
-from models.server import Manner, Served, Server
+from models.server import ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback
 from session.once import Later
 from session.settings import AUTO, Settings, address_of
@@ -46,7 +46,7 @@ class Backends:
         self.resumed = resumed
         self.look_for_server = Later(self._find_server)
         self.reader = Later(lambda: built_in(settings.pace))
-        self._manner = Manner(settings.think, settings.stream, settings.timeout, settings.keep_alive)
+        self._options = ServerOptions(settings.think, settings.stream, settings.timeout, settings.keep_alive)
 
     def names(self) -> list[str]:
         """The models to choose from: the reader, and those of the server if it answers; or those of the recording."""
@@ -74,7 +74,7 @@ class Backends:
         """
         if self.playback:
             raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
-        return server_at(kind, address_of(kind, self.settings), self._manner)
+        return server_at(kind, address_of(kind, self.settings), self._options)
 
     def of(self, model: str, kind: str = "") -> Backend:
         """The reader, or a model of the server in use or of one of this kind. Raises UsageError and ModelError."""
@@ -83,11 +83,11 @@ class Backends:
         if (kind or model) == READER:
             return self.reader()
         server = self.server_of(kind) if kind else self.server
-        return server.backend(server.choose(model), room(self.widest))
+        return backend_on(server, server.choose(model), room(self.widest))
 
     def widened(self, backend: Backend) -> Backend:
         """The same model with room for the widest budget, where a server stands behind it."""
-        return backend.with_room(room(self.widest)) if isinstance(backend, Served) else backend
+        return backend.with_room(room(self.widest)) if isinstance(backend, ServedBackend) else backend
 
     def first(self) -> Backend:
         """The one to begin with. Raises UsageError, and ModelError when the one asked for cannot be used."""
@@ -97,7 +97,7 @@ class Backends:
         if found is None:
             return self.reader() if READER in (wanted.backend, wanted.model) else self._no_server()
         try:
-            return found.backend(found.choose(wanted.model), room(self.widest))
+            return backend_on(found, found.choose(wanted.model), room(self.widest))
         except ModelError as error:
             if wanted.backend == AUTO and not wanted.model:
                 return self._reader_because(error.what, error.fix)
@@ -114,11 +114,11 @@ class Backends:
         name, url = (name, url) if at else (url, "")
         if name in ("", READER):
             return built_in() if name else None
-        server = find(url, self._manner) if url else self.server
+        server = find(url, self._options) if url else self.server
         if server is None:
             raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
         try:
-            return server.backend(server.choose(name), room(self.widest))
+            return backend_on(server, server.choose(name), room(self.widest))
         except ModelError as error:
             what = f"the summariser cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error

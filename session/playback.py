@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from agent import figures
 from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
 from agent.events import Answered, Asked, Cancelled, Event, Planted, Said, Withdrawn
+from agent.protocols import BackendDefaults
 from agent.repair import is_sound, repair
 from models import READER
 from session.journal.lines import Damage, Line, read
@@ -38,12 +39,13 @@ from session.journal.records import (
 )
 from session.journal.state import Past, past
 from session.journal.tree import Tree
-from session.trust import is_code
+from strategies.spec import is_code
 
 if TYPE_CHECKING:
     from agent.agent import Agent
-    from agent.messages import Message
-    from agent.protocols import Counter, Delta, Schema
+    from agent.budget import Counter
+    from agent.messages import Message, Schema
+    from agent.protocols import Delta
 
 T = TypeVar("T")
 Pace = Callable[[float, str], float]
@@ -276,7 +278,7 @@ class Playback:
         return f"it holds {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
 
 
-class RecordedModel:
+class RecordedModel(BackendDefaults):
     """A model of a recording. It counts as its own counter or the nearest one does, and says nothing new."""
 
     def __init__(self, name: str, model: str) -> None:
@@ -323,7 +325,7 @@ def is_repeated(line: str) -> bool:
 
 def names_code(line: str) -> bool:
     """Whether a command names a strategy that is the user's own code, which data must not run by itself."""
-    return line.startswith("/") and any(map(is_code, line.split()[1:]))
+    return line.strip().startswith("/") and any(map(is_code, line.split()[1:]))
 
 
 def unanswered(error: BaseException) -> Unanswered:

@@ -22,7 +22,7 @@ from agent.plant import plant
 from agent.prices import read_prices
 from agent.protocols import Backend, Strategy
 from agent.side import SideModel
-from models.server import Served
+from models.server import ServedBackend
 from session.articles import Reading
 from session.backends import Backends
 from session.journal.journal import Journal
@@ -75,7 +75,6 @@ class Session:
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
-        next_question: What a command hands on to be asked as if it had been typed; see `take_question`.
         journal: Where it is written as it happens.
         past: The session that it goes on with, as it was; None for a new one.
         playback: The recorded session that answers; None where a model does.
@@ -106,7 +105,6 @@ class Session:
         self.notes = Notes()
         self.planted: list[Planted] = []
         self.guess: Guess | None = None
-        self.next_question = ""
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
         self._agent = Later(self._make_agent)
@@ -139,7 +137,7 @@ class Session:
         except ThimbleError:
             return
         agent.budget(agent.schemas()).size([Message("", "system", agent.system)])
-        if isinstance(agent.backend, Served):
+        if isinstance(agent.backend, ServedBackend):
             import httpx  # noqa: F401
 
     def ask(self, question: str) -> Generator[Event, None, None]:
@@ -156,7 +154,7 @@ class Session:
                 if self.guess:
                     self.guess.see(event)
                 yield event
-        if isinstance(agent.backend, Served) and agent.backend is not self._checked:
+        if isinstance(agent.backend, ServedBackend) and agent.backend is not self._checked:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
@@ -213,11 +211,6 @@ class Session:
         news = self.notices[self._told :]
         self._told += len(news)
         return news
-
-    def take_question(self) -> str:
-        """The question that a command has handed on, once; "" where there is none."""
-        question, self.next_question = self.next_question, ""
-        return question
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""

@@ -16,8 +16,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Schema
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -37,7 +37,7 @@ LEAST_ONCE_KNOWN = 0.75
 _Key = tuple[str, str, tuple[ToolCall, ...]]
 
 
-class MessageCounter:
+class MessageCounter(Counter):
     """Counts each message by itself, so that counts add up, and once; subclasses say what one costs."""
 
     exact = False

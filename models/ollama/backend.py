@@ -12,9 +12,10 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
+from agent.budget import Counter
 from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Sent, Usage, Waiting
+from agent.messages import Message, Schema
+from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
 from models.ollama import wire
 from models.ollama.facts import Facts, keep_seconds, think
 from models.ollama.server import OllamaServer
@@ -31,7 +32,7 @@ COUNTS_WITHOUT_CACHED = "0.30."
 """Versions whose count of a prompt leaves out what was cached, without saying how much that was."""
 
 
-class Ollama:
+class Ollama(BackendDefaults):
     """A model behind an Ollama server.
 
     Its context window is asked for with every request and never changed, since a change reloads the model. The
@@ -96,7 +97,7 @@ class Ollama:
             yield Waiting(f"loading {self.model}")
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
         yield from retried(lambda: self._reply(request, taken), sleep=self.server.sleep)
-        self._loaded_until = monotonic() + keep_seconds(self.server.manner.keep_alive)
+        self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def with_room(self, tokens: int) -> Ollama:
         """The same model with a context that holds so many tokens; itself where it does already."""
@@ -117,13 +118,13 @@ class Ollama:
 
     def _reply(self, request: str, taken: set[str]) -> Generator[Delta, None, None]:
         """The reply to one request, as it comes. Raises Busy before its first line, ModelError after it."""
-        seconds = self.server.manner.timeout_seconds
+        seconds = self.server.options.timeout_seconds
         with closing(self.server.replies(CHAT, request, seconds, self.model)) as chunks:
             yield from thinking.apart(self._deltas(chunks, set(taken)))
 
     def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
         said = 0
-        alive = http.alive(chunks, lambda: said, self.server.url, self.server.manner.timeout_seconds)
+        alive = http.alive(chunks, lambda: said, self.server.url, self.server.options.timeout_seconds)
         for chunk in alive:
             if chunk.get("error") is not None:
                 raise self.server.refused(200, json.dumps(chunk), self.model)
@@ -137,19 +138,19 @@ class Ollama:
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
-        manner = self.server.manner
+        options = self.server.options
         body: dict[str, Any] = {
             "model": self.model,
             "messages": wire.prompt(messages),
-            "stream": manner.stream,
+            "stream": options.stream,
             "options": {**self._options, "num_ctx": self.context},
-            "keep_alive": int(manner.keep_alive) if _is_whole(manner.keep_alive) else manner.keep_alive,
+            "keep_alive": int(options.keep_alive) if _is_whole(options.keep_alive) else options.keep_alive,
             "truncate": False,
             "shift": False,
         }
         if tools:
             body["tools"] = list(tools)
-        thinks = think(manner.think, self.model, self._facts())
+        thinks = think(options.think, self.model, self._facts())
         if thinks is not None:
             body["think"] = thinks
         if max_tokens is not None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
+from models.ollama.backend import Ollama
 from models.ollama.errors import DEFAULT_MODEL
 from models.ollama.facts import Facts, Level, keep_seconds, think
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check
@@ -43,7 +44,7 @@ def checks(server: OllamaServer, model: str) -> Iterator[Check]:
         yield Check("prompt", "warn", found, f"see them: ollama show --modelfile {chosen}")
     yield _tokenizer(chosen)
     yield _cache(version)
-    yield _keep_alive(server.manner.keep_alive)
+    yield _keep_alive(server.options.keep_alive)
 
 
 def _tools(model: str, known: Facts) -> Check:
@@ -55,7 +56,7 @@ def _tools(model: str, known: Facts) -> Check:
 
 
 def _thinking(server: OllamaServer, model: str, known: Facts) -> Check:
-    how = server.manner.think
+    how = server.options.think
     value = think(how, model, known)
     if value is None:
         return Check("thinking", "ok", f"{model} does not think aloud")
@@ -72,7 +73,7 @@ def _level(value: Level) -> str:
 
 
 def _context(server: OllamaServer, model: str, known: Facts) -> Check:
-    asked = server.backend(model, LEAST_ROOM).room
+    asked = Ollama(model, server, room=LEAST_ROOM).room
     own = f"{known.context:,}" if known.context else "an unknown number of"
     found, loaded = f"the model holds {own} tokens, {min(asked, known.context or asked):,} are asked for", None
     with suppress(ModelError):

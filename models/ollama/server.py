@@ -12,7 +12,7 @@ from agent.errors import ModelError
 from models.ollama.choice import choose_model, missing
 from models.ollama.errors import START, pull_refusal, refusal, unreadable
 from models.ollama.facts import Facts, facts, tagged
-from models.server import Check, Manner, Served
+from models.server import ServerOptions
 from models.wire import http
 from models.wire.address import gets, host_url
 from models.wire.retry import after_seconds
@@ -35,7 +35,7 @@ class OllamaServer:
 
     Args:
         base_url: The address; "" for the usual one.
-        manner: How it is spoken to.
+        options: How it is spoken to.
         transport: Carries the requests instead of the network.
         sleep: Lets seconds pass while the server is busy.
     """
@@ -45,12 +45,12 @@ class OllamaServer:
     def __init__(
         self,
         base_url: str = "",
-        manner: Manner | None = None,
+        options: ServerOptions | None = None,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self.url = host_url(base_url).removesuffix("/v1").removesuffix("/api")
-        self.manner = manner or Manner()
+        self.options = options or ServerOptions()
         self.sleep = sleep
         self._transport = transport
         self._facts: dict[str, Facts] = {}
@@ -84,13 +84,6 @@ class OllamaServer:
                 return http.figure(each.get("context_length")) or 0
         return None
 
-    def backend(self, model: str, room: int) -> Served:
-        """A backend for this model, loaded with a context that holds so many tokens."""
-        from models.ollama.backend import Ollama
-        from models.text_calls.caller import ToolCaller
-
-        return ToolCaller(Ollama(model, self, room=room))
-
     def pull(self, model: str) -> Generator[Progress, None, None]:
         """Download a model. Closing it stops; the server keeps what it has got, and goes on with it the next time.
 
@@ -109,12 +102,6 @@ class OllamaServer:
                     self._facts.clear()
                     return
         raise http.stopped()
-
-    def checks(self, model: str) -> Iterator[Check]:
-        """What the doctor finds."""
-        from models.ollama.checks import checks
-
-        return checks(self, model)
 
     def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
         """The answer to a question, as a JSON object; without a body it is a GET. Raises ModelError."""

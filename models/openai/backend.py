@@ -8,15 +8,15 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agent.budget import LEAST_BUDGET
+from agent.budget import LEAST_BUDGET, Counter
 from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Sent, Thinking, Usage
+from agent.messages import Message, Schema
+from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
 from models.openai import facts, wire
 from models.openai.errors import NoModel, missing, refusal, unreadable
 from models.openai.link import JSON, Link, encoded
 from models.openai.metrics import PrefixCache, prefix_cache
-from models.server import REPLY_TOKENS, THINKING_TOKENS, Manner
+from models.server import REPLY_TOKENS, THINKING_TOKENS, ServerOptions
 from models.wire import http
 from models.wire.address import hidden
 from models.wire.retry import retried
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     import httpx
 
     from models.openai.counter import ServerCounter
+    from models.openai.server import OpenAIServer
 
 CHAT = "/v1/chat/completions"
 
 
-class OpenAIBackend:
+class OpenAIBackend(BackendDefaults):
     """A model behind an OpenAI-compatible server.
 
     The server's context is what it was started with, and it refuses what is longer. So a reply is asked for that fits
@@ -42,7 +43,7 @@ class OpenAIBackend:
         link: The way to the server.
         needed: Tokens of prompt and reply that it should hold.
         context: Tokens that it does hold; None where that is not known.
-        manner: How the server is spoken to.
+        options: How the server is spoken to.
     """
 
     renders_tools = True
@@ -55,7 +56,7 @@ class OpenAIBackend:
         *,
         needed: int,
         context: int | None = None,
-        manner: Manner | None = None,
+        options: ServerOptions | None = None,
     ) -> None:
         self.name = name
         self.model = model
@@ -63,10 +64,16 @@ class OpenAIBackend:
         self.room = context or needed
         self._link = link
         self._needed = needed
-        self._manner = manner or Manner()
+        self._options = options or ServerOptions()
         self._counter: ServerCounter | None = None
         self._reads_metrics = name == "vllm"
         self._thinks = False
+
+    @classmethod
+    def on(cls, server: OpenAIServer, model: str, needed: int) -> OpenAIBackend:
+        """A backend for a model of this server. Never raises: the first request will say why."""
+        context = server.context(model)  # which tells the server's name, too
+        return cls(server.name, model, server.link, needed=needed, context=context, options=server.options)
 
     @property
     def counter(self) -> Counter:
@@ -124,13 +131,13 @@ class OpenAIBackend:
         space = self._space(messages, tools, wanted or 1)
         if wanted is not None:
             body["max_tokens"] = wanted if space is None else min(wanted, space)
-        if self._manner.stream:
+        if self._options.stream:
             body |= {"stream": True, "stream_options": {"include_usage": True}}
         return body
 
     def _thinking(self) -> dict[str, Any]:
         """What the server is told of thinking: nothing, unless the user says how."""
-        match self._manner.think:
+        match self._options.think:
             case "on":
                 return {}
             case "off":
@@ -157,7 +164,7 @@ class OpenAIBackend:
 
     def _reply(self, request: bytes, messages: Sequence[Message]) -> Generator[Delta, None, None]:
         """Ask once, and stream what is answered."""
-        seconds = self._manner.timeout_seconds
+        seconds = self._options.timeout_seconds
         reply = wire.Reply(wire.call_ids(messages))
         with (
             self._link.said_plainly(seconds),
@@ -190,7 +197,7 @@ class OpenAIBackend:
     def _chunks(self, response: httpx.Response, reply: wire.Reply) -> Iterator[dict[str, Any]]:
         """The chunks of a stream, up to its end. Raises ModelError for one that ends too early."""
         lines = http.lines(response.iter_bytes(), blanks=True)
-        alive = http.alive(lines, lambda: reply.length, self._link.url, self._manner.timeout_seconds)
+        alive = http.alive(lines, lambda: reply.length, self._link.url, self._options.timeout_seconds)
         for field, data in wire.events(alive):
             if data == wire.DONE:
                 return

@@ -7,16 +7,16 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Schema, Usage
+from agent.messages import Message, Schema
+from agent.protocols import Usage
 from models.openai import key
+from models.openai.backend import OpenAIBackend
 from models.openai.errors import WITH_TOOLS
 from models.openai.link import Link
 from models.openai.metrics import prefix_cache
 from models.server import Check, ToolsRefused
 
 if TYPE_CHECKING:
-    from models.openai.backend import OpenAIBackend
     from models.openai.server import OpenAIServer
 
 ASKED_TOKENS = 8_000
@@ -34,8 +34,9 @@ _TOOL: Schema = {
 _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 
 
-def findings(server: OpenAIServer, link: Link, wanted: str) -> Iterator[Check]:
-    """What there is to say of a server and one of its models, "" for its own choice. Never raises ModelError."""
+def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
+    """The doctor's findings about a server and one of its models, "" for its own choice. Never raises ModelError."""
+    link = server.link
     try:
         server.models()
     except ModelError as error:
@@ -47,7 +48,7 @@ def findings(server: OpenAIServer, link: Link, wanted: str) -> Iterator[Check]:
         yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
     try:
         model = server.choose(wanted)
-        backend = server.native(model, 0)
+        backend = OpenAIBackend.on(server, model, 0)
     except ModelError as error:
         yield Check("model", "fail", error.what, error.fix)
         return

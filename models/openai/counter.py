@@ -10,8 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.errors import ModelError
-from agent.messages import Message, ToolCall
-from agent.protocols import Schema
+from agent.messages import Message, Schema, ToolCall
 from models.counting.counters import MessageCounter, counter_for
 from models.openai import wire
 from models.openai.link import JSON, Link, encoded

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import ModelError
 from models.openai import facts
 from models.openai.link import Link
-from models.server import Check, Manner, Served
+from models.server import ServerOptions
 from models.wire.address import gets, host_url
 
 if TYPE_CHECKING:
     import httpx
-
-    from models.openai.backend import OpenAIBackend
 
 PORTS = {"vllm": 8000, "openai": 8080}
 """Where each is by default: vLLM, and llama-server for the others."""
@@ -31,15 +28,15 @@ class OpenAIServer:
     def __init__(
         self,
         base_url: str = "",
-        manner: Manner | None = None,
+        options: ServerOptions | None = None,
         transport: httpx.BaseTransport | None = None,
         name: Literal["vllm", "openai"] = "openai",
     ) -> None:
         self.name: str = name
         self.url = host_url(base_url, PORTS[name]).removesuffix("/v1")
         self._at_usual_address = not base_url
-        self._manner = manner or Manner()
-        self._link = Link(self.url, transport)
+        self.options = options or ServerOptions()
+        self.link = Link(self.url, transport)
         self._entries: list[facts.Entry] = []
 
     def answers(self, seconds: float = 0.3) -> bool:
@@ -48,7 +45,7 @@ class OpenAIServer:
 
     def models(self) -> list[str]:
         """Names of its models."""
-        self._entries = facts.listed(self._link)
+        self._entries = facts.listed(self.link)
         self._name_by(self._entries)
         return [str(entry["id"]) for entry in self._entries]
 
@@ -57,28 +54,13 @@ class OpenAIServer:
         self.models()
         return facts.chosen(self._entries, wanted)
 
-    def backend(self, model: str, room: int) -> Served:
-        """A backend for this model. It holds what the server was started with, whatever is asked for."""
-        from models.text_calls.caller import ToolCaller
-
-        return ToolCaller(self.native(model, room))
-
-    def native(self, model: str, room: int) -> OpenAIBackend:
-        """The same, whose model is offered tools in the server's way alone."""
-        from models.openai.backend import OpenAIBackend
-
-        if not self._entries:
-            with suppress(ModelError):  # the first question will say why
+    def context(self, model: str) -> int | None:
+        """Tokens of prompt and reply that a model holds; None if the server does not say. Never raises."""
+        with suppress(ModelError):  # the first question will say why
+            if not self._entries:
                 self.models()
         entry = facts.entry(self._entries, model)
-        context = facts.context_tokens(self._link, entry) if entry else None
-        return OpenAIBackend(self.name, model, self._link, needed=room, context=context, manner=self._manner)
-
-    def checks(self, model: str) -> Iterator[Check]:
-        """What the doctor finds."""
-        from models.openai.checks import findings
-
-        return findings(self, self._link, model)
+        return facts.context_tokens(self.link, entry) if entry else None
 
     def _is_answer(self, status: int, answer: Any) -> bool:
         if status == 200 and facts.is_list(answer):

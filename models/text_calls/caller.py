@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import closing
 
-from agent.messages import Message, ToolCall, last_turn
-from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage
-from models.server import Served, ToolsRefused
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall, last_turn
+from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
+from models.server import ServedBackend, ToolsRefused
 from models.text_calls.forms import malformed, offered
 from models.text_calls.printed import Printed
 from models.text_calls.prompt import TextCounter, conversation
@@ -15,7 +16,7 @@ from models.text_calls.prompt import TextCounter, conversation
 TEXT_REACT = "text ReAct"
 
 
-class ToolCaller:
+class ToolCaller(BackendDefaults):
     """A backend whose model calls tools in the way it can.
 
     Calls that it prints are recognised in its text. Where it has no tools (`inner.tools` is False), or once its server
@@ -41,7 +42,7 @@ class ToolCaller:
     @property
     def renders_tools(self) -> bool:
         """Whether a prompt begins with the tools; in text ReAct they are in the system message."""
-        return bool(self.protocol) or getattr(self.inner, "renders_tools", False)
+        return bool(self.protocol) or self.inner.renders_tools
 
     @property
     def counter(self) -> Counter:
@@ -70,7 +71,7 @@ class ToolCaller:
 
     def with_room(self, tokens: int) -> ToolCaller:
         """The same model with this much room, if its server can give it; itself where it has it already."""
-        inner = self.inner.with_room(tokens) if isinstance(self.inner, Served) else self.inner
+        inner = self.inner.with_room(tokens) if isinstance(self.inner, ServedBackend) else self.inner
         if inner is self.inner:
             return self
         roomy = ToolCaller(inner)
@@ -79,7 +80,7 @@ class ToolCaller:
 
     def check(self) -> str:
         """One line of warning about how the server serves it; once, that it is told of tools in text."""
-        served = self.inner.check() if isinstance(self.inner, Served) else ""
+        served = self.inner.check() if isinstance(self.inner, ServedBackend) else ""
         if not self.protocol or self._warned:
             return served
         self._warned = True

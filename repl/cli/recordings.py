@@ -13,7 +13,7 @@ from models import READER
 from session.journal import folder
 from session.playback import Pace, Playback, Recording, read_recording
 from session.settings import SETTINGS, Given, Settings
-from session.trust import is_code
+from strategies.spec import is_code
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -9,9 +9,9 @@ from typing import Any
 
 from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, ToolReturned, Withdrawn
 from agent.ledger import Ledger
-from agent.messages import Message
+from agent.messages import Message, Schema
 from agent.prompts import SYSTEM
-from agent.protocols import Schema, Sent
+from agent.protocols import Sent
 from agent.repair import is_sound, repair
 from agent.view import View
 from session.journal.deltas import Reader

@@ -18,14 +18,15 @@ from agent.events import (
     ToolReturned,
 )
 from agent.loop import run
-from agent.messages import Message, ToolCall
+from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
+from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from agent.side import SideModel
 from models.counting.counters import EstimateCounter
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
-from strategies.table import STRATEGIES, parse
+from strategies.spec import parse
+from strategies.table import STRATEGIES
 from tests.support.histories import TinyCounter, is_sound, words
 from tests.support.scripted_loop import Acts, Script, agent, call, goes_on, kinds, observations, says, script
 
@@ -348,7 +349,7 @@ def test_what_a_summariser_reads_is_cached_where_the_same_tools_go_along(renders
         return [Text("A summary.")] if messages[-1].id == "summarise" else [call(n, arguments=f'{{"slug": "{n}"}}')]
 
     session = agent(*[step] * 40, max_turns=30, limit=4_000, strategy_name="summary-buffer")
-    session.backend.renders_tools = renders  # type: ignore[attr-defined]
+    session.backend.renders_tools = renders
     session.side = SideModel(session.backend)
     session.strategy = parse("summary-buffer", session.side)
     session.tools = {"read_article": Acts("read_article", lambda arguments: words(600, str(next(count))))}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from corpus.questions import load
 from session.session import open_session
 from session.settings import Settings
-from tests.repl.commands.compare.test_replayed import text_of
+from tests.repl.commands.compare.test_replay import text_of
 from tests.support.paths import ROOT
 from tests.support.sessions import ask
 

@@ -21,7 +21,7 @@ from agent.loop import run
 from agent.messages import Message
 from agent.protocols import Backend
 from models.scripted import Scripted
-from models.server import Served
+from models.server import ServedBackend
 from repl.screen import trace
 from session import jsonl
 from session.forecast import forecast
@@ -283,7 +283,7 @@ def test_another_model_counts_and_summarises_too() -> None:
         history = list(session.agent.history)
         counter = session.agent.backend.counter
         session.use_model("llama3.2:3b")
-        assert isinstance(session.agent.backend, Served)
+        assert isinstance(session.agent.backend, ServedBackend)
         assert session.agent.side.backend is session.agent.backend
         assert session.agent.budget([]).counter is session.agent.backend.counter is not counter
         assert session.agent.history == history
@@ -305,7 +305,7 @@ def test_a_summariser_of_its_own_outlives_every_swap() -> None:
     with ollama() as url:
         session = open_session(Settings(backend="ollama", base_url=url, summariser="llama3.2:3b"))
         summariser = side_backend(session)
-        assert isinstance(summariser, Served)
+        assert isinstance(summariser, ServedBackend)
         assert (session.agent.backend.model, summariser.model) == ("qwen2.5:7b", "llama3.2:3b")
         session.use_model("reader")
         session.use_strategy("hybrid")
@@ -314,7 +314,7 @@ def test_a_summariser_of_its_own_outlives_every_swap() -> None:
         assert side_backend(session) is summariser
         session.use_budget(100_000)
         larger = side_backend(session)
-        assert isinstance(larger, Served)
+        assert isinstance(larger, ServedBackend)
         assert (larger.model, session.agent.backend.name) == ("llama3.2:3b", "reader")
         assert larger.room >= 101_000
 
@@ -433,13 +433,13 @@ def test_the_window_of_the_server_always_holds_the_budget() -> None:
     with ollama() as url:
         session = open_session(Settings(backend="ollama", base_url=url, budget=30_000))
         first = session.agent.backend
-        assert isinstance(first, Served)
+        assert isinstance(first, ServedBackend)
         assert first.room >= 31_000
         session.use_budget(4000)
         assert session.agent.backend is first
         session.use_budget(100_000)
         larger = session.agent.backend
-        assert isinstance(larger, Served)
+        assert isinstance(larger, ServedBackend)
         assert larger.room >= 101_000
         assert larger.model == first.model
 

@@ -20,7 +20,7 @@ from session.journal.records import Command, Limited, Opened, Remodelled, Swappe
 from session.playback import LEFT_OUT, Playback
 from session.session import Session, open_session
 from session.settings import Settings
-from session.trust import is_code
+from strategies.spec import is_code
 from tests.support.sessions import Paper, ask
 
 CODE = "import pathlib\n\n\ndef prepare(messages, budget):\n    return messages\n\n\npathlib.Path({!r}).touch()\n"

@@ -10,7 +10,7 @@ from agent.messages import Message
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
-from models.server import Manner
+from models.server import ServerOptions
 from tests.support.ollama_server import Model
 
 SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What holds 2 ml?")
@@ -19,8 +19,8 @@ THINKER = Model(("completion", "tools", "thinking"), family="qwen3")
 LONG = Message("l", "user", "word " * 20_000)
 
 
-def backend(url: str, model: str = "qwen2.5:7b", room: int = 16_384, sleep: Any = None, **manner: Any) -> Ollama:
-    return Ollama(model, OllamaServer(url, Manner(**manner), sleep=sleep or time.sleep), room=room)
+def backend(url: str, model: str = "qwen2.5:7b", room: int = 16_384, sleep: Any = None, **options: Any) -> Ollama:
+    return Ollama(model, OllamaServer(url, ServerOptions(**options), sleep=sleep or time.sleep), room=room)
 
 
 def ask(model: Ollama, *messages: Message, tools: Sequence[Any] = (TOOL,), most: int | None = 400) -> list[Delta]:

@@ -47,7 +47,7 @@ branches, sent | What is undone and asked again is sent byte for byte | repl/com
 exports | Every view can be made again of what was exported | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
 cassettes | A played session is the recorded one, exchange by exchange; a damaged or forged one is no danger | session/test_playback.py::test_a | sessions, bytes
 prepare | What comes out is valid, within the budget, told truly | repl/cli/test_prepare.py::test_ | every strategy, any conversation
-compare | It says what a replay says, and changes nothing | repl/commands/compare/test_replayed.py::test_ | every strategy, nasty histories
+compare | It says what a replay says, and changes nothing | repl/commands/compare/test_replay.py::test_ | every strategy, nasty histories
 Untrusted text
 sanitiser | In any chunks the same; nothing that steers is left, harmless text stays | repl/screen/test_sanitise.py::test_ | sequences in any mixture
 doors | No payload steers the terminal, whichever door it takes | whole/test_escapes.py::test_nothing_ | every door, every payload

@@ -13,7 +13,7 @@ import httpx
 
 from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
-from models.server import Manner
+from models.server import ServerOptions
 
 ANSWER = (
     b'{"model":"qwen2.5:7b","created_at":"2025-11-20T10:00:00.1Z","message":{"role":"assistant","content":"A thimble"},'
@@ -109,14 +109,14 @@ class Wire(httpx.MockTransport):
         return next(body for name, body in reversed(self.bodies) if name == route)
 
 
-def server(wire: Wire, **manner: Any) -> OllamaServer:
+def server(wire: Wire, **options: Any) -> OllamaServer:
     """The server behind a wire; it is not waited for."""
-    return OllamaServer("", Manner(**manner), wire, sleep=lambda _: None)
+    return OllamaServer("", ServerOptions(**options), wire, sleep=lambda _: None)
 
 
-def model(wire: Wire, name: str = "qwen2.5:7b", room: int = 16_384, **manner: Any) -> Ollama:
+def model(wire: Wire, name: str = "qwen2.5:7b", room: int = 16_384, **options: Any) -> Ollama:
     """A model of the server behind a wire."""
-    return Ollama(name, server(wire, **manner), room=room)
+    return Ollama(name, server(wire, **options), room=room)
 
 
 @contextmanager

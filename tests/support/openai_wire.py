@@ -11,7 +11,7 @@ import httpx
 from agent.messages import Message, ToolCall
 from models.openai.backend import OpenAIBackend
 from models.openai.link import Link
-from models.server import Manner
+from models.server import ServerOptions
 from tests.support.ollama_wire import Chunks
 
 URL = "http://127.0.0.1:8000"
@@ -131,7 +131,8 @@ class Wire(httpx.MockTransport):
 
 def backend(wire: Wire, name: str = "openai", url: str = URL, **settings: Any) -> OpenAIBackend:
     """A backend for the model "tiny" behind this wire."""
-    manner = Manner(**{each: settings.pop(each) for each in ("think", "stream", "timeout_seconds") if each in settings})
+    names = [name for name in ("think", "stream", "timeout_seconds") if name in settings]
+    options = ServerOptions(**{name: settings.pop(name) for name in names})
     return OpenAIBackend(
-        name, "tiny", Link(url, wire, wire.pauses.append), **{"needed": 14_144, **settings}, manner=manner
+        name, "tiny", Link(url, wire, wire.pauses.append), **{"needed": 14_144, **settings}, options=options
     )

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from agent.errors import ThimbleError, UsageError
-from models import READER, SERVERS, built_in
+from models import READER, SERVERS, built_in, checks
 from models.server import Check
 from session.backends import Backends
 from session.settings import Settings
@@ -176,7 +176,7 @@ def _server(names: str, server: Server | UsageError, model: str, seconds: float)
         if isinstance(server, UsageError):  # told by the session where it is in the way
             yield Check("address", "fail", server.what, server.fix)
         else:
-            yield from server.checks(model)
+            yield from checks(server, model)
 
     return Look(names, "server", find, _late(_where(server), seconds))
 

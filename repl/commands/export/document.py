@@ -13,8 +13,8 @@ from session.journal.lines import EVERYTHING
 from session.jsonl import to_json
 
 if TYPE_CHECKING:
+    from agent.budget import Counter
     from agent.events import Prepared
-    from agent.protocols import Counter
     from session.session import Session
 
 FORMAT, VERSION = "thimble-session", 1

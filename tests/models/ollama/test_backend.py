@@ -18,8 +18,8 @@ SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What h
 TOOL = {"type": "function", "function": {"name": "list_articles", "description": "List.", "parameters": {}}}
 
 
-def reply(wire: Wire, messages: Sequence[Message] = (SYSTEM, USER), **manner: Any) -> list[Delta]:
-    deltas = list(model(wire, **manner).stream(messages, [TOOL]))
+def reply(wire: Wire, messages: Sequence[Message] = (SYSTEM, USER), **options: Any) -> list[Delta]:
+    deltas = list(model(wire, **options).stream(messages, [TOOL]))
     assert deltas.pop(0) == Waiting("loading qwen2.5:7b")
     assert isinstance(deltas.pop(0), Sent)
     return deltas

@@ -17,7 +17,7 @@ from agent.messages import Message
 from agent.protocols import Delta, Sent, Text, Waiting
 from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
-from models.server import Manner
+from models.server import ServerOptions
 from tests.support.certificate import self_signed
 from tests.support.ollama_http import served
 from tests.support.ollama_wire import ANSWER, PAGE, PS, SHOW, Chunks, Wire, loopback, model, send, server
@@ -169,7 +169,7 @@ def test_a_server_that_falls_silent_is_given_up_on_and_a_cancelled_one_notices()
         return None
 
     with loopback(slow) as url:
-        backend = Ollama("qwen3:8b", OllamaServer(url, Manner(timeout_seconds=0.5)))
+        backend = Ollama("qwen3:8b", OllamaServer(url, ServerOptions(timeout_seconds=0.5)))
         for question in (USER, Message("u", "user", "empty")):
             with pytest.raises(ModelError, match=r"for 0\.5 seconds"):
                 list(backend.stream([question], []))
@@ -194,7 +194,7 @@ def test_a_stream_that_never_starts_is_given_up_on() -> None:
 
     with loopback(silent) as url:
         with pytest.raises(ModelError, match=r"nothing came from .* for 0\.5 seconds") as caught:
-            list(Ollama("qwen3:8b", OllamaServer(url, Manner(timeout_seconds=0.5))).stream([USER], []))
+            list(Ollama("qwen3:8b", OllamaServer(url, ServerOptions(timeout_seconds=0.5))).stream([USER], []))
         assert "loading" in caught.value.fix
         done.set()
 

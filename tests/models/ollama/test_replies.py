@@ -13,10 +13,11 @@ from agent.ledger import Ledger
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 from agent.view import measure
+from models import checks
 from models.counting.counters import EstimateCounter
 from models.ollama import wire
 from models.ollama.server import OllamaServer
-from models.server import Manner
+from models.server import ServerOptions
 from models.wire.address import host_url
 from tests.support.asking import SYSTEM, THINKER, USER, ask, backend, said, usage
 from tests.support.ollama_server import Model, Ollama, Reply
@@ -218,7 +219,7 @@ def test_an_empty_request_only_loads_which_is_no_reply(ollama: tuple[Ollama, str
 
 def test_the_doctor_tells_of_each_thing(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
-    assert {check.name: check.state for check in OllamaServer(url).checks("")} == {
+    assert {check.name: check.state for check in checks(OllamaServer(url), "")} == {
         "server": "ok",
         "model": "ok",
         "tools": "ok",
@@ -230,7 +231,7 @@ def test_the_doctor_tells_of_each_thing(ollama: tuple[Ollama, str]) -> None:
     }
     server.version = "0.15.5"
     server.models = {"phi:latest": Model(("completion", "thinking"), 4_096)}
-    found = {check.name: check for check in OllamaServer(url, Manner("off", keep_alive="0")).checks("")}
+    found = {check.name: check for check in checks(OllamaServer(url, ServerOptions("off", keep_alive="0")), "")}
     assert {name for name, check in found.items() if check.state == "warn"} >= {
         "tools",
         "context",

@@ -9,6 +9,7 @@ import pytest
 from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Thinking
+from models import checks
 from models.ollama.server import OllamaServer
 from models.server import ToolsRefused
 from tests.support.asking import LONG, SYSTEM, THINKER, USER, ask, backend, said, usage
@@ -98,7 +99,7 @@ def test_the_messages_of_a_modelfile_are_told_by_the_doctor(ollama: tuple[Ollama
     """Nothing keeps the server from putting them before every prompt."""
     server, url = ollama
     server.models["qwen2.5:7b"].examples = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Ho"}]
-    (found,) = [check for check in OllamaServer(url).checks("") if check.name == "prompt"]
+    (found,) = [check for check in checks(OllamaServer(url), "") if check.name == "prompt"]
     assert (found.state, found.fix) == ("warn", "see them: ollama show --modelfile qwen2.5:7b")
     assert "2 messages" in found.found
 

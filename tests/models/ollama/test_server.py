@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelError
+from models import checks
 from models.ollama.choice import choose_model
 from models.ollama.download import Download
 from models.ollama.facts import Facts, facts, keep_seconds, think
@@ -234,15 +235,15 @@ def test_the_doctor_never_raises_whatever_the_server_says() -> None:
     for version in (b'{"version":"0.34.1"}', *bad):
         for tags in (TAGS, *bad):
             for show in (SHOW, *bad):
-                found = list(server(Wire(version=version, tags=tags, show=show, ps=bad[0])).checks(""))
+                found = list(checks(server(Wire(version=version, tags=tags, show=show, ps=bad[0])), ""))
                 assert found
                 assert all(check.fix for check in found if check.state == "fail")
 
 
 def test_the_doctor_says_what_is_missing_and_what_to_type() -> None:
-    found = list(OllamaServer("127.0.0.1:9").checks(""))
+    found = list(checks(OllamaServer("127.0.0.1:9"), ""))
     assert [(check.name, check.state) for check in found] == [("server", "fail")]
     assert "ollama serve" in found[0].fix
-    found = list(server(Wire()).checks("phi4"))
+    found = list(checks(server(Wire()), "phi4"))
     assert [(check.name, check.state) for check in found] == [("server", "ok"), ("model", "fail")]
     assert "ollama pull phi4" in found[1].fix

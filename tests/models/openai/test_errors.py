@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from agent.protocols import Sent, Text, Waiting
+from models import checks
 from models.openai import key
 from models.openai.errors import refusal
 from models.openai.server import OpenAIServer
@@ -313,7 +314,7 @@ def test_no_error_ever_holds_the_key(secret: str, status: int, shape: str, befor
         location = {"location": f"http://x/{secret}"}
         wire = Wire({CHAT: lambda _: (status, body, location), MODELS: (status, body, location)})
         told = [failure(wire)]
-        for check in OpenAIServer(URL, transport=wire).checks(""):
+        for check in checks(OpenAIServer(URL, transport=wire), ""):
             told.append(ModelError(check.found, check.fix))
     for one in told:
         assert secret not in one.what + one.fix

@@ -10,6 +10,7 @@ import pytest
 from agent.errors import ModelError
 from agent.messages import ToolCall
 from agent.protocols import Delta, Sent, Text, Thinking, Usage
+from models import backend_on
 from models.openai.metrics import PrefixCache, read
 from models.openai.server import OpenAIServer
 from models.server import ToolsRefused
@@ -157,7 +158,7 @@ def test_row_tokenize_counts_the_very_prompt() -> None:
 
 def test_row_max_model_len_is_respected() -> None:
     wire = Wire({CHAT: ANSWER, TOKENIZE: b'{"count":8000,"max_model_len":8192,"tokens":[]}'})
-    model = OpenAIServer(URL, transport=wire, name="vllm").backend("tiny", 14_144)
+    model = backend_on(OpenAIServer(URL, transport=wire, name="vllm"), "tiny", 14_144)
     list(model.stream([SYSTEM, USER], [TOOL], max_tokens=1024))
     assert wire.sent()["max_tokens"] == 192
 

@@ -12,10 +12,11 @@ import pytest
 from agent.errors import ModelError, UsageError
 from agent.messages import Message, ToolCall
 from agent.protocols import Sent, Text
-from models import SERVERS, find, make, server_at
+from models import SERVERS, backend_on, checks, find, make, server_at
 from models.openai import key
+from models.openai.backend import OpenAIBackend
 from models.openai.server import OpenAIServer
-from models.server import Manner, Served
+from models.server import ServedBackend, ServerOptions
 from tests.support.certificate import self_signed
 from tests.support.ollama_wire import loopback, send
 from tests.support.openai_wire import (
@@ -77,7 +78,7 @@ def test_requests_go_behind_the_path_of_the_address() -> None:
     wire = Wire({"/team" + CHAT: ANSWER, "/team" + MODELS: VLLM_MODELS})
     found = OpenAIServer("http://127.0.0.1:8000/team/v1", transport=wire)
     assert found.models() == ["tiny"]
-    list(found.backend("tiny", 100).stream([USER], []))
+    list(backend_on(found, "tiny", 100).stream([USER], []))
     assert wire.asked("/team" + CHAT) == 1
 
 
@@ -129,7 +130,7 @@ def test_auto_takes_whichever_answers_at_an_address_and_names_it_right(models: b
         found = find(url, seconds=5)
         assert found
         assert (found.name, found.url) == (name, url)
-        assert found.backend(found.choose(), 100).name == name
+        assert backend_on(found, found.choose(), 100).name == name
 
 
 def test_nothing_answers_where_nothing_listens() -> None:
@@ -185,8 +186,8 @@ def test_what_is_no_list_is_told(body: bytes) -> None:
 )
 def test_how_much_a_model_holds(entry: dict[str, Any], props: Any, context: int | None) -> None:
     found = server({MODELS: json.dumps({"data": [{"id": "x", **entry}]}).encode(), "/props": props})
-    model = found.native(found.choose(), 14_144)
-    assert isinstance(model, Served)
+    model = OpenAIBackend.on(found, found.choose(), 14_144)
+    assert isinstance(model, ServedBackend)
     assert (model.context, model.room) == (context, context or 14_144)
 
 
@@ -206,7 +207,7 @@ FIGURES = b'vllm:prefix_cache_queries_total{engine="0"} 1000.0\nvllm:prefix_cach
 
 
 def checked(routes: dict[str, Any], name: Any = "openai", model: str = "") -> dict[str, tuple[str, str]]:
-    found = {check.name: check for check in server(routes, name).checks(model)}
+    found = {check.name: check for check in checks(server(routes, name), model)}
     assert all(check.fix or check.state == "ok" or check.name == "tokenizer" for check in found.values())
     return {name: (check.state, f"{check.found} | {check.fix}") for name, check in found.items()}
 
@@ -267,7 +268,7 @@ def test_a_whole_conversation_over_a_real_connection(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # a proxy before loopback would refuse
     with loopback(chat) as url:
         model = make("vllm", base_url=url.removeprefix("http://") + "/v1")
-        assert isinstance(model, Served)
+        assert isinstance(model, ServedBackend)
         history = [SYSTEM, USER]
         calls = tuple(d for d in model.stream(history, [TOOL]) if isinstance(d, ToolCall))
         history += [Message("a", "assistant", calls=calls)]
@@ -294,7 +295,7 @@ def test_a_slow_server_is_given_up_on_and_a_cancelled_one_notices() -> None:
             gone.set()
 
     with loopback(slow) as url:
-        model = server_at("openai", url, Manner(timeout_seconds=0.3)).backend("tiny", 100)
+        model = backend_on(server_at("openai", url, ServerOptions(timeout_seconds=0.3)), "tiny", 100)
         try:
             for words in ("silent", "comments", "empty"):
                 with pytest.raises(ModelError, match=r"nothing came from .* for 0.3 seconds"):

@@ -11,12 +11,13 @@ import pytest
 from agent.chat import UNREADABLE, write
 from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Said, ToolReturned
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from models import backend_on
 from models.ollama import wire
 from models.ollama.server import OllamaServer
 from models.scripted import Scripted, Step
-from models.server import Served, ToolsRefused
+from models.server import ServedBackend, ToolsRefused
 from models.text_calls.caller import ToolCaller
 from models.text_calls.prompt import TextCounter, conversation, told
 from repl.screen.footer import footer
@@ -109,7 +110,7 @@ def test_errors_pass() -> None:
 def test_it_is_served_as_the_inner_backend_is() -> None:
     inner = Model("a", warning="it is slow")
     model = ToolCaller(inner)
-    assert isinstance(model, Served)
+    assert isinstance(model, ServedBackend)
     assert (model.name, model.model, model.room, model.check()) == ("scripted", "scripted", 16_384, "it is slow")
     assert model.with_room(16_384) is model
     larger = model.with_room(20_000)
@@ -119,7 +120,7 @@ def test_it_is_served_as_the_inner_backend_is() -> None:
 
 
 def test_every_ollama_model_is_one() -> None:
-    assert isinstance(OllamaServer("127.0.0.1:9").backend("gemma3:4b", 8_000), ToolCaller)
+    assert isinstance(backend_on(OllamaServer("127.0.0.1:9"), "gemma3:4b", 8_000), ToolCaller)
 
 
 # ---- without tools ----

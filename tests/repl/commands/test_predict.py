@@ -19,7 +19,7 @@ from repl.conversation import Conversation
 from session.guess import Guess, places, take
 from session.session import Session
 from strategies import STRATEGIES
-from tests.repl.commands.probe.test_ask import QUESTIONS, reading
+from tests.repl.commands.probe.test_probe import QUESTIONS, reading
 from tests.repl.prompt.test_completion import completed
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import outcome, react

@@ -15,18 +15,18 @@ from rich.cells import cell_len
 from agent.budget import Prices
 from agent.errors import ModelError, UsageError
 from agent.ledger import NOTHING, Amount
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from corpus.questions import load
 from models.scripted import Scripted, Step
-from repl.commands.compare.asked import Asked, ask, cost, prefill
-from repl.commands.compare.asking import shortened
 from repl.commands.compare.known import known, verdict
+from repl.commands.compare.trial import Asked, ask, cost, prefill
+from repl.commands.compare.trials import shortened
 from repl.commands.table import obey
 from repl.prompt.interrupts import Interrupts
 from session.session import Session, open_session
 from session.settings import Settings
-from tests.repl.commands.compare.test_replayed import all_of, text_of
+from tests.repl.commands.compare.test_replay import all_of, text_of
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter, is_sound
 from tests.support.pty_terminal import Terminal

@@ -15,7 +15,7 @@ from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut
 from agent.ledger import NOTHING, Amount, Call, totals
 from agent.loop import run
 from agent.protocols import Waiting
-from repl.commands.compare.replayed import broke
+from repl.commands.compare.replay import broke
 
 ENDINGS: dict[Ending, str] = {
     "answered": "answered",

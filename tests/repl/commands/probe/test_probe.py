@@ -13,7 +13,7 @@ from agent.plant import plant
 from agent.protocols import Text, Thinking
 from models import built_in
 from models.scripted import Scripted
-from repl.commands.probe.ask import asked, probe, questions, where
+from repl.commands.probe.probe import asked, probe, questions, where
 from repl.commands.table import obey, run_command
 from session.session import Session, open_session
 from session.settings import Settings
@@ -190,7 +190,7 @@ def test_reset_forgets_what_was_planted() -> None:
     obey(session, "/predict all", Paper().console)
     assert session.guess
     assert len(session.planted) == 1
-    assert run_command(session, "/reset", Paper().console)
+    assert run_command(session, "/reset", Paper().console) == ""
     assert session.planted == []
     assert session.guess is None
     obey(session, f"/plant {FACT}", Paper().console)

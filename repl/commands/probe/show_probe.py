@@ -9,8 +9,8 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from agent import figures
-from repl.commands.probe.ask import MOST, Probe, probe, questions
 from repl.commands.probe.chart import chart, moving
+from repl.commands.probe.probe import MOST, Probe, probe, questions
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn

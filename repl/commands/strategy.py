@@ -1,4 +1,4 @@
-"""The strategies on the screen: all of them with their parameters, or one in full."""
+"""/strategy: swap to a strategy, list all with their parameters, or explain one in full."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from repl.commands.next_prompt import say_next_prompt
 from repl.screen.sanitise import line
 from repl.screen.tables import LEAST_WORDS, Table
 from repl.screen.theme import is_drawn, say
@@ -17,6 +18,7 @@ from repl.screen.theme import is_drawn, say
 if TYPE_CHECKING:
     from rich.table import Table as Drawn
 
+    from session.session import Session
 
 HOW = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
@@ -24,11 +26,22 @@ HOW = (
 )
 
 
+def strategy(session: Session, spec: str, console: Console) -> None:
+    """Swap to a strategy; without a SPEC list them. Raises UsageError for one that there is not."""
+    if not spec:
+        show_all(session.spec, console)
+        return
+    session.use_strategy(spec)
+    say(console, f"The strategy is now {line(session.spec)}. Its memory is empty: it sees the whole history afresh.")
+    say_next_prompt(session, console)
+
+
 def show_all(spec: str, console: Console) -> None:
     """Every strategy by family: what it does, and its parameters with their defaults; then what is in use."""
+    from strategies.spec import parse_spec
     from strategies.table import FAMILIES, STRATEGIES
 
-    used = [part.partition(":")[0].strip() for part in spec.split("+")]
+    used = [part.name for part in parse_spec(spec)]
     names = max(map(len, STRATEGIES)) + 3
     drawn = is_drawn(console) and console.width >= names + LEAST_WORDS
     for family, strategies in FAMILIES.items():

@@ -15,12 +15,13 @@ from agent.messages import Message
 from agent.replay import calls
 from agent.side import SideModel
 from repl.cli import prepare as prepare_filter
-from repl.commands.compare.command import by_default, read
-from repl.commands.compare.replayed import replayed
-from repl.commands.compare.show import starred
+from repl.commands.compare.compare import by_default, read
+from repl.commands.compare.replay import replayed
+from repl.commands.compare.replay_tables import starred
 from repl.commands.table import obey
 from session.session import Session
-from strategies.table import STRATEGIES, asks_a_model, parse
+from strategies.spec import parse
+from strategies.table import STRATEGIES, asks_a_model
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.sessions import Paper, ask, scripted
@@ -124,7 +125,7 @@ def test_specs_stand_before_the_first_run_and_the_question_behind_it(words: list
 
 @given(st.lists(st.tuples(st.integers(0, 5) | st.none(), st.booleans()), max_size=6))
 def test_a_star_is_for_the_least_of_those_that_fit(rows: list[tuple[int | None, bool]]) -> None:
-    from repl.commands.compare.replayed import Replayed
+    from repl.commands.compare.replay import Replayed
 
     found = [Replayed("none", over=not fits) for _, fits in rows]
     cells = starred(found, [value for value, _ in rows], str)

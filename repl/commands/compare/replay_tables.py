@@ -11,7 +11,7 @@ from rich.text import Text
 
 from agent import figures
 from agent.replay import calls
-from repl.commands.compare.replayed import Replayed
+from repl.commands.compare.replay import Replayed
 from repl.screen.letters import LETTERS
 from repl.screen.sanitise import line
 from repl.screen.tables import Table

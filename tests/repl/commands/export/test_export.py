@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent.errors import UsageError
-from repl.commands.export.command import FORMATS, wanted, write
+from repl.commands.export.export import FORMATS, wanted, write
 from repl.commands.table import obey
 from session.journal.journal import Journal
 from session.journal.state import past

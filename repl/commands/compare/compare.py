@@ -11,10 +11,11 @@ from rich.console import Console
 from agent.errors import UsageError
 from agent.replay import calls
 from agent.side import SideModel
-from repl.commands.compare import show
+from repl.commands.compare import replay_tables
 from repl.commands.compare.progress import progress
-from repl.commands.compare.replayed import Replayed, replayed
-from strategies.table import parse, without_a_model
+from repl.commands.compare.replay import Replayed, replayed
+from strategies.spec import parse
+from strategies.table import without_a_model
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -38,7 +39,7 @@ def compare(session: Session, text: str, console: Console) -> None:
         check(session, specs)
         _replay(session, specs, console)
     else:
-        from repl.commands.compare.asking import ask_each
+        from repl.commands.compare.trials import ask_each
 
         specs = specs or [*dict.fromkeys((session.spec, *ASKED))]
         check(session, [spec for spec in specs if spec != session.spec])
@@ -82,8 +83,8 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
             for place, spec in enumerate(specs):
                 one = replayed(session, spec, partial(bars.say, place, "", True))
                 found.append(one)
-                bars.done(place, show.in_brief(one, agent.backend.counter.exact))
+                bars.done(place, replay_tables.in_brief(one, agent.backend.counter.exact))
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped: {len(found)} of {len(specs)} strategies") from None
     finally:
-        show.show_replayed(session, found, console)
+        replay_tables.show_replayed(session, found, console)

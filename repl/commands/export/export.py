@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from importlib import import_module
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from agent.errors import UsageError
+from repl.commands.export import cast, document, markdown, page, picture
+from repl.commands.export.story import beginning
+from repl.commands.export.story import path as lines_of
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, say
 from session.journal.folder import SUFFIX
@@ -22,14 +25,23 @@ from session.journal.folder import SUFFIX
 if TYPE_CHECKING:
     from session.session import Session
 
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: the ending of its files, what it is, and the pieces of a file of it in so many columns."""
+
+    ending: str
+    meaning: str
+    pieces: Callable[[Session, int], Iterator[str]]
+
+
 FORMATS = {
-    "html": ("page", "html", "a page to click through, call by call"),
-    "svg": ("picture", "svg", "a picture of the terminal"),
-    "md": ("markdown", "md", "Markdown"),
-    "json": ("document", "json", "one JSON document, every view in it"),
-    "asciicast": ("cast", "cast", "a recording to play back, a marker an exchange"),
+    "html": Format("html", "a page to click through, call by call", page.export),
+    "svg": Format("svg", "a picture of the terminal", picture.export),
+    "md": Format("md", "Markdown", markdown.export),
+    "json": Format("json", "one JSON document, every view in it", document.export),
+    "asciicast": Format("cast", "a recording to play back, a marker an exchange", cast.export),
 }
-"""A format's module, the ending of its files, and what it is."""
 FORM = "write /export lesson.html; the formats are html, svg, md, json and asciicast"
 PLAIN_COLUMNS = 100
 
@@ -37,8 +49,7 @@ PLAIN_COLUMNS = 100
 def export(session: Session, rest: str, console: Console) -> None:
     """Write the file and say where. Raises UsageError; then there is no file, or the one that was there."""
     kind, path, over = wanted(rest)
-    module, ending, _ = FORMATS[kind]
-    path = path or free(session, ending)
+    path = path or free(session, FORMATS[kind].ending)
     if os.path.lexists(path) and not path.is_file():
         raise UsageError(f"{path} is there, and is no file", "name another FILE")
     if os.path.lexists(path) and not over:
@@ -46,7 +57,7 @@ def export(session: Session, rest: str, console: Console) -> None:
     columns = console.width if is_drawn(console) else PLAIN_COLUMNS
     if path.suffix == SUFFIX and path.parent.resolve() == session.settings.session_dir.resolve():
         raise UsageError(f"{path} is where a session is kept", "name another FILE")
-    size = write(path, import_module(f"repl.commands.export.{module}").export(session, columns))
+    size = write(path, FORMATS[kind].pieces(session, columns))
     say(console, f"Written: {line(str(path))}, {size:,} bytes.")
 
 
@@ -71,9 +82,7 @@ def wanted(rest: str) -> tuple[str, Path | None, bool]:
 
 def free(session: Session, ending: str) -> Path:
     """A name in the current folder that no file has: the session's, or when it is exported."""
-    from repl.commands.export.story import beginning, path
-
-    _, _, name = beginning(path(session))
+    _, _, name = beginning(lines_of(session))
     named = re.sub(r"[^\w-]+", "-", name).strip("-")
     stem = named or time.strftime("thimble-%Y-%m-%d-%H%M")
     names = (Path(f"{stem}{f'-{number}' if number > 1 else ''}.{ending}") for number in count(1))
@@ -94,8 +103,3 @@ def write(path: Path, pieces: Iterable[str]) -> int:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
     return size
-
-
-def offers(_: Session) -> Iterator[tuple[str, str]]:
-    """What Tab offers behind /export."""
-    return ((name, meaning) for name, (_, _, meaning) in FORMATS.items())

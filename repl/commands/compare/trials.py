@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from agent import figures
-from repl.commands.compare.asked import Asked, ask
 from repl.commands.compare.known import known, verdict
 from repl.commands.compare.progress import progress
-from repl.commands.compare.show import named
+from repl.commands.compare.replay_tables import named
+from repl.commands.compare.trial import Asked, ask
 from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say

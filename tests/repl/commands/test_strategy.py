@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from repl.commands.strategies import paragraphs, show_all
+from repl.commands.strategy import paragraphs, show_all
 from strategies import STRATEGIES
 from strategies.parameter import parameters
 from strategies.table import FAMILIES
