@@ -205,7 +205,7 @@ class Conversation:
         view = self.session.agent.ledger.view
         if self.plain:
             return Lines(self.console, view)
-        steps = self.session.settings.stage or (self.session.cassette and self.session.cassette.steps)
+        steps = self.session.settings.stage or (self.session.playback and self.session.playback.steps)
         if not steps:
             return Screen(self.console, view)
         from repl.screen.stage import Stage

@@ -24,6 +24,7 @@ from session.journal.records import (
     Named,
     Opened,
     Record,
+    Remark,
     Remodelled,
     Requested,
     Resumed,
@@ -81,7 +82,7 @@ class Past:
         self.at = self.at if isinstance(record, Resumed) else line.at
         if isinstance(record, Change):
             self.change(record)
-        else:
+        elif not isinstance(record, Remark):
             self._happened(record)
         if line.kept:
             self._pieces.kept.feed(line.kept)

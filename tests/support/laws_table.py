@@ -45,7 +45,7 @@ looks | A command that only looks does not change the next request | session/tes
 branches | Every branch stays as it was left, and nothing is ever rewritten | repl/commands/branches/test_laws.py::test_whatever_ | any typed lines
 branches, sent | A question that is undone and asked again sends the same bytes | repl/commands/branches/test_laws.py::test_what_ | SPECs of each kind
 exports | Every view can be rebuilt from the exported file | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
-cassettes | A recording comes back as it was; a damaged tape is no danger | models/tape/test_tape.py::test_ | deltas, tapes
+cassettes | A played session is the recorded one, exchange by exchange; a damaged or forged one is no danger | session/test_playback.py::test_a | sessions, bytes
 prepare | The output is valid and within the budget, and the report is true | repl/cli/test_prepare.py::test_ | every strategy, any conversation
 compare | It agrees with a replay, and changes nothing | repl/commands/compare/test_replay.py::test_ | every strategy, nasty histories
 Untrusted text

@@ -1,7 +1,8 @@
-"""From the command line to a cassette: which file, how fast, and the settings of the session on it."""
+"""--record and --replay: the file of a recorded session, the pace at which it is played, and its settings."""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,55 +10,71 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from models import READER
-from session.cassette import SHAPING, Cassette, Played, Recorded
+from session.journal import folder
+from session.playback import Pace, Playback, Recording, read_recording
 from session.settings import SETTINGS, Given, Settings
 from strategies.spec import is_code
 
 if TYPE_CHECKING:
-    from models.tape.player import Pace
-    from models.tape.tape import Tape
+    from argparse import Namespace
 
 SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
 LIMIT_BYTES = 200_000_000
+SHAPING = ("max_turns", "price")
+"""The settings, beside strategy and budget, that shape what is shown of a played session."""
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
 WORD_LETTERS = 5
 """Letters of a token, about, for a pace in tokens a second."""
 
 
-def insert(
-    record: str | None, replay: str | None, pace: str | None, settings: Settings, headless: bool
-) -> tuple[Cassette, Settings]:
-    """The cassette of the command line, and the settings of its session. Raises UsageError."""
-    if record and replay:
-        raise UsageError("--record does not go with --replay", "take one of them: a cassette is played as it is")
-    if record:
-        try:
-            path = Path(record).expanduser()
-        except RuntimeError as error:  # a ~user that nobody is
-            raise UsageError(f"{record[:200]} cannot be recorded to: {error}", "name a file in a folder") from error
-        return Recorded(path, settings), settings
-    tape = load(replay or "")
+def new_file(name: str) -> Path:
+    """The file that a session is recorded to. Raises UsageError for one that is there, or cannot be."""
+    try:
+        path = Path(name).expanduser()
+        if path.exists():
+            raise UsageError(f"{path} is there already", "record to another file, or remove it")
+        if os.access(path.parent, os.W_OK):
+            return path
+        why = "its folder cannot be written" if path.parent.exists() else "there is no such folder"
+    except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+        why = str(error)
+    raise UsageError(f"{name[:200]} cannot be recorded to: {why}", "name a file in a folder")
+
+
+def played(given: Namespace, pace: str | None, settings: Settings, headless: bool) -> tuple[Playback, Settings]:
+    """The recorded session of the command line, and the settings to play it with. Raises UsageError."""
+    for flag in ("record", "resume"):
+        if getattr(given, flag) is not None:
+            raise UsageError(f"--{flag} does not go with --replay", "take one of them: a cassette is played as it is")
+    recording = load(given.replay, settings.session_dir)
     pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL))
     if steps and (headless or settings.plain):
         raise UsageError("--pace key is for a conversation that is drawn", "take original, a factor such as 2x, or 0")
-    return Played(tape, replay or "", pacing, steps), settled(settings, tape)
+    return Playback(recording, given.replay, pacing, steps), settled(settings, recording)
 
 
-def load(name: str) -> Tape:
-    """A cassette: a file by its path, or one that ships, by its name. Raises UsageError."""
-    from models.tape.tape import read
+def load(name: str, sessions: Path) -> Recording:
+    """A recorded session: a file by its path, a shipped one by its name, or a session in this folder by its name or id.
 
+    Raises UsageError.
+    """
     try:
         path = Path(name).expanduser()
-        if not path.is_file() and name in shipped():
-            path = SHIPPED / f"{name}.jsonl"
         if not path.is_file():
-            raise UsageError(f"there is no cassette {name}", f"these are here: {', '.join(shipped())}; or give a file")
+            path = SHIPPED / f"{name}.jsonl" if name in shipped() else _kept(name, sessions)
         if path.stat().st_size > LIMIT_BYTES:
             raise UsageError(f"{name} is too large to be a cassette", f"it may have {LIMIT_BYTES:,} bytes")
-        return read(path.read_bytes(), name)
+        return read_recording(path.read_bytes(), name)
     except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
         raise UsageError(f"{name[:200]} cannot be read: {error}", "give a cassette that can") from error
+
+
+def _kept(name: str, sessions: Path) -> Path:
+    try:
+        return folder.find(sessions, name)
+    except UsageError:
+        fix = f"these are here: {', '.join(shipped())}; or give a file, or a session of yours"
+        raise UsageError(f"there is no cassette {name}", fix) from None
 
 
 def shipped() -> list[str]:
@@ -82,16 +99,18 @@ def pace_of(text: str) -> tuple[Pace, bool]:
     raise UsageError(f"--pace cannot be {text[:40]!r}", f"with --replay it takes {what}")
 
 
-def settled(settings: Settings, tape: Tape) -> Settings:
-    """The settings of a session that is played: those of the tape where no flag says otherwise, and no server.
+def settled(settings: Settings, recording: Recording) -> Settings:
+    """The settings of a played session: those of the recording where no flag says otherwise, and no server.
 
     Raises:
-        UsageError: the tape has a setting that is none.
+        UsageError: the recording has a setting that is not possible, or a strategy that is code.
     """
+    opened = recording.opened
     then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": ""}
+    recorded = {name: value for name, value in opened.settings.items() if name in SHAPING}
     origins = dict(settings.origins)
-    for name, value in tape.header.settings.items():
-        if name not in SHAPING or name in settings.flags:
+    for name, value in {"strategy": opened.strategy, "budget": opened.limit, **recorded}.items():
+        if name in settings.flags:
             continue
         if name == "strategy" and is_code(str(value)):
             what = f"the cassette was recorded under {str(value)[:60]}, which is code"
