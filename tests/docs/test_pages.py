@@ -186,7 +186,7 @@ def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop:
 
 def test_the_first_session_is_what_the_program_does_today() -> None:
     run = subprocess.run([sys.executable, "-m", "lab", "first-session"], cwd=ROOT, capture_output=True, text=True)
-    assert run.stdout == page("first-session"), "make it anew: thimble lab first-session > docs/results/first-session.md"
+    assert run.stdout == page("first-session"), "make anew: thimble lab first-session > docs/results/first-session.md"
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------
