@@ -8,11 +8,12 @@ from itertools import count
 
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry
+from agent.history import History
 from agent.ledger import Ledger
-from agent.messages import Message, Role, last_turn
+from agent.messages import Message, Role, Schema, last_turn
 from agent.prices import estimated
 from agent.prompts import SYSTEM
-from agent.protocols import Backend, Schema, Strategy, Tool
+from agent.protocols import Backend, Strategy, Tool
 from agent.side import SideModel
 from agent.view import View
 
@@ -39,7 +40,7 @@ class Agent:
     prices: Prices | None = None
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
     system: str = SYSTEM
-    history: list[Message] = field(default_factory=list)
+    history: History = field(default_factory=History)
     ledger: Ledger = field(default_factory=Ledger)
     record: Callable[[Entry], None] | None = None
 
@@ -53,11 +54,17 @@ class Agent:
         """Append a message to the history; nothing else does."""
         if not self.history and role != "system":
             self.add("system", self.system)
-        taken = {message.id for message in self.history}
-        fresh = next(made for number in count(len(taken) + 1) if (made := f"m{number}") not in taken)
+        numbers = count(len(self.history) + 1)
+        fresh = next(made for number in numbers if self.history.place(made := f"m{number}") is None)
         message = Message(fresh, role, content, **rest)  # type: ignore[arg-type]
-        self.history.append(message)
+        self.history = self.history.plus(message)
         return message
+
+    def withdraw(self) -> Message:
+        """Take the newest message out of the history again."""
+        newest = self.history[-1]
+        self.history = self.history.upto(len(self.history) - 1)
+        return newest
 
     def close_calls(self) -> None:
         """Give every call that was left without a result one, so that the history stays sound."""

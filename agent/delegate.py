@@ -5,12 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from agent.agent import Agent
+from agent.budget import Counter
 from agent.errors import BudgetError, ToolError
 from agent.events import Answered
 from agent.loop import run
 from agent.messages import Message
 from agent.prompts import DELEGATE
-from agent.protocols import Counter, Strategy
+from agent.protocols import Strategy
 from agent.side import SideModel
 
 WORDS = 250

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Schema, Sent, Usage, Waiting
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Sent, Usage, Waiting
 from agent.view import View
 
 Ending = Literal["answered", "turn-limit", "thought", "empty"]

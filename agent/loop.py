@@ -65,7 +65,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
                 yield from _act(agent, call, first)
     except (BudgetError, NotOnTape):
         if agent.history[-1] is asked:
-            agent.enter(Withdrawn(agent.history.pop()))
+            agent.enter(Withdrawn(agent.withdraw()))
         raise
     finally:
         for paid in agent.side.drain():

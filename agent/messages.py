@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
+
+Schema = Mapping[str, Any]
+"""A tool as a chat-completions server takes it: {"type": "function", "function": {name, description, parameters}}."""
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES = get_args(Role)

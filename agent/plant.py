@@ -32,12 +32,12 @@ def plant(agent: Agent, fact: str, number: int) -> Planted:
         raise UsageError("a fact is one line, and this one has several", FORM)
     path = f"planted-{number}.txt"
     call = ToolCall(f"planted_{number}", "read_file", json.dumps({"path": path}))
-    planned, before = replace(agent, history=[*agent.history]), len(agent.history)
+    planned = replace(agent)
     exchange = (
         planned.add("user", f"Read {path}."),
         planned.add("assistant", f"I will read the file {path}.", calls=(call,)),
         planned.add("tool", f"{path} · lines 1-1 of 1\n1: {fact}", call_id=call.id, name=call.name),
         planned.add("assistant", f"I have read {path}."),
     )
-    agent.history += planned.history[before:]  # at once: Ctrl-C leaves no call without its result
+    agent.history = planned.history  # at once: Ctrl-C leaves no call without its result
     return Planted(fact, path, exchange)

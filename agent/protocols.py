@@ -1,4 +1,8 @@
-"""What the loop knows of its parts: a counter, a backend, a strategy, a tool. Nothing more."""
+"""What the loop knows of its parts: a backend, a strategy, a tool.
+
+A class that derives from `Strategy` has the defaults of what it does not define; one of a backend derives from
+`BackendDefaults`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,25 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from agent.budget import Budget
-from agent.messages import Message, ToolCall
+from agent.budget import Budget, Counter
+from agent.messages import Message, Schema, ToolCall
 
-Schema = Mapping[str, Any]
-"""A tool as a chat-completions server takes it: {"type": "function", "function": {name, description, parameters}}."""
+
+@dataclass(frozen=True, slots=True)
+class ModelId:
+    """Which model: the backend that has it, and its name there; written `backend/name`."""
+
+    backend: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        return "/".join(filter(None, (self.backend, self.name)))
+
+    @classmethod
+    def read(cls, text: str) -> ModelId:
+        """The model that is written so."""
+        backend, _, name = text.partition("/")
+        return cls(backend, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +78,24 @@ Delta = Sent | Waiting | Text | Thinking | ToolCall | Usage
 
 
 class Backend(Protocol):
-    """A model server.
-
-    Two attributes are optional. `renders_tools = True` says that a prompt begins with the schemas of the tools, so that
-    one with other tools has no prefix in common with it. `protocol` is how the model is told of tools where that is not
-    the server's own way, such as "text ReAct".
-    """
+    """A model of a server, or what stands for one. `BackendDefaults` has the defaults of some members."""
 
     name: str
+    """What the server is called, such as "ollama"."""
     model: str
+    """What the model is called there."""
+
+    @property
+    def id(self) -> ModelId:
+        """Which model this is."""
+
+    @property
+    def renders_tools(self) -> bool:
+        """Whether a prompt begins with the schemas of the tools: one with other tools then shares no prefix with it."""
+
+    @property
+    def protocol(self) -> str:
+        """How the model learns of the tools, where that is not the server's own way, such as "text ReAct"; else ""."""
 
     @property
     def counter(self) -> Counter:
@@ -84,41 +111,55 @@ class Backend(Protocol):
         """
 
 
-class Counter(Protocol):
-    """Counts tokens. `exact` is False for an estimate, which is shown with `~`.
+class BackendDefaults:
+    """What a backend is that does not say otherwise."""
 
-    One attribute is optional: `learnt` is all that `calibrate` has learnt, and can be set to what it was.
-    """
+    name: str
+    model: str
 
     @property
-    def exact(self) -> bool:
-        """Whether the counts are the model's own."""
+    def id(self) -> ModelId:
+        """Which model this is."""
+        return ModelId(self.name, self.model)
 
-    def count(self, message: Message) -> int:
-        """Tokens of a message in a prompt, its role markers included. Remembered, so that asking again is cheap."""
+    @property
+    def renders_tools(self) -> bool:
+        """A prompt begins with its messages."""
+        return False
 
-    def overhead(self, tools: Sequence[Schema]) -> int:
-        """Tokens of a prompt that belong to no message: tool schemas and the template around them."""
-
-    def calibrate(self, counted: int, reported: int) -> bool:
-        """Learn from a server that it read `reported` tokens where `counted` were expected.
-
-        False, and nothing learnt, where so few cannot be explained but by a prompt that was cut.
-        """
+    @property
+    def protocol(self) -> str:
+        """The model learns of the tools in the server's own way."""
+        return ""
 
 
 class Strategy(Protocol):
-    """How a session manages its context: one method, small enough for a slide.
+    """How a session manages its context: one method, small enough for a slide."""
 
-    Five attributes are optional. `why(message)` is the rule by which the newest view leaves a message out, one sentence
-    with its numbers. `state` is a JSON-able dict that holds all that is remembered between two calls: it
-    is saved with a session and given back on resume. `fitted = False` asks the loop to send the view even when it is
-    over budget. `tools` are names of tools that the model is offered only with this strategy, such as `recall`.
-    `priced = True` says that its views depend on `budget.prices`: a replay at several prices then asks it at each.
-    """
+    state: Any = None
+    """All that is remembered between two calls, as JSON: saved with a session, and set again when that is resumed."""
+
+    @property
+    def fitted(self) -> bool:
+        """Whether a view that is over budget is made to fit. If not, it is sent as it is."""
+        return True
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """The names of tools that the model is offered only with this strategy, such as `recall`."""
+        return ()
+
+    @property
+    def priced(self) -> bool:
+        """Whether the views depend on `budget.prices`: a replay at several prices then asks at each."""
+        return False
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The view that the next model call is sent. `messages` is the whole history and must not be changed."""
+
+    def why(self, message: Message) -> str:
+        """The rule by which the newest view leaves this message out: one sentence, with its numbers."""
+        return ""
 
 
 class Tool(Protocol):

@@ -7,10 +7,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter
 
+from agent.budget import Counter
 from agent.errors import ModelError
 from agent.events import SideCalled
-from agent.messages import Message
-from agent.protocols import Backend, Counter, Delta, Schema, Text
+from agent.messages import Message, Schema
+from agent.protocols import Backend, BackendDefaults, Delta, Text
 from agent.reply import Reply
 
 
@@ -57,7 +58,7 @@ class SideModel:
 
 
 @dataclass
-class _Reporting:
+class _Reporting(BackendDefaults):
     """A backend that puts an account of each call on a list."""
 
     backend: Backend

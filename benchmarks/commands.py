@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from rich.console import Console
 from rich.theme import Theme
 
-from agent.messages import Message
-from agent.protocols import Schema, Text
+from agent.messages import Message, Schema
+from agent.protocols import Text
 from models.scripted import Reply, Scripted
 from repl.commands.table import COMMANDS, obey
 from repl.screen.theme import STYLES
@@ -156,13 +156,13 @@ def _console() -> Console:
 def milliseconds(session: Session, text: str) -> float:
     """Time to obey this line; the session is then as it was."""
     agent, journal = session.agent, session.journal
-    history, planted, was = [*agent.history], [*session.planted], (agent.strategy, agent.strategy_name, agent.limit)
+    history, planted, was = agent.history, [*session.planted], (agent.strategy, agent.strategy_name, agent.limit)
     session.journal = _copied(journal)
     console, ledger, spec = _console(), agent.ledger, session.spec
     started = perf_counter()
     obey(session, text, console)
     took = perf_counter() - started
-    session.journal, session.spec, session.next_question = journal, spec, ""
+    session.journal, session.spec = journal, spec
     session.planted[:], agent.history, agent.ledger = planted, history, ledger
     agent.strategy, agent.strategy_name, agent.limit = was
     return took * 1000

@@ -26,9 +26,9 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from agent.budget import Budget
-from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Strategy, Text
+from agent.budget import Budget, Counter
+from agent.messages import Message, Schema
+from agent.protocols import Delta, Strategy, Text
 from agent.side import SideModel
 from agent.view import View, prepare
 from models.counting.message_counter import ChatCounter

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Counter, Delta, Schema, Sent, Text, Thinking, Usage, Waiting
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import BackendDefaults, Delta, Sent, Text, Thinking, Usage, Waiting
 from models.counting.estimate import EstimateCounter
 from models.counting.prefix import PrefixMeter
 
@@ -28,7 +29,7 @@ class Request:
     max_tokens: int | None
 
 
-class Scripted:
+class Scripted(BackendDefaults):
     """A backend that answers each call with the next step of a script, and remembers what it was sent.
 
     It ends each reply with the usage that a server with a prefix cache would report, unless the step says its own.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.errors import BudgetError, ModelError
+from agent.history import History
 from agent.loop import prepare
 from agent.messages import Message
 from agent.side import SideModel
@@ -57,14 +58,14 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
         question: The words of the question.
         foreign: Run a strategy of the user's own too, whatever it does beside making a view.
     """
-    from strategies.table import STRATEGIES
+    from strategies.spec import is_code
 
     agent = session.agent
     tools = agent.schemas()
     budget = agent.budget(tools)
-    history = [*(agent.history or [Message("m1", "system", agent.system)]), Message(DRAFT, "user", question)]
-    own = all(part.partition(":")[0].strip() in STRATEGIES for part in session.spec.split("+"))
-    if not (own or foreign):
+    so_far = agent.history.apart() or History([Message("m1", "system", agent.system)])
+    history = so_far.plus(Message(DRAFT, "user", question))
+    if is_code(session.spec) and not foreign:
         return Forecast(budget.size(_as_it_stands(session, history)), budget.limit, None)
     side = _Unasked(agent.backend)
     asking = replace(agent, history=history, strategy=session.copied_strategy(side), side=side)

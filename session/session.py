@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from agent.agent import Agent
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
@@ -26,7 +26,7 @@ from models.server import ServedBackend
 from session.articles import Reading
 from session.backends import Backends
 from session.journal.journal import Journal
-from session.journal.records import Change, Limited, Record, Remodelled, Swapped
+from session.journal.records import Aside, Change, Command, Limited, Record, Remark, Remodelled, Swapped
 from session.once import Later
 from session.settings import AUTO, Settings
 from tools import on_demand, toolbox
@@ -34,29 +34,25 @@ from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
-    from session.cassette import Cassette
     from session.guess import Guess
     from session.journal.state import Past
+    from session.playback import Playback
 
+T = TypeVar("T")
 SKIPPED_TOLD = 5
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
 
 
 def open_session(
-    settings: Settings, journal: Journal | None = None, past: Past | None = None, cassette: Cassette | None = None
+    settings: Settings, journal: Journal | None = None, past: Past | None = None, playback: Playback | None = None
 ) -> Session:
     """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
 
     It is written to `journal`; without one nothing of it reaches a disk. It goes on from `past`, which that tells of.
-    With a `cassette` it is recorded or played.
-
-    Raises:
-        UsageError: both are asked for; a cassette begins with the session.
+    With a `playback` a recorded session answers, and no model.
     """
-    if cassette and past:
-        raise UsageError("a session that goes on cannot be recorded or played", "begin a new one for the cassette")
-    session = Session(settings, journal, past, cassette)
+    session = Session(settings, journal, past, playback)
     threading.Thread(target=_look_ahead, args=(session,), daemon=True).start()
     return session
 
@@ -79,10 +75,9 @@ class Session:
         notes: What the model has noted down.
         planted: The facts that /plant has put into the history, oldest first.
         guess: What the room has said of the next prompt; it waits to be revealed.
-        next_question: What a command hands on to be asked as if it had been typed; see `take_question`.
         journal: Where it is written as it happens.
         past: The session that it goes on with, as it was; None for a new one.
-        cassette: What it is recorded on, or played from.
+        playback: The recorded session that answers; None where a model does.
         reading: How far the reading of the articles is.
     """
 
@@ -91,9 +86,9 @@ class Session:
         settings: Settings,
         journal: Journal | None = None,
         past: Past | None = None,
-        cassette: Cassette | None = None,
+        playback: Playback | None = None,
     ) -> None:
-        self.cassette = cassette
+        self.playback = playback
         self.reading = Reading()
         self._told = 0
         self._begin(settings, journal, past)
@@ -104,13 +99,12 @@ class Session:
         self.past = past
         self.spec = settings.strategy.strip()
         self.said = {self.spec}
-        self.notices: list[str] = [*self.cassette.notices] if self.cassette else []
+        self.notices: list[str] = [*self.playback.notices] if self.playback else []
         widest, resumed = (past.widest, self.journal.id) if past else (0, "")
-        self.backends = Backends(settings, self.notices, self.cassette, widest, resumed)
+        self.backends = Backends(settings, self.notices, self.playback, widest, resumed)
         self.notes = Notes()
         self.planted: list[Planted] = []
         self.guess: Guess | None = None
-        self.next_question = ""
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
         self._agent = Later(self._make_agent)
@@ -154,10 +148,8 @@ class Session:
         agent = self.agent
         if self._events:
             self._events.close()
-        if self.cassette:
-            self.cassette.heard(self, question)
-        with closing(run(agent, question)) as events:
-            self._events = events
+        self._events = self._answers(agent, question)
+        with closing(self._events) as events:
             for event in events:
                 if self.guess:
                     self.guess.see(event)
@@ -167,16 +159,58 @@ class Session:
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
 
+    def _answers(self, agent: Agent, question: str) -> Generator[Event, None, None]:
+        """The events of one exchange; how it ended without an answer goes into the journal."""
+        if self.playback:
+            yield from self.playback.answers(agent, question, partial(self._remember, agent))
+            return
+        try:
+            yield from run(agent, question)
+        except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
+            from session.playback import unanswered
+
+            self.remark(unanswered(error))
+            raise
+
+    def typed(self, command: str) -> None:
+        """Know that the user typed this command; it goes into the journal, to be played again."""
+        from session.playback import is_repeated
+
+        if is_repeated(command):
+            self.remark(Command(command))
+        if self.playback:
+            self.playback.typed(command)
+
+    def aside(self, asked: tuple[str, ...], kind: type[T], make: Callable[[], T]) -> T:
+        """What a command asks a model in a copy of the session: made now, and written to the journal, or played.
+
+        `asked` says what is asked; `kind` is a dataclass of JSON values. Raises what `make` raises,
+        and NotOnTape where a recorded session does not hold it.
+        """
+        if self.playback:
+            return self.playback.aside(self.agent, asked, kind)
+        from pydantic import TypeAdapter
+
+        found = make()
+        self.remark(Aside(asked, TypeAdapter(kind).dump_python(found)))
+        return found
+
+    def remark(self, remark: Remark) -> None:
+        """Write a remark to the journal."""
+        from session.journal.header import append
+
+        append(self, remark)
+
+    def _remember(self, agent: Agent, past: Past) -> None:
+        from session.journal.header import remember
+
+        remember(self, agent, past)
+
     def news(self) -> list[str]:
         """The notices that nobody has asked for yet."""
         news = self.notices[self._told :]
         self._told += len(news)
         return news
-
-    def take_question(self) -> str:
-        """The question that a command has handed on, once; "" where there is none."""
-        question, self.next_question = self.next_question, ""
-        return question
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
@@ -258,12 +292,10 @@ class Session:
         before["journal"].close()
 
     def leave(self) -> None:
-        """Give the journal free. What of it or of a cassette could not be written is lost now, and a notice says so."""
+        """Close the journal, for others to use. Lines that could not be written are lost, and a notice says so."""
         self.journal.close()
         if self.journal.error:
             self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
-        if self.cassette and self.cassette.error:
-            self.notices.append(f"The end of this session is not on the cassette: {self.cassette.error}.")
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
@@ -285,7 +317,7 @@ class Session:
         ledger = Ledger(prepared=agent.ledger.prepared)
         fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
         fork.prices = agent.price_card()
-        fork.history, fork.record = [*agent.history], None
+        fork.record = None
         notes = Notes()
         notes.state = self.notes.state
         self._equip(fork, notes)
@@ -321,6 +353,8 @@ class Session:
             prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
         )
         self._equip(agent, self.notes)
+        if self.playback:
+            agent.system = self.playback.recording.opened.system
         agent.record = partial(write, self, agent)
         if self.past:
             resume(self, agent, self.past)
@@ -333,8 +367,6 @@ class Session:
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
         )
-        if self.cassette:
-            self.cassette.equip(agent)
 
     def _read_library(self) -> Library:
         library = self.reading.read(self.settings.corpus)

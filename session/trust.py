@@ -13,14 +13,10 @@ from agent.errors import UsageError
 from models import READER
 from models.wire.address import hidden, host_url, is_loopback
 from session.settings import address_of
+from strategies.spec import is_code
 
 if TYPE_CHECKING:
     from session.settings import Settings
-
-
-def is_code(spec: str) -> bool:
-    """Whether a SPEC names a file or a module, and not strategies of thimble alone."""
-    return any(map(_is_code, spec.split("+")))
 
 
 def check(asked: Settings, own: Mapping[str, object]) -> None:
@@ -48,8 +44,3 @@ def _check_server(url: str, named: list[str], flag: str) -> None:
     if url and url not in named and not is_loopback(host_url(url)):
         what = f"the session would be sent to {hidden(url)[:80]}, which only the session itself names"
         raise UsageError(what, f"if you trust that server, say {flag} and the same; else --backend {READER}")
-
-
-def _is_code(part: str) -> bool:
-    name, _, member = part.strip().partition(":")
-    return ".py" in part or (member.isidentifier() and all(word.isidentifier() for word in name.split(".")))

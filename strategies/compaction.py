@@ -8,13 +8,14 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message, question, turns
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.summary import Memory
 
 
 @dataclass
-class Compaction:
+class Compaction(Strategy):
     """Shortly before the limit, put one summary in place of all but the exchange under way. Much room for one call.
 
     At `at` of the budget everything before the current question goes, the user's words too; the first task stays. When

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from agent.budget import Budget
 from agent.messages import Message, turns
+from agent.protocols import Strategy
 from strategies import llmlingua, self_information
 from strategies.parameter import parameter
 from strategies.sliding_window import SlidingWindow
@@ -19,7 +20,7 @@ TIMES = (1, 2)
 
 
 @dataclass
-class Compress:
+class Compress(Strategy):
     """Take the words that say least out of old observations. Numbers, names and errors stay; prose turns telegram.
 
     Token-level compression. Over the budget, observations older than the `window` newest turns keep the `ratio` of

@@ -12,6 +12,7 @@ from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
 from agent.messages import Message, question, turns
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.observation_masking import mask
 from strategies.parameter import parameter
@@ -33,7 +34,7 @@ Result = tuple[Message, Message]
 
 
 @dataclass
-class Delegate:
+class Delegate(Strategy):
     """Let a fresh context read each bulky old result and keep only its brief. Costs a short call for each of them.
 
     Over the budget, the bulkiest observations outside the `window` newest turns are handed over one by one, each with

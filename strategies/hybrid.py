@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from agent.budget import Budget
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.observation_masking import ObservationMasking
 from strategies.parameter import parameter
@@ -18,7 +19,7 @@ SHARE = 0.4
 
 
 @dataclass
-class Hybrid:
+class Hybrid(Strategy):
     """Mask old observations, and only after many turns summarise. Masks ask no model, a summary bounds what they leave.
 
     The masks are those of observation-masking with W = `window`. When N + M turns have gathered since the last summary,

@@ -8,13 +8,14 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.summary import SECTIONS, Memory
 
 
 @dataclass
-class LLMSummary:
+class LLMSummary(Strategy):
     """Fold N old turns at a time into a running summary, keep the newest M. Bounded, but every fold costs a call.
 
     In turn t, when N + M turns have gathered since the last summary, a new one takes in the old one and all turns up

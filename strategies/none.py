@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from agent.budget import Budget
 from agent.messages import Message
+from agent.protocols import Strategy
 
 
 @dataclass
-class NoManagement:
+class NoManagement(Strategy):
     """Send everything, always. The prompt grows with every turn and runs over the budget: that is the lesson.
 
     The raw agent of The Complexity Trap (Eq. 1).

@@ -12,6 +12,7 @@ from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import fit
 from agent.messages import Message, pending, turns
+from agent.protocols import Strategy
 from agent.repair import NO_RESULT
 from corpus.markdown import shorten
 from strategies.making_room import enough, observations
@@ -30,7 +31,7 @@ save_note whatever you still need from them: exact values, names, where they sta
 
 
 @dataclass
-class Notes:
+class Notes(Strategy):
     """Let old results go once the agent has noted what matters, and recite its notes at the end. Who notes little pays.
 
     A call of save_note vouches for every observation before it. Over the budget the oldest of those give way to a mask

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from agent.budget import Budget
 from agent.messages import Message, turns
+from agent.protocols import Strategy
 from strategies.making_room import aged, enough, observations, rules
 from strategies.parameter import parameter
 
 
 @dataclass
-class ObservationMasking:
+class ObservationMasking(Strategy):
     """Hide old observations behind one line each, keep all reasoning and calls. Most of a turn is observation.
 
     Every edit makes the server compute again what lies behind it. So nothing is touched while all fits; over the

@@ -9,6 +9,7 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message, turns
+from agent.protocols import Strategy
 from strategies.making_room import aged, enough, observations, rules
 from strategies.parameter import parameter
 
@@ -18,7 +19,7 @@ too short to say much."""
 
 
 @dataclass
-class Offload:
+class Offload(Strategy):
     """Show a bulky result as a reference that `recall` opens, from its first call on. To read one costs a turn more.
 
     A result of more than `share` of the budget never enters the prompt, so nothing has to be taken out of it later and

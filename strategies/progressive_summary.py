@@ -8,13 +8,14 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.summary import Memory
 
 
 @dataclass
-class ProgressiveSummary:
+class ProgressiveSummary(Strategy):
     """Fold the oldest turns into one running memory, a few at a time. Short calls, but more, and facts fade.
 
     Over the budget, memory_i = f(memory_{i-1}, piece_i), where a piece is the `piece` oldest turns left, until the view

@@ -13,6 +13,7 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message, pending, question
+from agent.protocols import Strategy
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import ObservationMasking
@@ -32,7 +33,7 @@ K1, B = 1.2, 0.75
 
 
 @dataclass
-class Retrieval:
+class Retrieval(Strategy):
     """Hide old observations, and quote behind the view the few passages of them that this turn needs. A miss is silent.
 
     Just-in-time retrieval. Over the budget, observations are masked (observation-masking), and where masks are not

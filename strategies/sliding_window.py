@@ -8,12 +8,13 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message, blocks, pinned, turns
+from agent.protocols import Strategy
 from strategies.making_room import aged
 from strategies.parameter import parameter
 
 
 @dataclass
-class SlidingWindow:
+class SlidingWindow(Strategy):
     """Forget the oldest turns whole, keep the newest word for word. Cheap and simple; what slid out is gone.
 
     The task and the current question always stay. Over the budget, it drops down to `target` of it at once and then

@@ -8,13 +8,14 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.summary import Memory, newest
 
 
 @dataclass
-class SummaryBuffer:
+class SummaryBuffer(Strategy):
     """Let a model summarise the old part, keep the newest turns word for word. Costs a call; a vague summary loses.
 
     Over the budget, all is folded into one running summary but the task, the user's own newest words and the newest

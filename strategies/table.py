@@ -1,20 +1,16 @@
-"""The table of strategies, and the SPEC that picks one: `name`, `name:key=value,…`, a path, or some joined by `+`."""
+"""The table of strategies, by family; and several of them in a row."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Strategy
-from agent.side import SideModel
 from strategies.compaction import Compaction
 from strategies.compress import Compress
 from strategies.critic_summary import CriticSummary
@@ -25,8 +21,6 @@ from strategies.none import NoManagement
 from strategies.notes import Notes
 from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
-from strategies.own import own
-from strategies.parameter import parameters
 from strategies.progressive_summary import ProgressiveSummary
 from strategies.recital import without_recital
 from strategies.retrieval import Retrieval
@@ -67,12 +61,11 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
 }
 """What a strategy does with what is old, and the strategies that do it."""
 
-FILE = re.compile(r"(.*\.py)(?::(.*))?")
 STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in family.items()}
 
 
 @dataclass
-class Pipeline:
+class Pipeline(Strategy):
     """Several strategies, left to right: each gets the view of the one before it."""
 
     parts: Sequence[Strategy]
@@ -80,27 +73,27 @@ class Pipeline:
     @property
     def fitted(self) -> bool:
         """Whether the view is held to the budget: as the last part wishes."""
-        return getattr(self.parts[-1], "fitted", True)
+        return self.parts[-1].fitted
 
     @property
     def priced(self) -> bool:
         """Whether what any of the parts does depends on the price card."""
-        return any(getattr(part, "priced", False) for part in self.parts)
+        return any(part.priced for part in self.parts)
 
     @property
     def tools(self) -> tuple[str, ...]:
         """The tools that any of the parts brings."""
-        return tuple(dict.fromkeys(tool for part in self.parts for tool in getattr(part, "tools", ())))
+        return tuple(dict.fromkeys(tool for part in self.parts for tool in part.tools))
 
     @property
     def state(self) -> dict[str, Any]:
         """The states of the parts, by position."""
-        return {str(place): getattr(part, "state", {}) for place, part in enumerate(self.parts)}
+        return {str(place): part.state for place, part in enumerate(self.parts)}
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
         for place, part in enumerate(self.parts):
-            if hasattr(part, "state"):
+            if part.state is not None:
                 part.state = state[str(place)]
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -118,51 +111,8 @@ class Pipeline:
 
     def why(self, message: Message) -> str:
         """The rule of the part by which the newest view leaves a message out."""
-        rule: Callable[[Message], str] | None = getattr(self._dropped.get(message.id), "why", None)
-        return rule(message) if rule else ""
-
-
-def parse(spec: str, side: SideModel) -> Strategy:
-    """The strategy that a SPEC names, with fresh state. `side` is the model that it may ask.
-
-    Raises:
-        UsageError: no such strategy, parameter or value; the fix names the nearest right one.
-    """
-    parts = [_one(part.strip(), side) for part in _parts(spec)]
-    return parts[0] if len(parts) == 1 else Pipeline(parts)
-
-
-def _parts(spec: str) -> Iterator[str]:
-    """What `+` joins; one that stands in the path of a file, such as `c++/mine.py`, joins nothing."""
-    rest = spec.split("+")
-    while rest:
-        ends = range(len(rest), 1, -1)
-        end = next((end for end in ends if _is_file("+".join(rest[:end]))), 1)
-        yield "+".join(rest[:end])
-        del rest[:end]
-
-
-def _is_file(part: str) -> bool:
-    found = FILE.fullmatch(part.strip())
-    with suppress(OSError, RuntimeError):  # its name is too long, or that of nobody's folder
-        return found is not None and Path(found[1]).expanduser().is_file()
-    return False
-
-
-def _one(spec: str, side: SideModel) -> Strategy:
-    name, _, settings = spec.partition(":")
-    if name in STRATEGIES:
-        return _build(name, STRATEGIES[name], settings, side)
-    if file := FILE.fullmatch(spec):
-        name, settings = file[1], file[2] or ""
-    member, _, settings = settings.partition(":")
-    if name.endswith(".py") or (member.isidentifier() and all(word.isidentifier() for word in name.split("."))):
-        short = f"{name}:{member}" if member else name
-        return own(short, name, member, lambda kind: _build(short, kind, settings, side))
-    first, *more = name.split() or [""]
-    if first in STRATEGIES and more:
-        raise UsageError(f"there is no strategy {name!r}", f"parameters are written {first}:key=value,key=value")
-    raise unknown(name)
+        part = self._dropped.get(message.id)
+        return part.why(message) if part else ""
 
 
 def unknown(name: str) -> UsageError:
@@ -173,26 +123,6 @@ def unknown(name: str) -> UsageError:
     near = begun or [words[word] for word in get_close_matches(typed, words, 1, cutoff=0.5)]
     hint = f"did you mean {near[0]}? " if near else ""
     return UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
-
-
-def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
-    """An instance with what the settings say; one that declares a field `model` is given the model that it may ask."""
-    known = {parameter.name: parameter for parameter in parameters(kind)}
-    values: dict[str, Any] = {}
-    for setting in filter(None, (part.strip() for part in settings.split(","))):
-        key, equals, text = (part.strip() for part in setting.partition("="))
-        if key not in known:
-            near = get_close_matches(key, known, 1, cutoff=0.4)
-            hint = f"did you mean {near[0]}? " if near else ""
-            what = f"known: {', '.join(known)}" if known else "it takes none"
-            raise UsageError(f"{name} has no parameter {key!r}", f"{hint}{what}; written {name}:key=value,…")
-        if not equals:
-            raise UsageError(f"{name}: {key} has no value", f"written {key}=value; it takes {known[key].legal}")
-        if key in values:
-            raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
-        values[key] = known[key].read(text)
-    strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))
-    return strategy
 
 
 def asks_a_model(kind: Any) -> bool:

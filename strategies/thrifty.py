@@ -8,6 +8,7 @@ from typing import Any
 
 from agent.budget import Budget, Prices
 from agent.messages import Message, pending, turns
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.making_room import aged, observations
 from strategies.observation_masking import ObservationMasking, savings, with_masks
@@ -45,7 +46,7 @@ class Stand:
 
 
 @dataclass
-class Thrifty:
+class Thrifty(Strategy):
     """Take old tokens out once the rent paid for them reaches the price of the edit. Foresight saves half at most.
 
     At a call the view as it stands has the size s0 and the price p0; with everything older than the newest `window`

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from agent.budget import Budget
 from agent.messages import Message, blocks, pinned
+from agent.protocols import Strategy
 
 
 @dataclass
-class Truncate:
+class Truncate(Strategy):
     """Keep the newest messages that fit, forget all before them. Once full, nearly every call is computed anew.
 
     Nothing to tune and nothing remembered: the cut moves forward at every call that is over the budget, so the prompt

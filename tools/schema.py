@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from agent.errors import ToolError
-from agent.protocols import Schema
+from agent.messages import Schema
 from corpus.markdown import shorten
 
 if TYPE_CHECKING:

@@ -19,11 +19,10 @@ from pathlib import Path
 from random import Random
 from statistics import mean
 
-from agent.budget import Budget
+from agent.budget import Budget, Counter
 from agent.errors import ToolError, UsageError
 from agent.messages import Message, ToolCall
 from agent.prompts import SYSTEM
-from agent.protocols import Counter
 from agent.side import SideModel
 from agent.view import prepare
 from corpus.library import Library, load

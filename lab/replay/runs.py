@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 
-from agent.budget import Budget, Prices
+from agent.budget import Budget, Counter, Prices
 from agent.errors import BudgetError, UsageError
 from agent.fit import fit
 from agent.messages import Message, pinned, turns
-from agent.protocols import Counter
 from agent.repair import repair
 from agent.side import SideModel
 from agent.view import View, prepare

@@ -7,8 +7,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
 
-from agent.messages import Message, common_prefix
-from agent.protocols import Counter, Delta, Schema, Text, Usage
+from agent.budget import Counter
+from agent.messages import Message, Schema, common_prefix
+from agent.protocols import BackendDefaults, Delta, Text, Usage
 
 WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 
@@ -23,7 +24,7 @@ class SideCall:
     output_tokens: int
 
 
-class StandIn:
+class StandIn(BackendDefaults):
     """Answers every call of a strategy with `tokens` tokens of text, another at each call, within its `max_tokens`.
 
     It knows the agent's prompt before and what was asked since, as a server with a prefix cache does (vLLM and

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from agent import chat
 from agent.errors import UsageError
-from agent.messages import Message
-from agent.protocols import Schema
+from agent.messages import Message, Schema
 
 FORMS = "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
 GZIP = b"\x1f\x8b"

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Schema
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall
 
 REMEMBERED = 8_192
 """Counts of messages that are kept at least; twice as many at most."""
@@ -27,7 +27,7 @@ LEAST_ONCE_KNOWN = 0.75
 _Key = tuple[str, str, tuple[ToolCall, ...]]
 
 
-class MessageCounter:
+class MessageCounter(Counter):
     """Counts each message by itself, so that counts add up, and once; subclasses say what one costs."""
 
     exact = False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.messages import Message, common_prefix
-from agent.protocols import Counter, Schema, Usage
+from agent.budget import Counter
+from agent.messages import Message, Schema, common_prefix
+from agent.protocols import Usage
 
 
 class PrefixMeter:

@@ -12,9 +12,10 @@ from dataclasses import replace
 from time import monotonic
 from typing import Any
 
+from agent.budget import Counter
 from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Sent, Usage, Waiting
+from agent.messages import Message, Schema
+from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
 from models.ollama import wire
 from models.ollama.model_info import ModelInfo, keep_seconds, think
 from models.ollama.server import OllamaServer
@@ -31,7 +32,7 @@ COUNTS_WITHOUT_CACHED = "0.30."
 """Versions whose count of a prompt leaves out what was cached, without saying how much that was."""
 
 
-class Ollama:
+class Ollama(BackendDefaults):
     """A model behind an Ollama server.
 
     Its context window is asked for with every request and never changed, since a change reloads the model. The

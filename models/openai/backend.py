@@ -8,10 +8,10 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agent.budget import LEAST_BUDGET
+from agent.budget import LEAST_BUDGET, Counter
 from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Counter, Delta, Schema, Sent, Thinking, Usage
+from agent.messages import Message, Schema
+from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
 from models.openai import model_list, wire
 from models.openai.connection import JSON, Connection, encoded
 from models.openai.errors import NoModel, missing, refusal, unreadable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 CHAT = "/v1/chat/completions"
 
 
-class OpenAIBackend:
+class OpenAIBackend(BackendDefaults):
     """A model behind an OpenAI-compatible server.
 
     The server's context is what it was started with, and it refuses what is longer. So a reply is asked for that fits

@@ -7,8 +7,8 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
-from agent.messages import Message
-from agent.protocols import Schema, Usage
+from agent.messages import Message, Schema
+from agent.protocols import Usage
 from models.openai import api_key
 from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection

@@ -10,8 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.errors import ModelError
-from agent.messages import Message, ToolCall
-from agent.protocols import Schema
+from agent.messages import Message, Schema, ToolCall
 from models.counting.choose import counter_for
 from models.counting.message_counter import MessageCounter
 from models.openai import wire

@@ -8,8 +8,9 @@ import zlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Counter, Delta, Schema, Text
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import BackendDefaults, Delta, Text
 from models.counting.prefix import PrefixMeter
 from models.reader.answer import answer, found
 from models.reader.language import PIECE
@@ -46,7 +47,7 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
     return Reply(text, (ToolCall(f"call_{unique:08x}", step.name, arguments),))
 
 
-class Reader:
+class Reader(BackendDefaults):
     """thimble's built-in default where no model is at hand: not a language model, but a deterministic reader.
 
     It finds, reads and quotes. The same messages and tools always give the same reply; it keeps nothing between two

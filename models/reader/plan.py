@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent.protocols import Schema
+from agent.messages import Schema
 from corpus.words import ISO_DATE, spelled_dates
 from models.reader.language import terms
 from models.reader.match import article, side

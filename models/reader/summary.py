@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
-from agent.messages import Message
+from agent.messages import Message, Schema
 from agent.prompts import SUMMARY_TAG
-from agent.protocols import Schema
 from models.reader.answer import CANNOT
 from models.reader.digest import key_sentences
 from models.reader.language import terms

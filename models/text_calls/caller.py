@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import closing
 
-from agent.messages import Message, ToolCall, last_turn
-from agent.protocols import Backend, Counter, Delta, Schema, Text, Usage
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall, last_turn
+from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
 from models.server import ServedBackend, ToolsRefused
 from models.text_calls.parsers import malformed, offered
 from models.text_calls.printed_calls import PrintedCalls
@@ -15,7 +16,7 @@ from models.text_calls.prompt import TextCounter, conversation
 TEXT_REACT = "text ReAct"
 
 
-class ToolCaller:
+class ToolCaller(BackendDefaults):
     """A backend whose model calls tools in the way it can.
 
     Calls that it prints are recognised in its text. Where it has no tools (`inner.tools` is False), or once its server
@@ -41,7 +42,7 @@ class ToolCaller:
     @property
     def renders_tools(self) -> bool:
         """Whether a prompt begins with the tools; in text ReAct they are in the system message."""
-        return bool(self.protocol) or getattr(self.inner, "renders_tools", False)
+        return bool(self.protocol) or self.inner.renders_tools
 
     @property
     def counter(self) -> Counter:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from agent.messages import ToolCall
-from agent.protocols import Schema
+from agent.messages import Schema, ToolCall
 from models.text_calls import lenient_json
 from models.text_calls.openings import ARGUMENTS, KEYS, NAMES, label
 

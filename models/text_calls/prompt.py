@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Counter, Schema
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall
 from models.text_calls.parsers import plain_name
 
 TOLD = """\
@@ -59,7 +59,7 @@ def as_text(message: Message) -> Message:
     return Message(message.id, "assistant", "\n".join([*said, *map(_called, message.calls)]))
 
 
-class TextCounter:
+class TextCounter(Counter):
     """Counts messages as `conversation` writes them, with the counter of the model.
 
     Each is counted by itself, with markers of its own. Where neighbours become one message, that is a few tokens above
@@ -87,12 +87,12 @@ class TextCounter:
     @property
     def learnt(self) -> Any:
         """What the model's counter has learnt, to be put back."""
-        return getattr(self._counter, "learnt", None)
+        return self._counter.learnt
 
     @learnt.setter
     def learnt(self, learnt: Any) -> None:
         if learnt is not None:
-            self._counter.learnt = learnt  # type: ignore[attr-defined]
+            self._counter.learnt = learnt
 
     def sends(self, texts: Sequence[Message]) -> None:
         """Remember that this is the prompt that the server reads now."""

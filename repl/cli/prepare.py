@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from agent import chat, figures
 from agent.budget import UNLIMITED, Budget, Prices, read_limit
 from agent.errors import BudgetError, ModelError, UsageError
-from agent.messages import Message, pending
+from agent.messages import Message, Schema, pending
 from agent.prices import read_prices
-from agent.protocols import Schema, Strategy
+from agent.protocols import Strategy
 from agent.repair import Repaired, repair
 from agent.replay import replay
 from agent.side import SideModel

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.events import Preparing, Said
+from agent.history import History
+from agent.messages import Message
 from agent.protocols import Waiting
 from models import READER
 from models.wire.address import hidden
@@ -20,6 +22,7 @@ from session.journal.records import (
     Named,
     Opened,
     Record,
+    Remark,
     Remodelled,
     Swapped,
     Switched,
@@ -38,7 +41,7 @@ SHAPING = ("base_url", "summariser", "price", "corpus", "files", "budget", "max_
 """The settings that shape what a model is sent, beside those that can be swapped."""
 WHO = ("backend", "base_url", "model")
 """The settings that say which model answers."""
-QUIET = (Said, Waiting, Preparing, Branched, Switched)
+QUIET = Said | Waiting | Preparing | Branched | Switched | Remark
 """Records behind which the session remembers what it did before."""
 IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
 
@@ -95,13 +98,18 @@ def settings_of(past: Past, others: Container[str] = ()) -> dict[str, object]:
 
 def write(session: Session, agent: Agent, record: Record) -> None:
     """Write to the journal what has happened. What is changed before anything was asked stands in its first line."""
-    journal = session.journal
-    waited = journal.error
-    if not journal.begun:
+    if not session.journal.begun:
         if isinstance(record, Change) and not isinstance(record, Named):
             return
-        journal.write(opened(session, agent))
-    journal.write(record, agent.history, _kept(session, agent, record))
+        append(session, opened(session, agent))
+    append(session, record, agent.history, _kept(session, agent, record))
+
+
+def append(session: Session, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
+    """Write a record, and tell the user where that fails, or works again."""
+    journal = session.journal
+    waited = journal.error
+    journal.write(record, history, kept)
     if journal.unlocked:
         session.notices.append(f"The journal cannot be locked: {journal.unlocked}. {ALONE}")
         journal.unlocked = ""
@@ -174,9 +182,14 @@ def _become(session: Session, then: Past, *changes: Change) -> None:
 
 
 def restore(session: Session, agent: Agent, past: Past) -> None:
-    """History, ledger, notes, planted facts and what strategy and counter remembered, as they were."""
-    agent.history, agent.ledger = [*past.history], past.ledger
+    """All of a session that a past tells of, as it was."""
+    agent.history, agent.ledger = History(past.history), past.ledger
     session.planted[:] = past.planted
+    remember(session, agent, past)
+
+
+def remember(session: Session, agent: Agent, past: Past) -> None:
+    """Notes, and what strategy and counter remembered, as they were."""
     kept = past.kept or {}
     _give_back(session, "the notes", session.notes, "state", kept.get("notes") or {"notes": []})
     if kept.get("strategy") is not None and session.spec == past.strategy:

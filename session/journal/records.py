@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from agent.events import (
     Answered,
@@ -25,7 +26,8 @@ from agent.protocols import Waiting
 from agent.view import Fate
 from session.journal.deltas import Piece
 
-VERSION = 1
+VERSION = 2
+"""2 has remarks; 1 has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +134,39 @@ class Requested:
     body: Piece
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The user typed this command."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A command asked a model in a copy of the session: `asked` says what, `came` is the outcome, as JSON."""
+
+    asked: tuple[str, ...]
+    came: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The exchange ended without an answer: by an error of this class, or "" where the user stopped it.
+
+    `figures` are the needed and the available tokens of a BudgetError.
+    """
+
+    error: str = ""
+    what: str = ""
+    fix: str = ""
+    figures: tuple[int, ...] = ()
+
+
 Change = Opened | Resumed | Swapped | Limited | Remodelled | Named | Branched | Switched
 """What a session writes itself."""
-Record = Entry | Change
+Remark = Command | Aside | Unanswered
+"""What a session needs to be played, and not to go on."""
+Record = Entry | Change | Remark
 """All that can be written."""
 Stored = Record | Viewed | Requested
 """All that can stand on a line: `Prepared` and `Sent` stand there as `Viewed` and `Requested`."""
@@ -163,5 +195,8 @@ KINDS: dict[str, type] = {
     "withdrawn": Withdrawn,
     "cancelled": Cancelled,
     "planted": Planted,
+    "command": Command,
+    "aside": Aside,
+    "unanswered": Unanswered,
 }
 """What each `type` of a line is."""

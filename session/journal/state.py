@@ -9,9 +9,9 @@ from typing import Any
 
 from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, ToolReturned, Withdrawn
 from agent.ledger import Ledger
-from agent.messages import Message
+from agent.messages import Message, Schema
 from agent.prompts import SYSTEM
-from agent.protocols import Schema, Sent
+from agent.protocols import Sent
 from agent.repair import is_sound, repair
 from agent.view import View
 from session.journal.deltas import Reader
@@ -24,6 +24,7 @@ from session.journal.records import (
     Named,
     Opened,
     Record,
+    Remark,
     Remodelled,
     Requested,
     Resumed,
@@ -81,7 +82,7 @@ class Past:
         self.at = self.at if isinstance(record, Resumed) else line.at
         if isinstance(record, Change):
             self.change(record)
-        else:
+        elif not isinstance(record, Remark):
             self._happened(record)
         if line.kept:
             self._pieces.kept.feed(line.kept)

@@ -17,15 +17,17 @@ from agent.events import (
     ToolCalled,
     ToolReturned,
 )
+from agent.history import History
 from agent.loop import run
-from agent.messages import Message, ToolCall
+from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
+from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from agent.side import SideModel
 from models.counting.estimate import EstimateCounter
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
-from strategies.table import STRATEGIES, parse
+from strategies.spec import parse
+from strategies.table import STRATEGIES
 from tests.support.histories import TinyCounter, is_sound, words
 from tests.support.scripted_loop import Acts, Script, agent, call, goes_on, kinds, observations, says, script
 
@@ -266,7 +268,9 @@ def test_calls_that_a_server_names_badly_leave_a_sound_history(id: str) -> None:
 
 def test_ids_of_a_resumed_history_with_gaps_are_not_given_again() -> None:
     session = agent(says("Yes."))
-    session.history = [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
+    session.history = History(
+        [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
+    )
     list(run(session, "and?"))
     assert is_sound(session.history) == []
 
@@ -348,7 +352,7 @@ def test_what_a_summariser_reads_is_cached_where_the_same_tools_go_along(renders
         return [Text("A summary.")] if messages[-1].id == "summarise" else [call(n, arguments=f'{{"slug": "{n}"}}')]
 
     session = agent(*[step] * 40, max_turns=30, limit=4_000, strategy_name="summary-buffer")
-    session.backend.renders_tools = renders  # type: ignore[attr-defined]
+    session.backend.renders_tools = renders
     session.side = SideModel(session.backend)
     session.strategy = parse("summary-buffer", session.side)
     session.tools = {"read_article": Acts("read_article", lambda arguments: words(600, str(next(count))))}

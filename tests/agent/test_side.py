@@ -46,7 +46,7 @@ def test_a_call_that_fails_is_reported_all_the_same(error: BaseException) -> Non
 @pytest.mark.parametrize("behind", [True, False])
 def test_behind_the_agent_s_prompt_its_tools_go_along_where_a_server_renders_them(renders: bool, behind: bool) -> None:
     model, script = side([Text("short")])
-    script.renders_tools = renders  # type: ignore[attr-defined]
+    script.renders_tools = renders
     model.offered = [{"type": "function", "function": {"name": "read_article"}}]
     model.ask(ASKED, "summary", 50, behind=behind)
     assert script.requests[0].tools == (tuple(model.offered) if renders and behind else ())

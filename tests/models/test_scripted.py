@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Thinking, Usage
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage
 from models.counting.estimate import EstimateCounter
 from models.counting.prefix import PrefixMeter
 from models.scripted import Scripted

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import ModelError, ThimbleError
-from agent.messages import Message
-from agent.protocols import Delta, Schema, Text, Thinking, Usage
+from agent.messages import Message, Schema
+from agent.protocols import Delta, Text, Thinking, Usage
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
 from repl.commands.table import obey

@@ -11,7 +11,7 @@ from agent.side import SideModel
 from agent.view import prepare
 from models.reader import Reader
 from strategies.delegate import HEAD, MOST_CALLS, WAIT, Delegate
-from strategies.table import parse
+from strategies.spec import parse
 from tests.support.histories import Story, TinyCounter, budget, calls_of, react, react40
 from tests.support.specs import SUMMARISERS, Summariser, build
 

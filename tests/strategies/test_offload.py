@@ -10,7 +10,7 @@ from agent.fit import fit
 from agent.messages import Message, turns
 from agent.view import prepare
 from strategies.offload import Offload
-from strategies.table import parse
+from strategies.spec import parse
 from tests.support.histories import LIMITS, Story, budget, calls_of, outcome, react, react40, sound_histories, words
 from tests.support.specs import build
 

@@ -16,120 +16,19 @@ import strategies
 from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
+from strategies.own import Own
 from strategies.parameter import Parameter, parameter, parameters
-from strategies.table import STRATEGIES, Pipeline, parse, without_a_model
+from strategies.table import STRATEGIES, Pipeline, without_a_model
 from tests.support.histories import LIMITS, budget, outcome, react40, sound_histories
-from tests.support.specs import ASKING, EVERY, Summariser, build, parts, specs
-
-# --- SPECs ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_a_name_is_a_spec(name: str) -> None:
-    assert type(build(name)) is STRATEGIES[name]
-    assert type(build(f" {name}: ")) is STRATEGIES[name]
+from tests.support.specs import ASKING, build, parts
 
 
 def test_those_that_ask_no_model_are_all_but_those_that_ask_one() -> None:
     assert without_a_model() == [name for name in STRATEGIES if name not in ASKING]
-
-
-@pytest.mark.parametrize("name", EVERY)
-@given(st.data())
-def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
-    spec = data.draw(specs(name))
-    strategy = build(spec)
-    for written, part in zip(spec.split("+"), parts(strategy), strict=True):
-        _, _, settings = written.partition(":")
-        for setting in filter(None, settings.split(",")):
-            key, _, value = setting.partition("=")
-            (parameter,) = (known for known in parameters(type(part)) if known.name == key)
-            assert getattr(part, key) == parameter.read(value)
-
-
-@pytest.mark.parametrize(
-    ("spec", "what", "fix"),
-    [
-        ("slidingwindow", "there is no strategy 'slidingwindow'", "did you mean sliding-window?"),
-        ("", "there is no strategy ''", "known: none, truncate, sliding-window"),
-        ("zzz", "there is no strategy 'zzz'", "known: none, truncate, sliding-window"),
-        ("none+", "there is no strategy ''", "known: "),
-        ("masking:window=3", "there is no strategy 'masking'", "did you mean observation-masking?"),
-        ("obs", "there is no strategy 'obs'", "did you mean observation-masking?"),
-        ("summary", "there is no strategy 'summary'", "did you mean summary-buffer?"),
-        ("none:window=3", "none has no parameter 'window'", "it takes none"),
-        ("sliding-window:windw=3", "sliding-window has no parameter 'windw'", "did you mean window?"),
-        ("sliding-window:zzz=3", "sliding-window has no parameter 'zzz'", "known: target, window"),
-        (
-            "sliding-window:window",
-            "sliding-window: window has no value",
-            "written window=value; it takes 0 to 1,000,000 or unset",
-        ),
-        ("sliding-window:window=", "window= is not possible", "window takes 0 to 1,000,000 or unset: turns kept"),
-        (
-            "sliding-window:window=-1",
-            "window=-1 is not possible",
-            "did you mean 0? window takes 0 to 1,000,000 or unset: turns kept",
-        ),
-        ("sliding-window:window=1.5", "window=1.5 is not possible", "did you mean 2? window takes 0 to"),
-        ("sliding-window:window=usnet", "window=usnet is not possible", "did you mean unset? window takes 0 to"),
-        ("sliding-window:target=9", "target=9 is not possible", "did you mean 1? target takes 0.1 to 1: "),
-        ("sliding-window:target=none", "target=none is not possible", "target takes 0.1 to 1: "),
-        ("sliding-window:window=3,window=4", "sliding-window: window is given twice", "each key once"),
-        ("sliding-window window=3", "there is no strategy 'sliding-window window=3'", "sliding-window:key=value"),
-        ("Hybrid", "there is no strategy 'Hybrid'", "did you mean hybrid?"),
-        ("no.such:Name", "no.such:Name cannot be loaded: ModuleNotFoundError: No module named 'no'", "mend it"),
-        (
-            "json:Nothing",
-            "json:Nothing cannot be loaded: AttributeError: module 'json' has no attribute 'Nothing'",
-            "mend it",
-        ),
-        ("json:__doc__", "json:__doc__ defines no prepare()", "write: def prepare"),
-        ("observation-masking:when=alway", "when=alway is not possible", "did you mean always? when takes over or"),
-        ("sliding-window:target=nan", "target=nan is not possible", "target takes 0.1 to 1: "),
-        ("sliding-window:target=inf", "target=inf is not possible", "did you mean 1? target takes 0.1 to 1: "),
-        ("observation-masking:when=never", "when=never is not possible", "when takes over or always: "),
-        ("summary-buffer:model=x", "summary-buffer has no parameter 'model'", "known: buffer, target, words"),
-        ("summary-buffer:state={}", "summary-buffer has no parameter 'state'", "known: buffer, target, words"),
-    ],
-)
-def test_what_cannot_be_meant_is_answered_with_what_can(spec: str, what: str, fix: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        build(spec)
-    assert caught.value.what == what
-    assert fix in caught.value.fix
-
-
-@given(st.text(max_size=30))
-def test_no_text_is_worse_than_a_usage_error(spec: str) -> None:
-    strategy = outcome(lambda: build(spec))
-    if isinstance(strategy, UsageError):
-        assert strategy.what
-        assert strategy.fix
-    else:
-        assert callable(strategy.prepare)  # type: ignore[union-attr]
-
-
-@given(st.sampled_from(sorted(STRATEGIES)), st.text("windowtarget=,:.0123456789-", max_size=20))
-def test_no_settings_are_worse_than_a_usage_error(name: str, settings: str) -> None:
-    strategy = outcome(lambda: build(f"{name}:{settings}"))
-    assert type(strategy) is STRATEGIES[name] or (isinstance(strategy, UsageError) and strategy.fix)
-
-
-def test_each_parse_starts_fresh() -> None:
-    first = build("observation-masking")
-    first.prepare(react40(), budget())
-    assert build("observation-masking").state == {}  # type: ignore[attr-defined]
-
-
-def test_the_model_is_given_to_the_one_that_asks() -> None:
-    side = SideModel(Summariser())
-    strategy = parse("hybrid", side)
-    assert isinstance(strategy, Hybrid)
-    assert strategy.model is side
 
 
 # --- pipelines --------------------------------------------------------------------------------------------------------
@@ -143,7 +42,7 @@ def test_a_pipeline_is_its_parts_one_after_the_other() -> None:
     assert together.prepare(react40(), budget()) == other.prepare(step, budget())
 
 
-class Returns:
+class Returns(Strategy):
     """Puts a line of its own behind the history, in a list of its own."""
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -182,13 +81,20 @@ def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
     pipeline = build(spec)
     pipeline.prepare(react40(), budget(2_000))
     state = pipeline.state  # type: ignore[attr-defined]
-    assert (state["0"], set(state)) == ({}, {"0", "1", "2"})
+    assert (state["0"], set(state)) == (None, {"0", "1", "2"})
     again = build(spec)
     again.state = state  # type: ignore[attr-defined]
-    assert [getattr(part, "state", {}) for part in parts(again)] == list(state.values())
+    assert [getattr(part, "state", None) for part in parts(again)] == list(state.values())
 
 
 # --- strategies of one's own ------------------------------------------------------------------------------------------
+
+
+def inner(spec: str) -> object:
+    """The object of a module that a SPEC names."""
+    strategy = build(spec)
+    assert isinstance(strategy, Own)
+    return strategy.inner
 
 
 def test_a_file_with_a_function_is_a_strategy(tmp_path: Path) -> None:
@@ -249,11 +155,11 @@ def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_a_name_in_a_module_is_a_strategy() -> None:
-    assert isinstance(build("strategies.none:NoManagement"), NoManagement)
+    assert isinstance(inner("strategies.none:NoManagement"), NoManagement)
 
 
 def test_a_class_in_a_module_is_given_the_model_that_it_asks_for() -> None:
-    strategy = build("strategies.hybrid:Hybrid")
+    strategy = inner("strategies.hybrid:Hybrid")
     assert isinstance(strategy, Hybrid)
     assert isinstance(strategy.model, SideModel)
 
@@ -272,7 +178,7 @@ def test_an_object_in_a_module_is_a_strategy(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "mine_too.py").write_text("from strategies.none import NoManagement\nready = NoManagement()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
-        assert isinstance(build("mine_too:ready"), NoManagement)
+        assert isinstance(inner("mine_too:ready"), NoManagement)
     finally:
         sys.modules.pop("mine_too")
 

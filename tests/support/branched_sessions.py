@@ -11,8 +11,8 @@ from typing import Any
 
 from agent.errors import ThimbleError
 from agent.loop import prepare
-from agent.messages import Message
-from agent.protocols import Schema, Text
+from agent.messages import Message, Schema
+from agent.protocols import Text
 from models import built_in
 from models.scripted import Reply, Scripted
 from repl.commands.table import obey
@@ -61,8 +61,7 @@ def run(session: Session, text: str, drawn: bool = False, width: int = 80) -> st
     paper = Paper(width, drawn)
     if text.startswith("/"):
         with redirect_stdout(io.StringIO()):
-            obey(session, text, paper.console)
-        text = session.take_question()
+            text = obey(session, text, paper.console) or ""
     if text:
         ask(session, text)
     return "\n".join(map(str.rstrip, paper.lines)).strip()

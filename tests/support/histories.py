@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from agent.budget import Budget
+from agent.budget import Budget, Counter
 from agent.errors import ThimbleError
 from agent.messages import Message, ToolCall
 
@@ -20,7 +20,7 @@ from agent.messages import Message, ToolCall
 
 
 @dataclass
-class TinyCounter:
+class TinyCounter(Counter):
     """Four characters are a token and a message costs four more: exact for a model that does not exist."""
 
     exact: bool = True

@@ -10,8 +10,8 @@ from typing import Any
 
 from agent.errors import ModelError, ThimbleError
 from agent.events import Entry, Event
-from agent.messages import Message
-from agent.protocols import Schema, Sent, Text, Thinking, Usage, Waiting
+from agent.messages import Message, Schema
+from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from models.counting.estimate import EstimateCounter
 from models.scripted import Reply, Request, Scripted
 from session.journal.header import past_of

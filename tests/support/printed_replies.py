@@ -8,8 +8,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agent.messages import ToolCall
-from agent.protocols import Schema, Text
+from agent.messages import Schema, ToolCall
+from agent.protocols import Text
 from models.text_calls.parsers import Tools, offered
 from models.text_calls.printed_calls import PrintedCalls
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from agent.errors import ToolError
-from agent.messages import Message
+from agent.messages import Message, Schema
 from agent.prompts import CLOSING, SYSTEM
-from agent.protocols import Schema, Tool
+from agent.protocols import Tool
 from corpus.library import load
 from models.reader.backend import reply
 from tools.articles import article_tools

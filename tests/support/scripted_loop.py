@@ -10,8 +10,8 @@ from agent.agent import Agent
 from agent.errors import ToolError
 from agent.events import Answered, Event
 from agent.loop import run
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Usage
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Text, Usage
 from agent.side import SideModel
 from models.scripted import Scripted
 from strategies.none import NoManagement
@@ -23,6 +23,8 @@ Step = Sequence[Delta | BaseException]
 
 class Script(Scripted):
     """Plays its steps, holds every prompt to the laws, and knows whether a stream was left open."""
+
+    renders_tools = False
 
     def __init__(self, steps: Iterable[Step], counter: TinyCounter | None = None) -> None:
         super().__init__(steps, counter or TinyCounter())

@@ -10,10 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.theme import Theme
 
+from agent.budget import Counter
 from agent.events import Event
 from agent.ledger import Amount, Call
 from agent.messages import ToolCall
-from agent.protocols import Counter
 from models.scripted import Scripted, Step
 from repl.screen.theme import STYLES
 from session.session import Session, open_session

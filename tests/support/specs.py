@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from agent.budget import Budget
 from agent.errors import ModelError
-from agent.messages import Message, turns
-from agent.protocols import Delta, Schema, Strategy, Text, Usage
+from agent.messages import Message, Schema, turns
+from agent.protocols import Delta, Strategy, Text, Usage
 from agent.side import SideModel
 from strategies.critic_summary import CriticSummary
 from strategies.hybrid import Hybrid
@@ -23,7 +23,8 @@ from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
 from strategies.parameter import Parameter, parameters
 from strategies.sliding_window import SlidingWindow
-from strategies.table import STRATEGIES, Pipeline, parse
+from strategies.spec import parse
+from strategies.table import STRATEGIES, Pipeline
 from strategies.thrifty import Thrifty
 from strategies.truncate import Truncate
 from tests.support.histories import TinyCounter, is_sound

@@ -1,4 +1,4 @@
-"""The session as one JSON document, described in docs/export.md. Printable ASCII; decoded, every text is as it was."""
+"""The session as one JSON document (docs/reference/formats.md). Printable ASCII; decoded, every text is as it was."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from session.journal.lines import EVERYTHING
 from session.jsonl import to_json
 
 if TYPE_CHECKING:
+    from agent.budget import Counter
     from agent.events import Prepared
-    from agent.protocols import Counter
     from session.session import Session
 
 FORMAT, VERSION = "thimble-session", 1

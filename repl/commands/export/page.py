@@ -26,7 +26,7 @@ from repl.screen.letters import LETTERS
 from repl.screen.sanitise import clean, line
 
 if TYPE_CHECKING:
-    from agent.protocols import Counter
+    from agent.budget import Counter
     from session.session import Session
 
 Fields = dict[str, Any]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.messages import Message, ToolCall
+from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
-from agent.protocols import Schema, Text, Usage
+from agent.protocols import Text, Usage
 from models.counting.estimate import EstimateCounter
 from models.reader import Reader
 from models.reader.backend import reply

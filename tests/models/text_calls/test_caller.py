@@ -11,8 +11,8 @@ import pytest
 from agent.chat import UNREADABLE, write
 from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Said, ToolReturned
-from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Schema, Text, Thinking, Usage, Waiting
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from models import backend_on
 from models.ollama import wire
 from models.ollama.server import OllamaServer

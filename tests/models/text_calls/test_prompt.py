@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.budget import Budget
+from agent.budget import Budget, Counter
 from agent.errors import BudgetError
 from agent.messages import Message
-from agent.protocols import Counter
 from agent.side import SideModel
 from agent.view import prepare
 from models.counting.choose import counter_for
@@ -20,7 +19,7 @@ from models.counting.estimate import EstimateCounter
 from models.counting.message_counter import ChatCounter
 from models.scripted import Scripted
 from models.text_calls.prompt import TextCounter, conversation, told
-from strategies.table import parse
+from strategies.spec import parse
 from tests.support.histories import Story, TinyCounter, broken_histories, calls_of, sound_histories
 from tests.support.printed_replies import SCHEMAS, schema
 

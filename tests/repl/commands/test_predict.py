@@ -19,7 +19,7 @@ from repl.conversation import Conversation
 from session.guess import Guess, places, take
 from session.session import Session
 from strategies import STRATEGIES
-from tests.repl.commands.probe.test_ask import QUESTIONS, reading
+from tests.repl.commands.probe.test_probe import QUESTIONS, reading
 from tests.repl.prompt.test_completion import completed
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import outcome, react
@@ -193,7 +193,7 @@ def test_headless_it_goes_to_standard_error(as_json: bool, capsys: pytest.Captur
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
     session = scripted("One.")
-    session.agent.history.extend(react(60, 30))
+    session.agent.history = session.agent.history.plus(*react(60, 30))
     ask(session)
     paper = Paper(width)
     messages(session, width).show(paper.console)

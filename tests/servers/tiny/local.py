@@ -9,9 +9,10 @@ from pathlib import Path
 
 import torch
 
+from agent.budget import Counter
 from agent.chat import write
-from agent.messages import Message, ToolCall
-from agent.protocols import Counter, Delta, Schema, Text, Usage
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Text, Usage
 from models.counting.estimate import EstimateCounter
 from tests.servers.tiny.model import Cache
 from tests.servers.tiny.template import END, FOLDER, render

@@ -18,8 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from agent.messages import Schema
 from agent.prompts import SYSTEM
-from agent.protocols import Schema
 from corpus.library import Library
 from tests.servers.tiny import tokenizer as tokenizers
 from tests.servers.tiny.dialogues import Dialogue, dialogue

@@ -1,0 +1,142 @@
+"""The one parser of a SPEC: `name`, `name:key=value,…`, `./file.py`, `package.module:Name`, or several joined by `+`.
+
+To parse a SPEC imports nothing and runs nothing. `is_code` says beforehand whether `parse` would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from agent.errors import UsageError
+from agent.protocols import Strategy
+from agent.side import SideModel
+from strategies.own import own
+from strategies.parameter import parameters
+from strategies.table import STRATEGIES, Pipeline, asks_a_model, unknown
+
+FILE = re.compile(r"(.*\.py)(?::(.*))?")
+
+
+class Kind(Enum):
+    """Where the strategy of a part comes from."""
+
+    OURS = "ours"
+    FILE = "file"
+    MODULE = "module"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One strategy of a SPEC.
+
+    `name` is the strategy's, the path of a file or the dotted name of a module; `member` is the name in that file or
+    module, `settings` the text `key=value,…`. `start` is where the part begins in the SPEC, in characters.
+    """
+
+    kind: Kind
+    name: str
+    member: str = ""
+    settings: str = ""
+    start: int = 0
+
+    @property
+    def is_code(self) -> bool:
+        """Whether a file or a module must be run to have the strategy."""
+        return self.kind in (Kind.FILE, Kind.MODULE)
+
+
+def parse_spec(text: str) -> list[Part]:
+    """The parts of a SPEC, left to right; at least one. Any text has parts, if only of unknown strategies."""
+    parts, end = [], 0
+    for piece in _pieces(text):
+        start = end + len(piece) - len(piece.lstrip())
+        parts.append(_part(piece.strip(), start))
+        end += len(piece) + len("+")
+    return parts
+
+
+def is_code(text: str) -> bool:
+    """Whether a SPEC names a file or a module, which `parse` would run. Looks at no file: the words alone decide."""
+    return any(_part(piece.strip()).is_code for piece in text.split("+"))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text, cut at each `+` but those in the path of a file that is there, such as `c++/mine.py`."""
+    rest = text.split("+")
+    while rest:
+        ends = range(len(rest), 1, -1)
+        end = next((end for end in ends if _is_file("+".join(rest[:end]))), 1)
+        yield "+".join(rest[:end])
+        del rest[:end]
+
+
+def _is_file(piece: str) -> bool:
+    found = FILE.fullmatch(piece.strip())
+    with suppress(OSError, RuntimeError, ValueError):  # too long a name, nobody's folder, or a zero byte
+        return found is not None and Path(found[1]).expanduser().is_file()
+    return False
+
+
+def _part(piece: str, start: int = 0) -> Part:
+    """The part that a piece is. One that can be a file is a file, whatever strategies and files there are."""
+    if file := FILE.fullmatch(piece):
+        member, _, settings = (file[2] or "").partition(":")
+        return Part(Kind.FILE, file[1], member, settings, start)
+    name, _, rest = piece.partition(":")
+    if name in STRATEGIES:
+        return Part(Kind.OURS, name, "", rest, start)
+    member, _, settings = rest.partition(":")
+    if member.isidentifier() and all(word.isidentifier() for word in name.split(".")):
+        return Part(Kind.MODULE, name, member, settings, start)
+    return Part(Kind.UNKNOWN, name, "", rest, start)
+
+
+def parse(spec: str, side: SideModel) -> Strategy:
+    """The strategy that a SPEC names, with fresh state. `side` is the model that it may ask.
+
+    Raises:
+        UsageError: no such strategy, parameter or value; the fix names the nearest right one.
+    """
+    parts = [_strategy(part, side) for part in parse_spec(spec)]
+    return parts[0] if len(parts) == 1 else Pipeline(parts)
+
+
+def _strategy(part: Part, side: SideModel) -> Strategy:
+    if part.is_code:
+        short = f"{part.name}:{part.member}" if part.member else part.name
+        return own(short, part.name, part.member, lambda kind: _build(short, kind, part.settings, side))
+    if part.kind is Kind.OURS:
+        return _build(part.name, STRATEGIES[part.name], part.settings, side)
+    first, *more = part.name.split() or [""]
+    if first in STRATEGIES and more:
+        what = f"there is no strategy {part.name!r}"
+        raise UsageError(what, f"parameters are written {first}:key=value,key=value")
+    raise unknown(part.name)
+
+
+def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
+    """An instance with what the settings say; one that declares a field `model` is given the model that it may ask."""
+    known = {parameter.name: parameter for parameter in parameters(kind)}
+    values: dict[str, Any] = {}
+    for setting in filter(None, (part.strip() for part in settings.split(","))):
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if key not in known:
+            near = get_close_matches(key, known, 1, cutoff=0.4)
+            hint = f"did you mean {near[0]}? " if near else ""
+            what = f"known: {', '.join(known)}" if known else "it takes none"
+            raise UsageError(f"{name} has no parameter {key!r}", f"{hint}{what}; written {name}:key=value,…")
+        if not equals:
+            raise UsageError(f"{name}: {key} has no value", f"written {key}=value; it takes {known[key].legal}")
+        if key in values:
+            raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
+        values[key] = known[key].read(text)
+    strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))
+    return strategy
