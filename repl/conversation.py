@@ -123,7 +123,7 @@ class Conversation:
     def _greet(self) -> None:
         budget = self.session.settings.budget
         self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
-        if self.session.past:
+        if self.session.saved:
             from repl.screen.resumed import show_resumed
 
             show_resumed(self.session, self.console)

@@ -106,7 +106,7 @@ class Recorded:
         if not self._offered:
             self._offered = True
             usual, on_demand = (tuple(tool.schema for tool in them.values()) for them in (agent.tools, agent.on_demand))
-            self._tape.write(Offered(agent.system, usual, on_demand))
+            self._tape.write(Offered(agent.state.system, usual, on_demand))
         world = {name: ToolRecorder(tool, self._tape) for name, tool in agent.tools.items() if name not in LIVE}
         agent.tools = {**agent.tools, **world}
 
@@ -182,7 +182,7 @@ class Played:
         offered = self._playback.offered
         if offered is None:
             return
-        agent.system = offered.system
+        agent.state.system = offered.system
         live = {name: tool for name, tool in agent.tools.items() if name in LIVE}
 
         def named(schemas: tuple[Mapping[str, Any], ...], live: Mapping[str, Tool]) -> dict[str, Tool]:

@@ -29,6 +29,7 @@ from agent.events import Answered
 from agent.ledger import totals
 from agent.loop import run
 from agent.side import SideModel
+from agent.state import State
 from corpus.library import Library, load
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
@@ -100,7 +101,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
     backend = make(setting.backend, setting.model, setting.base_url)
     side = SideModel(backend)
     tools = toolbox(_library(), ROOT / "corpus" / "files", Notes())
-    agent = Agent(backend, parse(setting.strategy, side), setting.strategy, tools, side, setting.budget)
+    agent = Agent(backend, parse(setting.strategy, side), State(setting.strategy, setting.budget), tools, side)
     reads_with = "observation-masking"
     agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(reads_with, side)))
     marks = []

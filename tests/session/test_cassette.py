@@ -42,7 +42,7 @@ def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
     told = Settings(backend="reader", **settings)
     cassette = Recorded(path, told)
     session = open_session(told, cassette=cassette)
-    session.use(recorded(Scripted(steps, TinyCounter()), "agent", cassette._tape))
+    session.agent.use(recorded(Scripted(steps, TinyCounter()), "agent", cassette._tape))
     return session
 
 

@@ -9,8 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
-from agent.events import Planted, SideCalled
+from agent.events import Asked, Planted, SideCalled
 from agent.loop import prepare
+from agent.messages import Message
 from agent.messages import question as asked_last
 from agent.protocols import Text, Usage
 from agent.view import View
@@ -73,8 +74,8 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
         ModelError: the server cannot be used.
     """
     fork = session.fork()
-    fork.add("user", question)
-    view = prepare(fork, 1)
+    fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
+    view = prepare(fork, fork.next_call())
     said, usage, started = [], Usage(), perf_counter()
     with closing(fork.backend.stream(view.messages, (), max_tokens=fork.max_output)) as stream:
         for delta in stream:

@@ -262,7 +262,7 @@ def test_wide_characters_stay_in_their_columns() -> None:
 @pytest.mark.parametrize("height", [24, 40, 60])
 def test_the_strip_stays_on_the_screen(height: int) -> None:
     session = scripted("One.")
-    session.agent.history.extend(react(60, 30))
+    session.agent.state.history = react(60, 30)
     ask(session)
     paper = Paper(80, height=height)
     obey(session, "/context", paper.console)
