@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry
+from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message, Schema, last_turn
 from agent.prices import estimated
@@ -54,7 +55,7 @@ class Agent:
     record: Callable[[Entry], None] | None = None
 
     @property
-    def history(self) -> Sequence[Message]:
+    def history(self) -> History:
         """Every message of the session."""
         return self.state.history
 

@@ -7,6 +7,8 @@
       BudgetError    the budget cannot hold the request, however much is taken away
       UsageError     a user's mistake or a wrong setting
 
+    Stopped          the user pressed Ctrl-C: a KeyboardInterrupt with words
+
 Anything else that is raised is a bug and keeps its traceback.
 """
 
@@ -50,3 +52,11 @@ class BudgetError(ThimbleError):
         )
         self.needed_tokens = needed_tokens
         self.available_tokens = available_tokens
+
+
+class Stopped(KeyboardInterrupt):
+    """The user pressed Ctrl-C. `what` says in one line what was stopped, and what of it is kept."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -17,6 +17,7 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
+from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.prompts import SYSTEM
@@ -33,14 +34,15 @@ class State:
     strategy: str = ""
     limit: int = 8000
     system: str = SYSTEM
-    history: Sequence[Message] = field(default_factory=list)
+    history: History = field(default_factory=History)
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
 
     def take(self, event: Entry) -> None:
-        """Go on by one event."""
+        """Go on by one event. The cost of a reply whose view is lost, as in a damaged journal, is not known."""
         self.change(event)
-        self.ledger.add(event)
+        if not isinstance(event, Replied) or self.ledger.prepared:
+            self.ledger.add(event)
 
     def change(self, event: Entry) -> None:
         """Go on by one event, but for what it cost."""
@@ -54,7 +56,7 @@ class State:
                 self.planted = (*self.planted, event)
             case Withdrawn(message):
                 if self.history and self.history[-1].id == message.id:
-                    self.history = self.history[:-1]
+                    self.history = self.history.upto(len(self.history) - 1)
             case StrategyChanged(strategy):
                 self.strategy = strategy
             case BudgetChanged(limit):
@@ -62,14 +64,14 @@ class State:
 
     def new_ids(self) -> Iterator[str]:
         """Ids for the next messages: none of them is in the history, nor that of the system message to come."""
-        taken = {message.id for message in self.history} or {"m1"}
-        return (fresh for number in count(len(taken) + 1) if (fresh := f"m{number}") not in taken)
+        numbers = count(max(1, len(self.history)) + 1)
+        return (fresh for number in numbers if self.history.place(fresh := f"m{number}") is None)
 
     def copy(self) -> State:
         """The same state, which goes on by itself."""
         ledger = replace(self.ledger, calls=[*self.ledger.calls])
-        return State(self.strategy, self.limit, self.system, self.history, ledger, self.planted)
+        return State(self.strategy, self.limit, self.system, self.history.apart(), ledger, self.planted)
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)
-        self.history = [*self.history, *system, *messages]
+        self.history = self.history.plus(*system, *messages)

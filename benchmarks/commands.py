@@ -162,7 +162,7 @@ def milliseconds(session: Session, text: str) -> float:
     started = perf_counter()
     obey(session, text, console)
     took = perf_counter() - started
-    session.parts.journal, session.next_question = journal, ""
+    session.parts.journal = journal
     agent.state, agent.strategy = state, strategy
     return took * 1000
 

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from agent.messages import ToolCall
 from agent.protocols import Text
 from models.scripted import Scripted, Step
-from repl.commands.export.command import FORMATS
+from repl.commands.export.export import FORMATS
 from repl.commands.table import obey
 from repl.screen.theme import console_for
 from session.session import Session, open_session
@@ -42,8 +42,8 @@ def main(arguments: Sequence[str]) -> int:
     print("| format | seconds | MB |\n|---|--:|--:|")
     with TemporaryDirectory() as spare:
         folder = Path(arguments[1] if len(arguments) > 1 else spare)
-        for name, (_, ending, _) in FORMATS.items():
-            path, started = folder / f"session.{ending}", perf_counter()
+        for name, known in FORMATS.items():
+            path, started = folder / f"session.{known.ending}", perf_counter()
             obey(session, f"/export {name} {path}!", console_for(plain=True, file=io.StringIO()))
             took = perf_counter() - started
             print(f"| `{name}` | {took:.1f} | {path.stat().st_size / 1e6:.1f} |", flush=True)

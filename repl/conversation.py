@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from agent import figures
-from agent.errors import ThimbleError
+from agent.errors import Stopped, ThimbleError
 from agent.events import Answered
 from repl.prompt.interrupts import Interrupts
 from repl.prompt.prompt import PlainPrompt, open_prompt
@@ -100,7 +100,7 @@ class Conversation:
         self._tell_news()
 
     def _wait(self) -> None:
-        """Wait until model and articles are there, and show for which. Raises KeyboardInterrupt at Ctrl-C."""
+        """Wait until model and articles are there, and show for which. Raises Stopped at Ctrl-C."""
         if self.session.is_ready:
             return
         reading = self.session.reading
@@ -108,7 +108,7 @@ class Conversation:
             with self._shown(lambda: reading.words or LOOKING), self._interrupts.allowed():
                 _ = self.session.agent
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(NOT_READ if reading.words else NOT_FOUND) from None
+            raise Stopped(NOT_READ if reading.words else NOT_FOUND) from None
 
     def _shown(self, words: Callable[[], str]) -> AbstractContextManager[object]:
         """Live words; none where lines are printed for good."""
@@ -116,9 +116,9 @@ class Conversation:
             return nullcontext()
         from rich.text import Text
 
-        from repl.screen.live import tail
+        from repl.screen.live import live_lines
 
-        return tail(self.console, lambda: Text(f"  {words()}…", style="quiet"))
+        return live_lines(self.console, lambda: Text(f"  {words()}…", style="quiet"))
 
     def _greet(self) -> None:
         budget = self.session.settings.budget
@@ -130,24 +130,23 @@ class Conversation:
         if isinstance(self._prompt, PlainPrompt):
             try:
                 self.introduce()
-            except KeyboardInterrupt as stop:
-                say(self.console, str(stop))
+            except Stopped as stop:
+                say(self.console, stop.what)
 
     def _step(self) -> bool:
         text = self._read().strip()
         if not text:
             return True
-        going = True
+        question: str | None = text
         if text.startswith("/"):
             if self.session.reading.words and text not in AT_ONCE:
                 self._wait()
-            going = self._command(text)
-            text = self.session.take_question()
-        if text:
+            question = self._command(text)
+        if question:
             self.introduce()
-            self._ask(text)
+            self._ask(question)
         self._tell_news()
-        return going
+        return question is not None
 
     def _read(self) -> str:
         if isinstance(self._prompt, PlainPrompt):
@@ -155,20 +154,21 @@ class Conversation:
                 return self._prompt.read()
         return self._prompt.read()  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
 
-    def _command(self, text: str) -> bool:
+    def _command(self, text: str) -> str | None:
+        """Run a command; the question that it hands on, None to leave."""
         from repl.commands.table import run_command
         from repl.screen.captured import printing
 
-        going = True
+        question: str | None = ""
         try:
             with printing(self.console), self._interrupts.allowed():
-                going = run_command(self.session, text, self.console)
+                question = run_command(self.session, text, self.console)
         except KeyboardInterrupt as stop:
             say(self.console, str(stop) or "stopped", "warn")
         except (Exception, SystemExit):
             self._bug()
         self._space()
-        return going
+        return question
 
     def _space(self) -> None:
         """A blank line, where lines are drawn and not read out."""
@@ -205,7 +205,7 @@ class Conversation:
         view = self.session.agent.ledger.view
         if self.plain:
             return Lines(self.console, view)
-        steps = self.session.settings.stage or (self.session.cassette and self.session.cassette.steps)
+        steps = self.session.settings.stage or (self.session.playback and self.session.playback.steps)
         if not steps:
             return Screen(self.console, view)
         from repl.screen.stage import Stage

@@ -1,4 +1,4 @@
-"""Events as JSON Lines, described in docs/json.md. A line holds printable ASCII only, whatever a model wrote."""
+"""Events as JSON Lines (docs/reference/formats.md). A line holds printable ASCII only, whatever a model wrote."""
 
 from __future__ import annotations
 

@@ -27,13 +27,13 @@ from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
-    from session.cassette import Cassette
     from session.journal.state import SavedState
+    from session.playback import Playback
 
 SKIPPED_SHOWN = 5
 READS_WITH = "observation-masking"
 """The strategy of a sub-agent."""
-MEMORY_UNCHANGED = (Said, Waiting, Preparing, Branched, Switched)
+MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched
 """Records after which the session remembers what it did before."""
 
 
@@ -57,19 +57,19 @@ class Parts:
         settings: Settings,
         journal: Journal,
         saved: SavedState | None,
-        cassette: Cassette | None,
+        playback: Playback | None,
         reading: Reading,
         notify: Callable[[str], object],
     ) -> None:
         self.settings, self.journal, self.saved, self.notify = settings, journal, saved, notify
         self.trusted = {settings.strategy.strip()}
         self.backends = Backends(
-            settings, lambda notice: self.notify(notice), cassette, widest=saved.widest if saved else 0
+            settings, lambda notice: self.notify(notice), playback, widest=saved.widest if saved else 0
         )
         self.notes = Notes()
         self.agent = Once(self._make_agent)
         self.library = Once(self._read_library)
-        self._cassette, self._reading = cassette, reading
+        self._playback, self._reading = playback, reading
 
     def equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
@@ -78,8 +78,6 @@ class Parts:
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
         )
-        if self._cassette:
-            self._cassette.equip(agent)
 
     def record(self, agent: Agent, record: Record) -> None:
         """Write to the journal what has happened. A change before the first question stands in the first line."""
@@ -112,6 +110,8 @@ class Parts:
             prices=None if settings.price == AUTO else read_prices(settings.price),
         )
         self.equip(agent, self.notes)
+        if self._playback:
+            agent.state.system = self._playback.recording.opened.system
         agent.record = lambda record: self.record(agent, record)
         if self.saved:
             self._resume(agent, self.saved)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.agent import Agent
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
+from agent.checked import as_fields
 from agent.errors import ThimbleError, UsageError
 from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged
 from agent.ledger import Ledger
@@ -25,8 +26,9 @@ from session.articles import Reading
 from session.backends import Backends
 from session.journal.header import opened
 from session.journal.journal import Journal
-from session.journal.records import Branched, Change, Record, Switched
+from session.journal.records import Aside, Branched, Change, Command, Record, Remark, Switched
 from session.journal.state import SavedState
+from session.memory import remember
 from session.parts import Parts, strategy_of
 from session.settings import Settings
 from session.trust import check_strategy
@@ -34,27 +36,24 @@ from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
-    from session.cassette import Cassette
     from session.guess import Guess
+    from session.playback import Playback
+
+T = TypeVar("T")
 
 
 def open_session(
     settings: Settings,
     journal: Journal | None = None,
     saved: SavedState | None = None,
-    cassette: Cassette | None = None,
+    playback: Playback | None = None,
 ) -> Session:
     """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
 
     It is written to `journal`; without one nothing of it reaches a disk. It goes on from `saved`, the journal's state.
-    With a `cassette` it is recorded or played.
-
-    Raises:
-        UsageError: both are asked for; a cassette begins with the session.
+    With a `playback` a recorded session answers, and no model.
     """
-    if cassette and saved:
-        raise UsageError("a session that goes on cannot be recorded or played", "begin a new one for the cassette")
-    session = Session(settings, journal, saved, cassette)
+    session = Session(settings, journal, saved, playback)
     threading.Thread(target=_look_ahead, args=(session,), daemon=True).start()
     return session
 
@@ -72,8 +71,7 @@ class Session:
         parts: What the session is made of.
         notices: One-line words for the user. Those about the articles come when these are first read.
         guess: What the room expects of the next prompt, until it is revealed.
-        next_question: What a command hands on to be asked as if it had been typed; see `take_question`.
-        cassette: What the session is recorded on, or played from.
+        playback: The recorded session that answers; None where a model does.
         reading: How far the reading of the articles is.
     """
 
@@ -82,14 +80,13 @@ class Session:
         settings: Settings,
         journal: Journal | None = None,
         saved: SavedState | None = None,
-        cassette: Cassette | None = None,
+        playback: Playback | None = None,
     ) -> None:
-        self.cassette = cassette
+        self.playback = playback
         self.reading = Reading()
-        self.notices: list[str] = [*cassette.notices] if cassette else []
+        self.notices: list[str] = [*playback.notices] if playback else []
         self.guess: Guess | None = None
-        self.next_question = ""
-        self.parts = Parts(settings, journal or Journal(), saved, cassette, self.reading, self.notices.append)
+        self.parts = Parts(settings, journal or Journal(), saved, playback, self.reading, self.notices.append)
         self._shown_notices = 0
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
@@ -167,10 +164,8 @@ class Session:
         agent = self.agent
         if self._events:
             self._events.close()
-        if self.cassette:
-            self.cassette.heard(self, question)
-        with closing(run(agent, question)) as events:
-            self._events = events
+        self._events = self._answers(agent, question)
+        with closing(self._events) as events:
             for event in events:
                 if self.guess:
                     self.guess.see(event)
@@ -180,16 +175,52 @@ class Session:
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
 
+    def _answers(self, agent: Agent, question: str) -> Generator[Event, None, None]:
+        """The events of one exchange; how it ended without an answer goes into the journal."""
+        if self.playback:
+            yield from self.playback.answers(agent, question, self._remember)
+            return
+        try:
+            yield from run(agent, question)
+        except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
+            from session.playback import unanswered
+
+            self.remark(unanswered(error))
+            raise
+
+    def _remember(self, kept: Mapping[str, Any]) -> None:
+        self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)
+
+    def typed(self, command: str) -> None:
+        """Know that the user typed this command; it goes into the journal, to be played again."""
+        from session.playback import is_repeated
+
+        if is_repeated(command):
+            self.remark(Command(command))
+        if self.playback:
+            self.playback.typed(command)
+
+    def aside(self, asked: tuple[str, ...], kind: type[T], make: Callable[[], T]) -> T:
+        """What a command asks a model in a copy of the session: made now, and written to the journal, or played.
+
+        `asked` says what is asked; `kind` is a dataclass of JSON values. Raises what `make` raises,
+        and NotOnTape where a recorded session does not hold it.
+        """
+        if self.playback:
+            return self.playback.aside(self.agent, asked, kind)
+        found = make()
+        self.remark(Aside(asked, as_fields(found)))
+        return found
+
+    def remark(self, remark: Remark) -> None:
+        """Write a remark to the journal."""
+        self.notices += self.journal.write(remark)
+
     def news(self) -> list[str]:
         """Notices not shown yet; each is returned once."""
         news = self.notices[self._shown_notices :]
         self._shown_notices += len(news)
         return news
-
-    def take_question(self) -> str:
-        """The question that a command has handed on, once; "" where there is none."""
-        question, self.next_question = self.next_question, ""
-        return question
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
@@ -260,7 +291,7 @@ class Session:
             ThimbleError: that one cannot be used; all is as it was.
         """
         notices: list[str] = []
-        parts = Parts(settings, journal, saved, self.cassette, self.reading, notices.append)
+        parts = Parts(settings, journal, saved, self.playback, self.reading, notices.append)
         try:
             parts.agent()
         except BaseException:
@@ -276,8 +307,6 @@ class Session:
         self.journal.close()
         if self.journal.error:
             self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
-        if self.cassette and self.cassette.error:
-            self.notices.append(f"The end of this session is not on the cassette: {self.cassette.error}.")
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""

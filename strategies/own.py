@@ -1,58 +1,138 @@
-"""Strategies of the user's own, from a file or a module: what goes wrong in one is told with its own line."""
+"""Strategies of the user's own, from a file or a module. What goes wrong in one is a UsageError that names its line."""
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass
 from pathlib import Path
 from traceback import extract_tb
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from agent import settle
-from agent.errors import ThimbleError, UsageError
+from agent.budget import Budget
+from agent.errors import Stopped, ThimbleError, UsageError
 from agent.messages import Message
 from agent.protocols import Strategy
 from agent.settle import messages_of
 
-WRITE = "write: def prepare({}messages, budget)"
-COPY = "a message never changes: message.rewritten(content, why) makes a copy"
-RETURN = "return messages: those that you were given, or copies by message.rewritten(content, why)"
-AGAIN = "mend it, and name it again"
-ASKED = ("fitted", "priced", "tools", "state", "why")
-"""What a strategy may have beside `prepare`: a property that fails is told before it is used."""
+HOW_TO_WRITE = "write: def prepare({}messages, budget)"
+HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"
+HOW_TO_RETURN = "return messages: those that you were given, or copies by message.rewritten(content, why)"
+HOW_TO_RETRY = "mend it, and name it again"
 
 
-def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Strategy:
-    """The strategy that a file (`where` ends with .py) or a module is, or holds under the name `member`.
+@dataclass(eq=False)
+class Own(Strategy):
+    """A strategy of the user's own, adapted to what the loop expects. `inner` is the user's object or module.
 
-    `make` makes one of a class. Whatever goes wrong in its `prepare` is a UsageError too.
+    Members that `inner` does not have are as usual: fitted, without tools, price, state and model.
+    """
+
+    spec: str
+    inner: Any
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The view that `inner` makes of a list of its own.
+
+        Raises:
+            UsageError: it raised an error, or returned no messages.
+            Stopped: the user pressed Ctrl-C in it.
+        """
+        try:
+            return messages_of(self.inner.prepare(list(messages), budget))
+        except ThimbleError:
+            raise
+        except BaseException as error:
+            raise self._located(error) from error
+
+    @property
+    def fitted(self) -> bool:
+        """Whether its view is held to the budget."""
+        return bool(getattr(self.inner, "fitted", True))
+
+    @property
+    def priced(self) -> bool:
+        """Whether its views depend on the price card."""
+        return bool(getattr(self.inner, "priced", False))
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools that it brings."""
+        return tuple(getattr(self.inner, "tools", ()))
+
+    @property
+    def model(self) -> object:
+        """The model that it may ask; None where it asks none."""
+        return getattr(self.inner, "model", None)
+
+    @property
+    def state(self) -> Any:
+        """All that it remembers between two calls; None where it remembers nothing."""
+        return getattr(self.inner, "state", None)
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        if hasattr(self.inner, "state"):
+            self.inner.state = state
+
+    def why(self, message: Message) -> str:
+        """Its rule for a message that it left out; if that fails, the words of the error."""
+        rule: Callable[[Message], object] | None = getattr(self.inner, "why", None)
+        try:
+            return str(rule(message) or "") if rule else ""
+        except Exception as error:
+            return f"its why() failed: {_words(error)}"
+
+    def _located(self, error: BaseException) -> UsageError | Stopped:
+        """The same error in words, with the line of the file in which `prepare` is written."""
+        code = _code(self.inner.prepare)
+        frames = [at for at in extract_tb(error.__traceback__) if at.filename not in (__file__, settle.__file__)]
+        file = code.co_filename if code else frames[0].filename if frames else ""
+        at = next((at for at in reversed(frames) if at.filename == file), None)
+        line = at.lineno if at else code.co_firstlineno if code else None
+        where = self.spec if line is None else f"{self.spec}, line {line}"
+        if isinstance(error, KeyboardInterrupt):
+            return Stopped(f"stopped in {where}")
+        if at is None:  # it returned something, and that is no list of messages
+            return UsageError(f"{where}: {error}", HOW_TO_RETURN)
+        fix = HOW_TO_COPY if isinstance(error, FrozenInstanceError) else HOW_TO_RETRY
+        return UsageError(f"{where}: {_words(error)}, in: {at.line}", fix)
+
+
+def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
+    """The strategy in a file (`where` ends with .py) or a module: its `member`, or itself. `make` makes one of a class.
 
     Raises:
         UsageError: it cannot be loaded, or is no strategy.
     """
-    with _loading(spec):
+    try:
         module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
         found = getattr(module, member) if member else module
         if not callable(getattr(found, "prepare", None)):
             held = {} if member else vars(found)
             classes = [name for name, one in held.items() if isinstance(one, type) and hasattr(one, "prepare")]
-            fix = f"write {spec}:{classes[-1]}" if classes else WRITE.format("")
+            fix = f"write {spec}:{classes[-1]}" if classes else HOW_TO_WRITE.format("")
             raise UsageError(f"{spec} defines no prepare()", fix)
         if isinstance(found, type):
             found = make(found)
         elif found is not module:
             found = deepcopy(found)  # a module is read once: each session has one of its own
         _check(spec, found.prepare, "" if found is module else "self, ")
-        for name in ASKED:
-            getattr(found, name, None)
-        _tell(spec, found)
-    strategy: Strategy = found
+        strategy = Own(spec, found)
+        _ = strategy.fitted, strategy.priced, strategy.tools, strategy.state, getattr(found, "why", None)
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # the user's own code may raise anything
+        room = str(Path(__file__).parent)
+        frames = [at for at in extract_tb(error.__traceback__) if not at.filename.startswith((room, "<"))]
+        frames = [at for at in frames if at.filename != importlib.__file__]
+        line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
+        raise UsageError(f"{spec} cannot be loaded: {_words(error)}{line}", HOW_TO_RETRY) from error
     return strategy
 
 
@@ -66,73 +146,28 @@ def _run_file(path: Path) -> ModuleType:
     return module
 
 
-@contextmanager
-def _loading(spec: str) -> Iterator[None]:
-    """What goes wrong in a file of the user's own is the user's to mend, whatever it is."""
-    try:
-        yield
-    except (UsageError, KeyboardInterrupt):
-        raise
-    except BaseException as error:
-        ours = (__file__, importlib.__file__, str(Path(__file__).with_name("spec.py")))
-        frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours and at.filename[0] != "<"]
-        line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
-        raise UsageError(f"{spec} cannot be loaded: {_words(error)}{line}", AGAIN) from error
-
-
-def _tell(spec: str, strategy: Any) -> None:
-    """From now on what goes wrong in its `prepare` is told, and in that of its copies."""
-    if "prepare" in getattr(strategy, "__dict__", ()):
-        vars(strategy)["prepare"] = _told(spec, strategy.prepare, strategy.prepare)
-        return
-    kind = type(strategy)
-    prepare = _told(spec, lambda self, *given: super(told, self).prepare(*given), strategy.prepare)
-    told: Any = type(kind.__name__, (kind,), {"__slots__": (), "__module__": kind.__module__, "prepare": prepare})
-    object.__setattr__(strategy, "__class__", told)
-
-
-def _told(spec: str, prepare: Callable[..., Any], written: Any) -> Callable[..., list[Message]]:
-    """The same `prepare`; what goes wrong in it is a UsageError, with the line of the file where it is written."""
-    code = getattr(inspect.unwrap(written), "__code__", None)
-
-    def told(*given: Any) -> list[Message]:
-        try:
-            return messages_of(prepare(*given))
-        except ThimbleError:
-            raise
-        except BaseException as error:
-            ours = (__file__, settle.__file__)
-            frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours]
-            file = code.co_filename if code else frames[0].filename if frames else ""
-            at = next((at for at in reversed(frames) if at.filename == file), None)
-            line = at.lineno if at else code.co_firstlineno if code else None
-            where = spec if line is None else f"{spec}, line {line}"
-            if isinstance(error, KeyboardInterrupt):
-                raise KeyboardInterrupt(f"stopped in {where}") from error
-            if at is None:  # it gave an answer, and that is no list of messages
-                raise UsageError(f"{where}: {error}", RETURN) from error
-            fix = COPY if isinstance(error, FrozenInstanceError) else AGAIN
-            raise UsageError(f"{where}: {_words(error)}, in: {at.line}", fix) from error
-
-    return told
-
-
-def _words(error: BaseException) -> str:
-    """What an error says, even where it is the user's own and cannot be told."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return type(error).__name__
-
-
 def _check(spec: str, prepare: Callable[..., Any], itself: str) -> None:
-    """Raises UsageError where `prepare` cannot be called with messages and budget."""
-    code = getattr(inspect.unwrap(prepare), "__code__", None)
+    """Raise UsageError where `prepare` cannot be called with messages and budget."""
+    code = _code(prepare)
     where = f"{spec}, line {code.co_firstlineno}" if code else spec
     if inspect.iscoroutinefunction(inspect.unwrap(prepare)):
-        raise UsageError(f"{where}: prepare() is async, and nothing awaits it", WRITE.format(itself))
+        raise UsageError(f"{where}: prepare() is async, and nothing awaits it", HOW_TO_WRITE.format(itself))
     try:
         inspect.signature(prepare).bind((), None)
     except TypeError as error:
         what = f"{where}: prepare() does not take messages and budget"
-        raise UsageError(what, WRITE.format(itself)) from error
+        raise UsageError(what, HOW_TO_WRITE.format(itself)) from error
+
+
+def _code(prepare: Callable[..., Any]) -> CodeType | None:
+    """The compiled code of a function, without its decorators; None for a callable that is no function."""
+    code: CodeType | None = getattr(inspect.unwrap(prepare), "__code__", None)
+    return code
+
+
+def _words(error: BaseException) -> str:
+    """The type of an error and its message; the type alone where the message itself fails."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from typing import Any
@@ -73,27 +73,27 @@ class Pipeline(Strategy):
     @property
     def fitted(self) -> bool:
         """Whether the view is held to the budget: as the last part wishes."""
-        return getattr(self.parts[-1], "fitted", True)
+        return self.parts[-1].fitted
 
     @property
     def priced(self) -> bool:
         """Whether what any of the parts does depends on the price card."""
-        return any(getattr(part, "priced", False) for part in self.parts)
+        return any(part.priced for part in self.parts)
 
     @property
     def tools(self) -> tuple[str, ...]:
         """The tools that any of the parts brings."""
-        return tuple(dict.fromkeys(tool for part in self.parts for tool in getattr(part, "tools", ())))
+        return tuple(dict.fromkeys(tool for part in self.parts for tool in part.tools))
 
     @property
     def state(self) -> dict[str, Any]:
         """The states of the parts, by position."""
-        return {str(place): getattr(part, "state", None) for place, part in enumerate(self.parts)}
+        return {str(place): part.state for place, part in enumerate(self.parts)}
 
     @state.setter
     def state(self, state: dict[str, Any]) -> None:
         for place, part in enumerate(self.parts):
-            if hasattr(part, "state"):
+            if part.state is not None:
                 part.state = state[str(place)]
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -111,8 +111,8 @@ class Pipeline(Strategy):
 
     def why(self, message: Message) -> str:
         """The rule of the part by which the newest view leaves a message out."""
-        rule: Callable[[Message], str] | None = getattr(self._dropped.get(message.id), "why", None)
-        return rule(message) if rule else ""
+        part = self._dropped.get(message.id)
+        return part.why(message) if part else ""
 
 
 def unknown(name: str) -> UsageError:

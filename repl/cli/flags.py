@@ -135,8 +135,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     for given in argv:
         if any("\ud800" <= char <= "\udfff" for char in given):
             raise UsageError(f"the argument {given!a} is not UTF-8 text", "write it in UTF-8")
-    parser = _of_prepare() if argv[:1] == ["prepare"] else _parser()
-    options, rest = parser.parse_known_args(argv)
+    options, rest = _parser(prepare=argv[:1] == ["prepare"]).parse_known_args(argv)
     options.command = ""
     for word in rest:
         if word not in COMMANDS or options.command:
@@ -149,25 +148,21 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _parser() -> _Parser:
+def _parser(prepare: bool) -> _Parser:
+    """The parser of the flags, with the help of `thimble` or of `thimble prepare`."""
+    usage, description, epilog = (PREPARE_USAGE, PREPARE, PREPARE_EPILOG) if prepare else (USAGE, DESCRIPTION, EPILOG)
     parser = _Parser(
         prog="thimble",
-        usage=USAGE,
-        description=DESCRIPTION,
-        epilog=EPILOG,
+        usage=usage,
+        description=description,
+        epilog=epilog,
         formatter_class=_Formatter,
         allow_abbrev=False,
+        add_help=False,
     )
-    for flag, how in FLAGS.items():
-        parser.add_argument(flag, **how)
-    return parser
-
-
-def _of_prepare() -> _Parser:
-    """The same flags, with the help of `thimble prepare`."""
-    parser = _parser()
-    parser.usage, parser.description, parser.epilog = PREPARE_USAGE, PREPARE, PREPARE_EPILOG
-    for action in parser._actions:
+    actions = [parser.add_argument("-h", "--help", action="help", help="show this help message and exit")]
+    actions += [parser.add_argument(flag, **how) for flag, how in FLAGS.items()]
+    for action in actions if prepare else ():
         action.help = PREPARE_FLAGS.get(action.dest, argparse.SUPPRESS)
     return parser
 

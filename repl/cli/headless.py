@@ -10,19 +10,18 @@ from contextlib import closing, redirect_stdout, suppress
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
-from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
+from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
 from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
 from agent.protocols import Waiting
-from repl.screen.sanitise import clean, line
+from repl.screen.sanitise import clean
 from repl.screen.streams import aside, tell, write
 from session import jsonl
 
 if TYPE_CHECKING:
     from agent.view import View
     from repl.screen.trace import Kind
-    from session.cassette import Cassette
+    from session.playback import Playback
     from session.session import Session
-    from session.settings import Settings
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
 """Exit codes."""
@@ -55,7 +54,8 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             try:
                 ended, now = _one(session, prompt, printer)
             except (ThimbleError, KeyboardInterrupt) as error:
-                if not (session.cassette and session.cassette.holds(error)):
+                goes_on = session.playback is not None and session.playback.suggested()
+                if not goes_on or isinstance(error, NotOnTape):
                     raise
                 ended, now = False, report(error, as_json)
             code = max(code, now)
@@ -76,12 +76,13 @@ def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool,
     question = prompt
     if prompt.startswith("/"):
         planted = len(session.planted)
-        if not _command(session, prompt):
+        answer = _command(session, prompt)
+        if answer is None:
             return True, DONE
         new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
         for event in new:
             write(jsonl.to_line(jsonl.event(event)))
-        question = session.take_question()
+        question = answer
     return False, _ask(session, question, printer) if question else DONE
 
 
@@ -103,10 +104,10 @@ def _tell_news(session: Session) -> None:
         tell(notice)
 
 
-def prompts(given: Sequence[str], cassette: Cassette | None = None) -> Iterator[str]:
+def prompts(given: Sequence[str], playback: Playback | None = None) -> Iterator[str]:
     """The prompts as they come: those that were given, where `-` is all of standard input, or else its lines.
 
-    Where there is neither, those of a cassette that is played.
+    Where there is neither, those of a recording that is played.
 
     Raises:
         UsageError: there is none, one is empty, or standard input is not UTF-8.
@@ -120,11 +121,11 @@ def prompts(given: Sequence[str], cassette: Cassette | None = None) -> Iterator[
         yield prompt
     if given:
         return
-    plays = cassette is not None and bool(cassette.suggested())
+    plays = playback is not None and bool(playback.suggested())
     piped = filter(None, map(str.strip, () if plays and sys.stdin and sys.stdin.isatty() else _input_lines()))
     first = next(piped, "")
-    while cassette and plays and not first:
-        if not (recorded := cassette.suggested()):
+    while playback and plays and not first:
+        if not (recorded := playback.suggested()):
             return
         yield recorded
     if not first:
@@ -152,21 +153,6 @@ def report(error: BaseException, as_json: bool) -> int:
         with suppress(UsageError, BrokenPipeError):  # standard error has told it
             write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
     return code
-
-
-def show_settings(settings: Settings, as_json: bool) -> int:
-    """Print each setting, its value and where it comes from; as JSON, one setting a line."""
-    rows = [(name, getattr(settings, name), origin) for name, origin in settings.origins.items()]
-    if as_json:
-        for name, value, origin in rows:
-            shown = value if isinstance(value, str | int | float) else str(value)
-            write(jsonl.to_line({"type": "setting", "name": name, "value": shown, "origin": origin}))
-        return DONE
-    texts = [(name, line(_in_words(value)), origin) for name, value, origin in rows]
-    widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
-    for name, value, origin in texts:
-        write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}\n")
-    return DONE
 
 
 class _Printer:
@@ -259,8 +245,8 @@ def _apart(events: Iterator[Event]) -> Iterator[Event]:
         yield event
 
 
-def _command(session: Session, text: str) -> bool:
-    """Run a command, its output on standard error; False if it asks to leave. What is wrong with it is raised."""
+def _command(session: Session, text: str) -> str | None:
+    """Run a command, its output on standard error; a question to ask next, "" for none, None to leave."""
     from repl.commands.table import obey
     from repl.screen.theme import console_for
 
@@ -287,9 +273,3 @@ def _input_lines() -> Iterator[str]:
         except UnicodeDecodeError as error:
             what = f"standard input is not UTF-8 text (line {number}, byte {error.start + 1})"
             raise UsageError(what, "convert it first: iconv -t UTF-8") from error
-
-
-def _in_words(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if value != "" else "(automatic)"

@@ -1,20 +1,15 @@
-"""/help and /articles: what can be typed, and what can be asked about."""
+"""/help: the commands on one screen, or one of them in full."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
-from repl.commands.table import COMMANDS, named
-from repl.screen.sanitise import line
+from repl.commands.command import Command, find
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
-
-if TYPE_CHECKING:
-    from session.session import Session
 
 KEYS = """\
 Enter sends · Ctrl-J, Alt-Enter: new line · Tab completes · Ctrl-R: history
@@ -32,43 +27,31 @@ TOGETHER = {
 """What commands that share a line of /help do."""
 
 
-def help_(session: Session, text: str, console: Console) -> None:
+def show_help(text: str, commands: Mapping[str, Command], console: Console) -> None:
     """List the commands, or tell more on one, or on a strategy. Raises UsageError for one that there is not."""
     word, _, topic = text.partition(" ")
-    if topic and named(word) == "strategy":
-        from repl.commands.strategies import show_one
+    if topic and find(word, commands) == "strategy":
+        from repl.commands.strategy import show_one
 
         show_one(topic.strip(), console)
     elif topic:
         raise UsageError(f"/help takes one command, not {text[:40]!r}", "write /help COMMAND, or /help strategy NAME")
     elif word:
-        command = COMMANDS[named(word)]
+        command = commands[find(word, commands)]
         say(console, f"{command.usage}  {command.summary}")
         if command.more:
             say(console, command.more, "quiet")
     else:
-        rows = _rows() if is_drawn(console) else [(command.usage, command.summary) for command in COMMANDS.values()]
+        rows = _rows(commands) if is_drawn(console) else [(each.usage, each.summary) for each in commands.values()]
         Table("Anything else that you type is asked of the model.", ("command", "what it does"), rows).show(console)
         console.print()
         say(console, KEYS if is_drawn(console) else PLAIN_KEYS, "quiet")
 
 
-def articles(session: Session, topic: str, console: Console) -> None:
-    """List the articles, or those about a topic. Raises UsageError where there is none."""
-    library = session.library
-    found = library.matching(topic) if topic else library.articles
-    if not found:
-        topics = f"the topics are {', '.join(library.tags)}" if library.tags else "/articles lists them all"
-        raise UsageError(f"no article about {topic[:40]!r}", topics)
-    rows = [(article.slug, article.title, f"{article.words:,}") for article in found]
-    about = f" about {line(topic)}" if topic else ""
-    Table(f"{figures.several(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows).show(console)
-
-
-def _rows() -> list[tuple[str, str]]:
+def _rows(commands: Mapping[str, Command]) -> list[tuple[str, str]]:
     """The commands on one screen: those that go together on a line."""
     rows = []
-    for name, command in COMMANDS.items():
+    for name, command in commands.items():
         family = next((names for names in TOGETHER if name in names), None)
         if family is None:
             rows.append((command.usage, command.summary))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich import filesize
 
-from agent.errors import UsageError
+from agent.errors import Stopped, UsageError
 from models.ollama.errors import DEFAULT_MODEL
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
@@ -30,7 +30,7 @@ def pull(session: Session, name: str, console: Console) -> None:
     Raises:
         UsageError: it is not the name of one model, or the server is no Ollama.
         ModelError: it cannot be reached, or the download failed.
-        KeyboardInterrupt: the user stopped it; its text says what is kept.
+        Stopped: the user pressed Ctrl-C; it says what the server keeps.
     """
     if len(name.split()) != 1:
         fix = f"such as /pull {DEFAULT_MODEL}; ollama.com/library has more"
@@ -42,7 +42,7 @@ def pull(session: Session, name: str, console: Console) -> None:
                 done, total = step.done_bytes, step.total_bytes
                 show(step)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(_kept(name, done, total)) from None
+            raise Stopped(_kept(name, done, total)) from None
     console.print(f"{line(name)} is here. To go on with it: /model {line(name)}")
 
 

@@ -52,7 +52,7 @@ def sessions(session: Session, words: str, console: Console) -> None:
 
 def save(session: Session, text: str, console: Console) -> None:
     """Name the session. Raises UsageError for a name that is none or another session's, and where nothing is kept."""
-    if session.backends.are_played:
+    if session.playback:
         raise UsageError("a cassette is played: this session is not kept", "/export writes it to a file")
     name = " ".join(text.split())
     if not name:
@@ -71,8 +71,8 @@ def save(session: Session, text: str, console: Console) -> None:
 
 def load(session: Session, wanted: str, console: Console) -> None:
     """Go on with another session. Raises ThimbleError; all is as it was then."""
-    if session.cassette:
-        raise UsageError("a session on a cassette is left by /quit only", "then thimble --resume ID")
+    if session.playback:
+        raise UsageError("a cassette that is played is left by /quit only", "then thimble --resume ID")
     if not wanted:
         raise UsageError("/load takes the id or the name of a session", "/sessions lists them")
     path = kept.find(session.settings.session_dir, wanted)

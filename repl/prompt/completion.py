@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -18,7 +17,7 @@ from models import READER
 from repl.screen.sanitise import clean, line
 
 if TYPE_CHECKING:
-    from repl.commands.table import Command
+    from repl.commands.command import Command
     from session.session import Session
     from strategies.parameter import Parameter
 
@@ -50,13 +49,13 @@ class Completions(Completer):
             "budget": lambda _: [(size, "tokens") for size in BUDGETS],
             "help": _topics_of_help,
             "context": lambda _: CONTEXTS,
-            "why": self._offered_by("context.command"),
+            "why": self._changed_messages,
             "predict": lambda _: GUESSES,
             "fork": self._forked,
             "retry": self._specs,
             "tree": lambda _: self._branches(),
-            "export": self._offered_by("export.command"),
-            "load": self._offered_by("sessions"),
+            "export": self._formats,
+            "load": self._kept_sessions,
         }
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
@@ -125,9 +124,20 @@ class Completions(Completer):
         else:
             yield from self._specs(text)
 
-    def _offered_by(self, module: str) -> Callable[[str], Iterable[Offer]]:
-        """What a command offers itself, imported when it is asked for."""
-        return lambda _: import_module(f"repl.commands.{module}").offers(self._session)
+    def _changed_messages(self, _: str) -> Iterable[Offer]:
+        from repl.commands.context.context import offers
+
+        return offers(self._session)
+
+    def _formats(self, _: str) -> Iterable[Offer]:
+        from repl.commands.export.export import FORMATS
+
+        return ((name, known.meaning) for name, known in FORMATS.items())
+
+    def _kept_sessions(self, _: str) -> Iterable[Offer]:
+        from repl.commands.sessions import offers
+
+        return offers(self._session)
 
     def _branches(self) -> list[Offer]:
         tree = self._session.journal.tree
@@ -170,7 +180,7 @@ def _topics_of_help(text: str) -> list[Offer]:
 
 
 def _strategies() -> list[Offer]:
-    from repl.commands.strategies import first_sentence
+    from repl.commands.strategy import first_sentence
     from strategies.table import STRATEGIES
 
     return [(name, first_sentence(kind)) for name, kind in STRATEGIES.items()]

@@ -172,14 +172,16 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
     """The best prompt that this terminal can show."""
 
     def suggested() -> str | None:
-        return session.cassette.suggested() if session.cassette else None
+        return session.playback.suggested() if session.playback else None
 
     if plain or not sys.stdin.isatty():
         return PlainPrompt(suggested)
     try:
         return TerminalPrompt(session, announce, suggested)
     except Exception as error:
-        if type(error).__name__ == "NoConsoleScreenBufferError":  # its module can be imported on Windows only
+        from repl.screen.pinned import is_no_console
+
+        if is_no_console(error):
             return PlainPrompt(suggested)
         raise
 

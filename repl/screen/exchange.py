@@ -170,10 +170,10 @@ class Lines:
 class Screen(Lines):
     """Colours, Markdown, and while something is under way a few live lines at the end, wiped when it is done.
 
-    The live lines are drawn some times a second, or where `by_itself` is False when they are asked to.
+    The live lines are drawn some times a second; without `auto_refresh`, when `redraw` is called.
     """
 
-    by_itself = True
+    auto_refresh = True
 
     def __init__(self, console: Console, before: View | None = None) -> None:
         super().__init__(console, before)
@@ -184,10 +184,10 @@ class Screen(Lines):
 
     def __enter__(self) -> Screen:
         """Start the live lines."""
-        from repl.screen.live import tail
+        from repl.screen.live import live_lines
 
         self.console.print()
-        self._live = tail(self.console, self._tail, self.by_itself)
+        self._live = live_lines(self.console, self._tail, self.auto_refresh)
         self._live.start()
         return self
 
@@ -199,6 +199,11 @@ class Screen(Lines):
             if self._live:
                 self._waiting = ""
                 self._live.stop()
+
+    def redraw(self) -> None:
+        """Draw the live lines now."""
+        if self._live:
+            self._live.refresh()
 
     def _width(self) -> int:
         return self.console.width

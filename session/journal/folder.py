@@ -119,7 +119,9 @@ def listed(path: Path) -> Listed:
 
 
 def find(folder: Path, wanted: str = "") -> Path:
-    """The session of this id, name or beginning of an id; the newest for "". Raises UsageError with a way to mend."""
+    """The session of this file, id, name or beginning of an id; the newest for "". Raises UsageError."""
+    if wanted.endswith(SUFFIX) and (file := Path(wanted)).is_file():
+        return file
     found = paths(folder)
     if not found:
         raise UsageError(f"there is no session in {folder}", "one is kept from its first question on")

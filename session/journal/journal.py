@@ -19,12 +19,12 @@ from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Waiting
 from session.journal.lines import Damage, Line, Writer, read
-from session.journal.records import Opened, Record, Resumed
+from session.journal.records import Opened, Record, Remark, Resumed
 from session.journal.state import SavedState, saved_state
 from session.journal.tree import Tree
 
-PASSING = (Said, Waiting)
-"""Events that leave nothing behind."""
+PASSING = Said | Waiting | Remark
+"""Records that change nothing of a session."""
 BEGINNING = b'{"type":"opened",'
 """What the first line begins with, of which that may be all that there is."""
 GONE = "its file was deleted or replaced"
@@ -46,6 +46,7 @@ class Journal:
         tree: The branches, without the lines of events that leave nothing behind.
         damaged: The lines that could not be read when it was opened again.
         error: Why lines wait; "" while none does.
+        clock: The time of a line, in seconds since 1970.
         unlocked: Why nothing keeps another process from writing it too; "" where a lock does, or `write` has said so.
     """
 
@@ -56,11 +57,13 @@ class Journal:
         self.tree = Tree()
         self.damaged: list[Damage] = []
         self.error = self.unlocked = ""
+        self.clock = time.time
         self._file: int | None = None
         self._waiting = bytearray()
         self._writer = Writer()
         self._resumes = False
         self._cut_off = b""
+        self._remarks: list[Remark] = []
 
     @property
     def id(self) -> str:
@@ -100,13 +103,21 @@ class Journal:
         return journal
 
     def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> list[str]:
-        """Append a line, at once; what the user should know of it. Never raises for a disk that is full or gone."""
+        """Append a line, at once; what the user should know of it. Never raises for a disk that is full or gone.
+
+        A remark alone neither begins a journal nor resumes one: it waits for the first other record.
+        """
         waited = self.error
         with uninterrupted():
+            if isinstance(record, Remark) and (self._resumes or not self.begun):
+                self._remarks.append(record)
+                return []
             if self._resumes:
                 self._resumes = False
                 self._waiting += self._cut_off
                 self._append(Resumed())
+            while self.begun and self._remarks:
+                self._append(self._remarks.pop(0))
             self._append(record, history, kept)
         notices = []
         if self.unlocked:
@@ -119,7 +130,7 @@ class Journal:
         return notices
 
     def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
-        at = max(0.0, time.time())  # no clock is before 1970, but those that are wrong
+        at = max(0.0, self.clock())  # no clock is before 1970, but those that are wrong
         line, text = self._writer.line(self.count + 1, record, at, history, kept)
         self._waiting += text.encode()
         self.count += 1

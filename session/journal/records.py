@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from agent.events import (
     Answered,
@@ -28,7 +29,8 @@ from agent.protocols import Waiting
 from agent.view import Fate
 from session.journal.deltas import TextDelta
 
-VERSION = 1
+VERSION = 2
+"""2 has remarks; 1 has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,39 @@ class SentLine:
     body: TextDelta
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """The user typed this command."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """A command asked a model in a copy of the session: `asked` says what, `came` is the outcome, as JSON."""
+
+    asked: tuple[str, ...]
+    came: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """The exchange ended without an answer: by an error of this class, or "" where the user stopped it.
+
+    `figures` are the needed and the available tokens of a BudgetError.
+    """
+
+    error: str = ""
+    what: str = ""
+    fix: str = ""
+    figures: tuple[int, ...] = ()
+
+
 Change = Opened | Resumed | StrategyChanged | BudgetChanged | ModelChanged | Named | Branched | Switched
 """What changes a session beside its exchanges."""
-Record = Entry | Opened | Resumed | Named | Branched | Switched
+Remark = Command | Aside | Unanswered
+"""What a session needs to be played, and not to go on."""
+Record = Entry | Opened | Resumed | Named | Branched | Switched | Remark
 """All that can be written."""
 Stored = Record | PreparedLine | SentLine
 """All that can stand on a line: `Prepared` and `Sent` stand there as `PreparedLine` and `SentLine`."""
@@ -144,5 +176,8 @@ KINDS: dict[str, type] = {
     "withdrawn": Withdrawn,
     "cancelled": Cancelled,
     "planted": Planted,
+    "command": Command,
+    "aside": Aside,
+    "unanswered": Unanswered,
 }
 """What each `type` of a line is."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.events import Entry, ModelChanged, Prepared, Replied
+from agent.history import History
 from agent.messages import Message, Schema
 from agent.prompts import SYSTEM
 from agent.protocols import ModelId, Sent
@@ -18,7 +19,9 @@ from session.journal.deltas import DeltaReader
 from session.journal.lines import FIGURES, Line, Name, fates_of, left_out_of, messages_of, name_of
 from session.journal.records import (
     VERSION,
+    Aside,
     Branched,
+    Command,
     Named,
     Opened,
     PreparedLine,
@@ -26,6 +29,7 @@ from session.journal.records import (
     Resumed,
     SentLine,
     Switched,
+    Unanswered,
 )
 
 UNKNOWN = Opened(VERSION, "", SYSTEM, "observation-masking", 8000, "reader", "", {})
@@ -85,12 +89,11 @@ class SavedState(State):
                 self.system, self.model = record.system, ModelId(record.backend, record.model)
             case Named():
                 self.name = record.name
-            case Resumed() | Branched() | Switched():
+            case Resumed() | Branched() | Switched() | Command() | Aside() | Unanswered():
                 pass
-            case Replied() if self.ledger.prepared is None:
-                self.lost.append("what a reply cost")
-                self.change(record)
             case _:
+                if isinstance(record, Replied) and self.ledger.prepared is None:
+                    self.lost.append("what a reply cost")
                 self.take(record)
 
     def change(self, event: Entry) -> None:
@@ -168,7 +171,7 @@ def saved_state(lines: Iterable[Line]) -> SavedState:
         saved.lost.append("what the session remembered")
     if not is_sound(saved.history):
         saved.lost.append("messages between those that are left")
-        saved.history = repair(saved.history).messages
+        saved.history = History(repair(saved.history).messages)
         left = {message.id for message in saved.history}
         saved.planted = tuple(planted for planted in saved.planted if planted.holder.id in left)
     return saved

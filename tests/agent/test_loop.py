@@ -17,12 +17,13 @@ from agent.events import (
     ToolCalled,
     ToolReturned,
 )
+from agent.history import History
 from agent.loop import run
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from agent.side import SideModel
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from strategies.observation_masking import ObservationMasking
 from strategies.sliding_window import SlidingWindow
 from strategies.spec import parse
@@ -267,7 +268,9 @@ def test_calls_that_a_server_names_badly_leave_a_sound_history(id: str) -> None:
 
 def test_ids_of_a_resumed_history_with_gaps_are_not_given_again() -> None:
     session = agent(says("Yes."))
-    session.state.history = [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
+    session.state.history = History(
+        [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
+    )
     list(run(session, "and?"))
     assert is_sound(session.history) == []
 

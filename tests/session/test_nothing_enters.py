@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agent.errors import ModelError, ThimbleError
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
 from repl.commands.table import obey
 from session.forecast import forecast

@@ -16,9 +16,11 @@ import strategies
 from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
+from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.hybrid import Hybrid
 from strategies.none import NoManagement
+from strategies.own import Own
 from strategies.parameter import Parameter, parameter, parameters
 from strategies.table import STRATEGIES, Pipeline, without_a_model
 from tests.support.histories import LIMITS, budget, outcome, react40, sound_histories
@@ -40,7 +42,7 @@ def test_a_pipeline_is_its_parts_one_after_the_other() -> None:
     assert together.prepare(react40(), budget()) == other.prepare(step, budget())
 
 
-class Returns:
+class Returns(Strategy):
     """Puts a line of its own behind the history, in a list of its own."""
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -86,6 +88,13 @@ def test_a_pipeline_s_state_is_that_of_its_parts() -> None:
 
 
 # --- strategies of one's own ------------------------------------------------------------------------------------------
+
+
+def inner(spec: str) -> object:
+    """The object of a module that a SPEC names."""
+    strategy = build(spec)
+    assert isinstance(strategy, Own)
+    return strategy.inner
 
 
 def test_a_file_with_a_function_is_a_strategy(tmp_path: Path) -> None:
@@ -146,11 +155,11 @@ def test_a_file_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 
 
 def test_a_name_in_a_module_is_a_strategy() -> None:
-    assert isinstance(build("strategies.none:NoManagement"), NoManagement)
+    assert isinstance(inner("strategies.none:NoManagement"), NoManagement)
 
 
 def test_a_class_in_a_module_is_given_the_model_that_it_asks_for() -> None:
-    strategy = build("strategies.hybrid:Hybrid")
+    strategy = inner("strategies.hybrid:Hybrid")
     assert isinstance(strategy, Hybrid)
     assert isinstance(strategy.model, SideModel)
 
@@ -169,7 +178,7 @@ def test_an_object_in_a_module_is_a_strategy(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "mine_too.py").write_text("from strategies.none import NoManagement\nready = NoManagement()\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     try:
-        assert isinstance(build("mine_too:ready"), NoManagement)
+        assert isinstance(inner("mine_too:ready"), NoManagement)
     finally:
         sys.modules.pop("mine_too")
 

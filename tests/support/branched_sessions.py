@@ -61,8 +61,7 @@ def run(session: Session, text: str, drawn: bool = False, width: int = 80) -> st
     paper = Paper(width, drawn)
     if text.startswith("/"):
         with redirect_stdout(io.StringIO()):
-            obey(session, text, paper.console)
-        text = session.take_question()
+            text = obey(session, text, paper.console) or ""
     if text:
         ask(session, text)
     return "\n".join(map(str.rstrip, paper.lines)).strip()

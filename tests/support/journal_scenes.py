@@ -12,7 +12,7 @@ from agent.errors import ModelError, ThimbleError
 from agent.events import Entry, Event
 from agent.messages import Message, Schema
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.scripted import Reply, Request, Scripted
 from session.journal.journal import Journal
 from session.session import Session

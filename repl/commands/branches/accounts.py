@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.events import Asked
+from agent.history import History
 from agent.ledger import Call
 from session.journal.state import Readers, SavedState
 from session.journal.tree import Tree
@@ -61,4 +62,4 @@ def _account(tree: Tree, number: int, starts: dict[int, SavedState]) -> Account:
 def _copy(past: SavedState) -> SavedState:
     """The same account, to go on from on its own; what was said is left behind."""
     ledger = replace(past.ledger, calls=[*past.ledger.calls])
-    return replace(past, history=[], planted=(), lost=[], ledger=ledger, _readers=Readers())
+    return replace(past, history=History(), planted=(), lost=[], ledger=ledger, _readers=Readers())

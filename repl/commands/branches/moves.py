@@ -62,8 +62,8 @@ def undo(session: Session, text: str, console: Console) -> None:
     say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
 
 
-def retry(session: Session, spec: str, console: Console) -> None:
-    """Ask the newest question anew, from right before it was asked: with this strategy, the budget and model of now.
+def retry(session: Session, spec: str, console: Console) -> str:
+    """Go back to right before the newest question; the question, to be asked anew under the budget and model of now.
 
     Raises ThimbleError; nothing has changed then.
     """
@@ -74,7 +74,7 @@ def retry(session: Session, spec: str, console: Console) -> None:
     new = session.journal.tree.current
     say(console, f"Branch {new} asks again, {as_it_is(session)}: {_quoted(asked[-1])}")
     say(console, f"Branch {old} keeps the answer of before: /tree {old} goes back to it.", "quiet")
-    session.next_question = asked[-1].text
+    return asked[-1].text
 
 
 def reset(session: Session, _: str, console: Console) -> None:

@@ -15,7 +15,7 @@ from agent.errors import UsageError
 from agent.ledger import NOTHING, Call, totals
 from repl.commands.branches.accounts import Account, accounts
 from repl.commands.branches.moves import as_it_is
-from repl.commands.compare.asked import cost, prefill
+from repl.commands.compare.trial import cost, prefill
 from repl.commands.stats import SHOWN_CALLS, chart
 from repl.screen.sanitise import line
 from repl.screen.tables import Table

@@ -1,4 +1,4 @@
-"""The session as one JSON document, described in docs/export.md. Printable ASCII; decoded, every text is as it was."""
+"""The session as one JSON document (docs/reference/formats.md). Printable ASCII; decoded, every text is as it was."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ ROWS = 32
 class Retold(Screen):
     """The screen as it was at each moment: its clock is that of the record, and it draws when it is told to."""
 
-    by_itself = False
+    auto_refresh = False
     at = 0.0
 
     def _now(self) -> float:
@@ -88,8 +88,7 @@ class Retelling:
             case _ if self._shown is not None:
                 self._shown.at = at
                 self._shown.show(record)  # type: ignore[arg-type]
-                if self._shown._live:
-                    self._shown._live.refresh()
+                self._shown.redraw()
         if isinstance(record, Prepared):
             self._view = record.view
         if isinstance(record, Answered):

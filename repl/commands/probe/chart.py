@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.text import Text
 
+from agent.errors import Stopped
 from agent.events import Planted
 from agent.replay import calls
 from repl.commands.probe.survival import Survival, cells, strategies, survive, told
@@ -38,7 +39,7 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
     """Replay the session under one strategy after the other; a row appears as soon as it is known.
 
     Raises:
-        KeyboardInterrupt: the user stopped it; what is done stays, and the text says how much that is.
+        Stopped: the user pressed Ctrl-C; what is done stays.
     """
     specs, each, drawn = strategies(session), len(calls(session.agent.history)), is_drawn(console)
     names = min(NAME, max(map(cell_len, specs)) + 2)
@@ -55,8 +56,7 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
                     console.print(_drawn(row, rows, names, columns, used) if drawn else _line(row, used))
                 done += rows
     except KeyboardInterrupt:
-        stopped = f"stopped: {len(done) // len(planted)} of {len(specs)} strategies are done"
-        raise KeyboardInterrupt(stopped) from None
+        raise Stopped(f"stopped: {len(done) // len(planted)} of {len(specs)} strategies are done") from None
     finally:
         if drawn:
             console.print(_legend(done, columns))

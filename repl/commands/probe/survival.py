@@ -39,11 +39,11 @@ class Survival:
 
 def strategies(session: Session) -> list[str]:
     """The SPECs to compare: the one in use first, then every strategy as it is by default; none that asks a model."""
-    from strategies.table import asks_a_model, without_a_model
+    from strategies.table import without_a_model
 
     agent = session.agent
     parts = getattr(agent.strategy, "parts", (agent.strategy,))
-    used = [] if any(asks_a_model(type(part)) for part in parts) else [session.spec]
+    used = [] if any(getattr(part, "model", None) for part in parts) else [session.spec]
     return list(dict.fromkeys([*used, *without_a_model()]))
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Prepared
+from agent.history import History
 from agent.messages import Message
 from repl.cli import headless
 from repl.commands.predict import FIRST, NEWEST, messages, ranges, reveal
@@ -19,7 +20,7 @@ from repl.conversation import Conversation
 from session.guess import Guess, places, take
 from session.session import Session
 from strategies import STRATEGIES
-from tests.repl.commands.probe.test_ask import QUESTIONS, reading
+from tests.repl.commands.probe.test_probe import QUESTIONS, reading
 from tests.repl.prompt.test_completion import completed
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import outcome, react
@@ -193,7 +194,7 @@ def test_headless_it_goes_to_standard_error(as_json: bool, capsys: pytest.Captur
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
     session = scripted("One.")
-    session.agent.state.history = react(60, 30)
+    session.agent.state.history = session.agent.history.plus(*react(60, 30))
     ask(session)
     paper = Paper(width)
     messages(session, width).show(paper.console)
@@ -210,7 +211,10 @@ def test_hostile_messages_are_listed_safely(texts: list[str], drawn: bool) -> No
         Paper(drawn=drawn),
     )
     said = [(text, role) for text in texts for role in ("user", "assistant")]
-    session.agent.state.history = [Message(f"m{at}", role, text) for at, (text, role) in enumerate(said)]  # type: ignore[arg-type]
+    session.agent.state.history = History(
+        Message(f"m{at}", role, text)  # type: ignore[arg-type]
+        for at, (text, role) in enumerate(said)
+    )
     obey(session, "/predict", paper.console)
     obey(session, "/predict all", paper.console)
     assert not FORBIDDEN.search(paper.text.replace("\x1b[0m", "").replace("\x1b[", "").replace("\n", " "))

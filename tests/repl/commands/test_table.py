@@ -25,7 +25,7 @@ def prepare(messages, budget):
 
 def said(session: Session, text: str, drawn: bool = False) -> str:
     paper = Paper(drawn=drawn)
-    assert run_command(session, text, paper.console) is True
+    assert run_command(session, text, paper.console) == ""
     return paper.text
 
 
@@ -41,7 +41,7 @@ def test_whatever_is_typed_is_told_and_never_asked(text: str) -> None:
 
 def test_help_names_every_command_and_fits_a_screen() -> None:
     shown = Paper(80)
-    assert run_command(scripted(), "/help", shown.console)
+    run_command(scripted(), "/help", shown.console)
     assert len(shown.lines) <= 24 - len(["prompt", "toolbar"])
     listed = " ".join(line.split("  ")[1] for line in shown.lines if line.startswith("  /")).split()
     assert [word[1:] for word in listed if word.startswith("/")] == list(COMMANDS)
@@ -72,7 +72,7 @@ def test_an_unknown_command_suggests_the_nearest(typed: str, meant: str) -> None
 
 @pytest.mark.parametrize("text", ["/quit", "/exit", " /quit "])
 def test_leaving(text: str) -> None:
-    assert run_command(scripted(), text, Paper().console) is False
+    assert run_command(scripted(), text, Paper().console) is None
 
 
 @pytest.mark.parametrize(
@@ -223,4 +223,4 @@ def test_no_terminal_is_too_narrow(width: int, drawn: bool) -> None:
     session = scripted([tool_call("list_articles")], "So.")
     ask(session)
     for command in ("/stats", "/tree", "/context", "/context next", "/context 3", "/context 1-3", "/why 3", "/help"):
-        assert obey(session, command, Paper(width, drawn=drawn, height=1).console)
+        assert obey(session, command, Paper(width, drawn=drawn, height=1).console) is not None

@@ -153,7 +153,7 @@ def test_live_lines_are_few_and_wiped() -> None:
         renderer.show(Preparing(1, "mine", 8000))
         for _ in range(40):
             renderer.show(Said("text", "many words in one paragraph that goes on "))
-        renderer._live.refresh()  # type: ignore[union-attr]
+        renderer.redraw()
         tail = paper.console.render_lines(renderer._live.get_renderable())  # type: ignore[union-attr]
         assert 1 < len(tail) <= LINES
     assert paper.text.count("\x1b[J") > 1

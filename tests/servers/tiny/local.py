@@ -13,7 +13,7 @@ from agent.budget import Counter
 from agent.chat import write
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Text, Usage
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from tests.servers.tiny.model import Cache
 from tests.servers.tiny.template import END, FOLDER, render
 from tests.servers.tiny.weights import load

@@ -48,8 +48,7 @@ SPECS = ("observation-masking:window=1", "summary-buffer", "notes+progressive-su
 def say(session: Session, line: str) -> None:
     """Type a line."""
     if line.startswith("/"):
-        obey(session, line, Paper().console)
-        line = session.take_question()
+        line = obey(session, line, Paper().console) or ""
     try:
         for _ in session.ask(line) if line else ():
             pass

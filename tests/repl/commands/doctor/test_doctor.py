@@ -25,8 +25,8 @@ from agent.errors import ModelError
 from models.server import Check
 from repl.__main__ import main
 from repl.commands.doctor import machine
+from repl.commands.doctor.doctor import MARKS, as_fields, show
 from repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine, side_by_side
-from repl.commands.doctor.show import MARKS, as_fields, show
 from repl.commands.table import run_command
 from repl.prompt.completion import Completions
 from repl.screen.sanitise import line
@@ -442,7 +442,7 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
         "session, ollama, vllm and openai, reader, corpus, tokens, terminal, folders, settings, environment, versions"
     )
     assert [*dict.fromkeys(each["group"] for each in findings)] == groups.split(", ")
-    page = (ROOT / "docs" / "json.md").read_text()
+    page = (ROOT / "docs" / "reference" / "formats.md").read_text()
     for name in (*findings[0], *verdict):
         assert f"`{name}`" in page
 
@@ -494,7 +494,7 @@ def test_in_a_terminal_it_says_that_it_looks_and_then_shows_a_table(home: Path, 
 def test_the_command_shows_the_same_and_never_enters_the_history() -> None:
     session = scripted("unused", base_url=NOWHERE)
     paper = Paper(80)
-    assert run_command(session, "/doctor", paper.console)
+    assert run_command(session, "/doctor", paper.console) == ""
     assert "A session uses reader/extractive." in paper.text
     assert session.agent.history == []
     run_command(session, "/doctor now", paper.console)

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from markdown_it import MarkdownIt
 
-from repl.commands.export.command import FORMATS
+from repl.commands.export.export import FORMATS
 from tests.support.exported import MARKUP, everything, export, hostile
 from tests.whole.test_escapes import steering
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from agent.events import Prepared
 from agent.messages import Message
 from models.scripted import Scripted
-from repl.commands.probe.ask import stands
 from repl.commands.probe.chart import chart
+from repl.commands.probe.probe import stands
 from repl.commands.probe.survival import cells, strategies, survive, told
 from repl.commands.table import run_command
 from session.session import Session
 from strategies.table import STRATEGIES, asks_a_model
-from tests.repl.commands.probe.test_ask import QUESTIONS, kept, planted, reading
+from tests.repl.commands.probe.test_probe import QUESTIONS, kept, planted, reading
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted

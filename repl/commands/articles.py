@@ -1,0 +1,27 @@
+"""/articles: what the model can read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from agent import figures
+from agent.errors import UsageError
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+
+def articles(session: Session, topic: str, console: Console) -> None:
+    """List the articles, or those about a topic. Raises UsageError where there is none."""
+    library = session.library
+    found = library.matching(topic) if topic else library.articles
+    if not found:
+        topics = f"the topics are {', '.join(library.tags)}" if library.tags else "/articles lists them all"
+        raise UsageError(f"no article about {topic[:40]!r}", topics)
+    rows = [(article.slug, article.title, f"{article.words:,}") for article in found]
+    about = f" about {line(topic)}" if topic else ""
+    Table(f"{figures.several(len(rows), 'article')}{about}", ("slug", "title", ">words"), rows).show(console)

@@ -1,0 +1,32 @@
+"""/budget: how many tokens one prompt may use."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from agent.errors import UsageError
+from repl.commands.next_prompt import say_next_prompt
+from repl.screen.theme import say
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+
+def budget(session: Session, text: str, console: Console) -> None:
+    """Set the budget, or say what it is. Raises UsageError for one that cannot be."""
+    if text:
+        session.use_budget(_tokens(text))
+        say(console, f"The budget is {session.agent.limit:,} tokens from the next prompt on.")
+    else:
+        say(console, f"The budget is {session.agent.limit:,} tokens of prompt for each call. Change it: /budget 4000")
+    say_next_prompt(session, console)
+
+
+def _tokens(text: str) -> int:
+    found = re.fullmatch(r"(\d[\d,_ ]{0,30})(k?)", text.lower())
+    if not found:
+        raise UsageError(f"{text[:40]!r} is not a number of tokens", "write /budget 4000 or /budget 4k")
+    return int(re.sub(r"\D", "", found[1])) * (1000 if found[2] else 1)

@@ -1,0 +1,48 @@
+"""A command: a function whose docstring is its help, as a tool's docstring is its schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from inspect import cleandoc
+from typing import TYPE_CHECKING
+
+from agent.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from session.session import Session
+
+Run = Callable[["Session", str, "Console"], str | None]
+"""Runs a command on the text after its name. The answer is a question to ask of the model, if there is one."""
+ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """How a command is written, what it does in one line, and more on it for /help COMMAND."""
+
+    usage: str
+    summary: str
+    more: str
+    run: Run
+
+    @classmethod
+    def of(cls, run: Run) -> Command:
+        """The command of a function with the docstring `/name ARGUMENTS: summary.`, a blank line and more."""
+        first, *more = cleandoc(run.__doc__ or "").splitlines()
+        usage, _, summary = first.partition(": ")
+        return cls(usage, summary.removesuffix("."), " ".join(filter(None, more)), run)
+
+
+def find(word: str, commands: Mapping[str, Command]) -> str:
+    """The name of the command that is written so, with or without `/`. Raises UsageError, with the nearest name."""
+    name = word.removeprefix("/")
+    name = ALIASES.get(name, name)
+    if name not in commands:
+        near = get_close_matches(name.lower(), [*commands, *ALIASES], 1, cutoff=0.5)
+        hint = f"did you mean /{near[0]}? " if near else ""
+        raise UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
+    return name

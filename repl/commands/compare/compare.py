@@ -1,0 +1,90 @@
+"""The command: what is compared, in which order, and what is shown when Ctrl-C ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from agent.errors import Stopped, UsageError
+from agent.replay import calls
+from agent.side import SideModel
+from repl.commands.compare import replay_tables
+from repl.commands.compare.progress import progress
+from repl.commands.compare.replay import Replayed, replayed
+from strategies.spec import parse
+from strategies.table import without_a_model
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+FORM = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
+RUN = "run"
+ASKED = ("none", "sliding-window", "observation-masking", "summary-buffer")
+"""What a question is asked under beside the strategy in use."""
+
+
+def compare(session: Session, text: str, console: Console) -> None:
+    """Compare strategies on the history of a session, or on a question. Nothing of it enters the session.
+
+    Raises:
+        UsageError: a SPEC names no strategy, there is no question behind `run`, or no history to compare.
+        Stopped: the user pressed Ctrl-C; what was done is shown.
+    """
+    specs, question = read(text)
+    if question is None:
+        specs = specs or by_default(session)
+        check(session, specs)
+        _replay(session, specs, console)
+    else:
+        from repl.commands.compare.trials import ask_each
+
+        specs = specs or [*dict.fromkeys((session.spec, *ASKED))]
+        check(session, [spec for spec in specs if spec != session.spec])
+        ask_each(session, specs, question, console)
+
+
+def read(text: str) -> tuple[list[str], str | None]:
+    """The SPECs, each once, and the question behind `run`; None where nothing is to be asked."""
+    specs: list[str] = []
+    rest = text
+    while rest.strip():
+        word, rest = [*rest.split(None, 1), ""][:2]
+        if word == RUN:
+            if not rest.strip():
+                raise UsageError("there is no question behind run", FORM)
+            return [*dict.fromkeys(specs)], rest.strip()
+        specs.append(word)
+    return [*dict.fromkeys(specs)], None
+
+
+def check(session: Session, specs: Sequence[str]) -> None:
+    """Raises UsageError for the first SPEC that names no strategy."""
+    for spec in specs:
+        try:
+            parse(spec, SideModel(session.agent.backend))
+        except UsageError as error:
+            raise UsageError(error.what, f"{error.fix}; {FORM}") from error
+
+
+def by_default(session: Session) -> list[str]:
+    """The strategy in use, and all that ask no model."""
+    return [*dict.fromkeys((session.spec, *without_a_model()))]
+
+
+def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
+    agent, found = session.agent, list[Replayed]()
+    if not agent.history:
+        raise UsageError("there is no history to compare yet", f"ask something first, or {FORM}")
+    try:
+        with progress(console, specs, len(calls(agent.history))) as bars:
+            for place, spec in enumerate(specs):
+                one = replayed(session, spec, partial(bars.say, place, "", True))
+                found.append(one)
+                bars.done(place, replay_tables.in_brief(one, agent.backend.counter.exact))
+    except KeyboardInterrupt:
+        raise Stopped(f"stopped: {len(found)} of {len(specs)} strategies") from None
+    finally:
+        replay_tables.show_replayed(session, found, console)

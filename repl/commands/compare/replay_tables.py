@@ -1,0 +1,173 @@
+"""What a replay under several strategies is shown as: two tables and a few lines. `*` is the best of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from agent import figures
+from agent.replay import calls
+from repl.commands.compare.replay import Replayed
+from repl.screen.letters import LETTERS
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, say
+from repl.screen.trace import cut
+
+if TYPE_CHECKING:
+    from agent.events import SideCalled
+    from session.session import Session
+
+NOT_HELD = "too large"
+NAMES = 26
+"""Columns of a name before a bar, at most."""
+BEST = "* best of those that kept to the budget at every call"
+
+
+def show_replayed(session: Session, found: Sequence[Replayed], console: Console) -> None:
+    """The figures of each strategy, what the budget could not hold, and what a model was asked."""
+    exact = session.agent.backend.counter.exact
+    if found:
+        for table in (costs(session, found, exact, console), survivors(session, found, exact, console)):
+            table.show(console)
+            console.print()
+        if is_drawn(console):
+            show_strips(session, found, console)
+        for text in key(session, found, console):
+            say(console, text, "quiet")
+    for one in found:
+        for text in remarks(one, exact):
+            say(console, line(f"{one.spec}: {text}"), "warn")
+
+
+def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
+    """The next prompt beside the budget, and prompt and prefill of all calls."""
+    nexts = [one.next.tokens if one.next else None for one in found]
+    cells = [
+        starred(found, nexts, lambda tokens: figures.tokens(tokens, exact)),
+        [figures.share(one.next.tokens, one.next.limit) if one.next and not one.failed else "" for one in found],
+        starred(found, [one.prompt for one in found], lambda tokens: figures.short(tokens, exact)),
+        starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
+        starred(found, [one.edits for one in found], str),
+    ]
+    agent = session.agent
+    past = figures.several(len(calls(agent.history)) - 1, "call")
+    written = ", and as if a model had been called by /plant" if session.planted else ""
+    title = f"{past} of this session and the next one, in {agent.limit:,} tokens each{written}"
+    columns = ("strategy", ">next prompt", ">budget", ">prompts", ">prefill", ">edits")
+    return Table(title, columns, _rows(session, found, cells, console))
+
+
+def survivors(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
+    """What the next prompt still holds of the history, and what became of the rest."""
+    cells = [
+        starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
+        starred(found, [one.lost if one.next else None for one in found], lambda tokens: figures.tokens(tokens, exact)),
+        [fates(one, is_drawn(console)) for one in found],
+    ]
+    view = next((one.next for one in found if one.next and not one.failed), None)
+    messages = len(view.history) if view else len(session.agent.history)
+    title = f"What the next prompt holds of {figures.several(messages, 'message')}"
+    if view:
+        title += f", {figures.tokens(view.history_tokens - view.overhead, exact)} tokens"
+    return Table(title, ("strategy", ">kept", ">lost tokens", "fates"), _rows(session, found, cells, console))
+
+
+def show_strips(session: Session, found: Sequence[Replayed], console: Console) -> None:
+    """The history under each strategy, all to one scale: a block a message, lettered by what became of it."""
+    from repl.commands.context.rows import rows_of
+    from repl.commands.context.strip import bar, messages_before, widths
+
+    count = session.agent.backend.counter.count
+    names = [cut(line(named(session, one.spec, console)), NAMES) for one in found]
+    room = max(map(cell_len, names)) + 4
+    say(console, "Each message of the history, as wide as its tokens, oldest first", "bold")
+    for one, name in zip(found, names, strict=True):
+        if one.next and not one.failed:
+            blocks = messages_before(rows_of(one.next, count))
+            columns = widths([block.tokens for block in blocks], max(8, console.width - room))
+            shown = Text(f"  {name}{' ' * (room - 2 - cell_len(name))}", no_wrap=True)
+            console.print(shown.append_text(bar(blocks, columns)))
+    console.print()
+
+
+def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Callable[[int], str]) -> list[str]:
+    """The values of a column as they are shown, `*` before the lowest; where all are alike there is no best."""
+    known = [value for one, value in zip(found, values, strict=True) if one.fits and value is not None]
+    best = min(known) if len(set(known)) > 1 else None
+
+    def cell(one: Replayed, value: int | None) -> str:
+        if value is None or one.failed:
+            return "" if one.failed else NOT_HELD
+        return f"{'*' if one.fits and value == best else ''}{written(value)}"
+
+    return list(map(cell, found, values))
+
+
+def fates(one: Replayed, drawn: bool) -> str:
+    """The messages that are not as they were, by fate: `M5 D12`, or `5 masked, 12 dropped` to be read aloud."""
+    if drawn:
+        return " ".join(f"{LETTERS[fate]}{count:,}" for fate, count in changed(one).items())
+    return ", ".join(f"{count:,} {fate}" for fate, count in changed(one).items())
+
+
+def changed(one: Replayed) -> dict[str, int]:
+    """How many messages met each fate but to be kept, in the order of the letters."""
+    met: dict[str, int] = {fate: count for fate, count in one.fates.items() if fate != "kept"}
+    met["inserted"] = len(one.next.inserted) if one.next else 0
+    return {fate: met[fate] for fate in LETTERS if met.get(fate)}
+
+
+def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
+    """What the marks mean, and the letters that these rows have."""
+    if not is_drawn(console):
+        return [BEST]
+    used = ["‹ in use"] * (session.spec in {one.spec for one in found})
+    met = {fate for one in found for fate in changed(one)}
+    letters = [f"{letter} {fate}" for fate, letter in LETTERS.items() if fate in met or (fate == "kept" and met)]
+    return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else [])]
+
+
+def remarks(one: Replayed, exact: bool) -> list[str]:
+    """What no column says: how it failed, what the budget could not hold, and what a model was asked."""
+    said = [f"failed: {one.failed}"] if one.failed else []
+    if one.refused:
+        said.append(f"the budget could not hold {figures.several(one.refused, 'call')}")
+    if one.over:
+        said.append(f"{figures.several(one.over, 'call')} over the budget")
+    return [*said, *([asked(one.asked, exact)] if one.asked else [])]
+
+
+def asked(side: Sequence[SideCalled], exact: bool) -> str:
+    """`asked the model 3 times: 4,812 tokens read, 412 written, 3.2 s, 1 failed`."""
+    read = sum(call.prompt_tokens if call.usage.prompt_tokens is None else call.usage.prompt_tokens for call in side)
+    known = exact or all(call.usage.prompt_tokens is not None for call in side)
+    outs = [call.usage.output_tokens for call in side]
+    written = None if None in outs else sum(out or 0 for out in outs)
+    seconds = figures.duration(sum(call.seconds for call in side))
+    failed = sum(bool(call.error) for call in side)
+    words = f"asked the model {figures.several(len(side), 'time')}: {figures.tokens(read, known)} tokens read"
+    return f"{words}, {figures.tokens(written)} written, {seconds}" + (f", {failed} failed" if failed else "")
+
+
+def in_brief(one: Replayed, exact: bool) -> str:
+    """What is said of a strategy as soon as it is done."""
+    if one.failed or one.next is None:
+        return f"failed: {one.failed}" if one.failed else f"next prompt {NOT_HELD}"
+    return f"next prompt {figures.tokens(one.next.tokens, exact)}, {figures.short(one.prefill, exact)} prefill"
+
+
+def named(session: Session, spec: str, console: Console) -> str:
+    """A SPEC, and whether it is the one in use."""
+    used = spec == session.spec
+    return f"{spec}{(' ‹' if is_drawn(console) else ' (in use)') if used else ''}"
+
+
+def _rows(
+    session: Session, found: Sequence[Replayed], cells: Sequence[Sequence[str]], console: Console
+) -> list[Sequence[str]]:
+    return [(named(session, one.spec, console), *row) for one, *row in zip(found, *cells, strict=True)]

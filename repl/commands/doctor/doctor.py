@@ -1,0 +1,119 @@
+"""What the doctor has to say: a table, lines to read aloud, or JSON Lines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from agent.errors import UsageError
+from repl.commands.doctor.examine import SECONDS, Report, examine
+from repl.commands.doctor.machine import looks
+from repl.screen.sanitise import line
+from repl.screen.streams import write
+from repl.screen.theme import console_for, is_drawn, is_plain
+from session import jsonl
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from models.server import Check
+    from session.session import Session
+    from session.settings import Settings
+
+MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
+WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}
+STYLES = {"ok": "calm", "warn": "warn", "fail": "error"}
+WAIT = f"looking; a server that does not answer is waited for {SECONDS:g} seconds"
+
+
+def run(settings: Settings, as_json: bool) -> int:
+    """Print it; the exit code."""
+    console = console_for(is_plain(settings.plain), color=settings.color)
+    report = examine(settings, looks(settings, console)) if as_json else look(settings, console)
+    if as_json:
+        for fields in as_fields(report):
+            write(jsonl.to_line(fields))
+    elif console.is_terminal:
+        show(report, console)
+    else:
+        shown = io.StringIO()
+        show(report, console_for(plain=True, file=shown))
+        write(shown.getvalue())  # to whoever may have stopped reading
+    return report.verdict.code
+
+
+def command(session: Session, _: str, console: Console) -> None:
+    """/doctor: examine what the session was opened with. Raises UsageError where a cassette is played."""
+    if session.playback:
+        raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
+    show(look(session.settings, console), console)
+
+
+def look(settings: Settings, console: Console) -> Report:
+    """Examine, and say meanwhile that it takes a moment."""
+    if is_drawn(console):
+        with console.status(Text(f"{WAIT}…", style="quiet")):
+            return examine(settings, looks(settings, console))
+    if console.is_terminal:
+        console.print(Text(WAIT))
+    return examine(settings, looks(settings, console))
+
+
+def as_fields(report: Report) -> Iterator[jsonl.Fields]:
+    """A line for each finding, then one for what follows from them."""
+    for finding in report.findings:
+        check = finding.check
+        fields = {"name": check.name, "state": check.state, "found": check.found, "fix": check.fix or None}
+        yield {"type": "check", "group": finding.group, **fields}
+    verdict = report.verdict
+    session = {"backend": verdict.backend or None, "model": verdict.model or None}
+    yield {"type": "doctor", "verdict": verdict.text, "fix": verdict.fix or None, **session, "code": verdict.code}
+
+
+def show(report: Report, console: Console) -> None:
+    """Print it by group, the verdict last. Words are wrapped, what to type is not, so that it copies."""
+    drawn = is_drawn(console) and _draws(console)
+    width = max(len(line(finding.check.name)) for finding in report.findings)
+    for group, findings in groupby(report.findings, lambda finding: finding.group):
+        console.print(Text(line(group), style="bold" if drawn else ""))
+        for finding in findings:
+            if drawn:
+                _draw(finding.check, width, console)
+            else:
+                check = finding.check
+                console.print(Text(f"  {WORDS[check.state]}: {line(check.name)}: {line(check.found)}"))
+            _mend(finding.check.fix, "    → " if drawn else "    to mend it: ", console)
+        if drawn:
+            console.print()
+    state = "fail" if report.verdict.code else "warn" if report.verdict.backend == "reader" else "ok"
+    console.print(Text(line(report.verdict.text), style=STYLES[state] if drawn else ""))
+    _mend(report.verdict.fix, "→ " if drawn else "to mend it: ", console)
+
+
+def _draw(check: Check, width: int, console: Console) -> None:
+    from rich.table import Table
+
+    row = Table.grid(padding=(0, 1))
+    row.add_column(no_wrap=True)
+    row.add_column(no_wrap=True, width=width)
+    row.add_column(overflow="fold")
+    row.add_row(Text(f"  {MARKS[check.state]}", style=STYLES[check.state]), line(check.name), Text(line(check.found)))
+    console.print(row)
+
+
+def _mend(fix: str, label: str, console: Console) -> None:
+    if fix:
+        console.print(Text(f"{label}{line(fix)}"), soft_wrap=True)
+
+
+def _draws(console: Console) -> bool:
+    """Whether the marks can be written in the terminal's encoding."""
+    try:
+        "→".join(MARKS.values()).encode(console.encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return True

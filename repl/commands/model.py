@@ -1,0 +1,43 @@
+"""/model: which model answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from agent import figures
+from models.ollama.errors import DEFAULT_MODEL
+from repl.commands.next_prompt import say_next_prompt
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, say
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+
+def model(session: Session, name: str, console: Console) -> None:
+    """Change to a model; without a name list them. Raises ModelError where it cannot be used."""
+    if name:
+        session.use_model(name)
+        backend = session.agent.backend
+        say(console, f"The model is now {line(figures.model(backend))} ({line(backend.name)}). The history stays.")
+        say_next_prompt(session, console)
+        return
+    used, names = figures.model(session.agent.backend), session.backends.names()
+    alone = len(names) < 2 and not session.playback
+    if alone and (server := session.backends.look_for_server()):
+        names += server.models()  # asked without haste: it answers, or says what is wrong
+    rows = [(_marked(known, known == used, console),) for known in names]
+    Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
+    if alone and len(names) < 2:
+        say(console, f"Only the built-in reader is here. For a model: start Ollama, then /pull {DEFAULT_MODEL}.")
+
+
+def _marked(name: str, used: bool, console: Console) -> str | Text:
+    """A name of several, and whether it is the one in use."""
+    if is_drawn(console):
+        return Text(f"{'›' if used else ' '} {line(name)}")
+    return f"{name} (in use)" if used else name

@@ -1,0 +1,25 @@
+"""The next prompt in one sentence: what it will hold after a swap of strategy, budget or model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from agent import figures
+from repl.screen.theme import say
+from session.forecast import forecast
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+
+def say_next_prompt(session: Session, console: Console) -> None:
+    """Print how many tokens the next prompt will hold, as far as that can be known without asking a model."""
+    next_ = forecast(session)
+    tokens = figures.tokens(next_.tokens, session.agent.backend.counter.exact)
+    share = figures.share(next_.tokens, next_.limit)
+    unless = "" if next_.settled else ", before the strategy has done its work"
+    over = " It is over the budget." if next_.tokens > next_.limit else ""
+    words = f"The next prompt will hold {tokens} of {next_.limit:,} tokens ({share}){unless}, and your question.{over}"
+    say(console, words, "over" if over and next_.settled else "")

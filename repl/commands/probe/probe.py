@@ -1,0 +1,141 @@
+"""/probe: ask out of band what is left of a planted fact. One model call a question; the session stays as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from agent.errors import UsageError
+from agent.events import Asked, Planted, SideCalled
+from agent.loop import prepare
+from agent.messages import Message
+from agent.messages import question as asked_last
+from agent.protocols import Text, Usage
+from agent.view import View
+from agent.why import why
+from corpus.missing import missing, quotes
+from corpus.words import content_words, stems
+
+if TYPE_CHECKING:
+    from agent.agent import Agent
+    from session.session import Session
+
+MOST = 3
+"""Facts that one /probe asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A question that was asked out of band, and what came of it.
+
+    `tokens` were sent: what the next call of the session would be sent for this question, without tools. `planted` is
+    the fact that is looked for, None where there is none; `where` says in a sentence where it stands in that prompt,
+    and `stands` whether it does. `missing` are its words and figures that the answer does not state: none is a hit, and
+    None no verdict, as the question says it all.
+    """
+
+    question: str
+    answer: str
+    planted: Planted | None
+    missing: Sequence[str] | None
+    stands: bool
+    where: str
+    tokens: int
+    exact: bool
+    usage: Usage
+    seconds: float
+    side_calls: Sequence[SideCalled] = ()
+
+
+def questions(session: Session, question: str) -> list[tuple[str, Planted | None]]:
+    """What to ask, and which fact each question looks for: without a QUESTION for what the newest files say.
+
+    A QUESTION looks for the fact that shares the most words with it; of several, the newest.
+
+    Raises:
+        UsageError: there is neither a question nor a fact.
+    """
+    if question:
+        return [(question, max(reversed(session.planted), key=lambda one: _shared(one, question), default=None))]
+    if not session.planted:
+        raise UsageError("nothing is planted", "write /plant FACT first, or /probe QUESTION")
+    return [(f"Show me {planted.path}, word for word.", planted) for planted in session.planted[-MOST:]]
+
+
+def _shared(planted: Planted, question: str) -> int:
+    return len(stems(" ".join(content_words(planted.fact))) & stems(question))
+
+
+def probe(session: Session, question: str, planted: Planted | None = None) -> Probe:
+    """Ask this of the context alone: the prompt is that of the next call, without tools. Nothing enters the session.
+
+    Raises:
+        BudgetError: the budget cannot hold the question.
+        ModelError: the server cannot be used.
+    """
+    return session.aside(("probe", question), Probe, lambda: asked(session.fork(), question, planted)[0])
+
+
+def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[Probe, View]:
+    """The probe, asked of this copy of a session, and the view that was sent."""
+    fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
+    view = prepare(fork, fork.next_call())
+    said, usage, started = [], Usage(), perf_counter()
+    with closing(fork.backend.stream(view.messages, (), max_tokens=fork.max_output)) as stream:
+        for delta in stream:
+            if isinstance(delta, Text):
+                said.append(delta.text)
+            elif isinstance(delta, Usage):
+                usage = delta
+    answer, reported = "".join(said).strip(), usage.prompt_tokens
+    found = Probe(
+        question=question,
+        answer=answer,
+        planted=planted,
+        missing=missing(answer, planted.fact, question) if planted else None,
+        stands=planted is not None and stands(view, planted),
+        where=where(view, planted) if planted else "",
+        tokens=fork.budget(()).size(view.messages) if reported is None else reported,
+        exact=fork.backend.counter.exact or reported is not None,
+        usage=usage,
+        seconds=perf_counter() - started,
+        side_calls=list(fork.side.drain()),
+    )
+    return found, view
+
+
+def stands(view: View, planted: Planted) -> bool:
+    """Whether the words of the fact are in a view, as they were planted, wherever but in the question itself."""
+    return _holding(view, planted) is not None
+
+
+def _holding(view: View, planted: Planted) -> int | None:
+    """The first message of a view that holds the fact; the question is none."""
+    asked = asked_last(view.history)
+    told = (at for at, message in enumerate(view.messages) if asked is None or message.id != asked.id)
+    return next((at for at in told if quotes(view.messages[at].content, planted.fact)), None)
+
+
+def where(view: View, planted: Planted) -> str:
+    """Where the fact stands in a view, or why it does not: a sentence."""
+    place = next(at for at, message in enumerate(view.history) if message.id == planted.holder.id)
+    fate = view.fates[place]
+    if fate == "kept":
+        return f"The fact stands in message {place + 1}, as it was."
+    gone = f"Message {place + 1}, which held it, is {fate}: {why(view, place)}."
+    at = _holding(view, planted)
+    return f"{gone} {'The words of the fact are not in the prompt.' if at is None else _elsewhere(view, at, planted)}"
+
+
+def _elsewhere(view: View, at: int, planted: Planted) -> str:
+    message = view.messages[at]
+    if message.id == planted.holder.id:
+        return "What is left of it still holds the fact."
+    if at in view.inserted:
+        kind = "a summary" if message.covers else "what the strategy inserted"
+        return f"The fact stands in {kind}{f': {message.why}' if message.why else ''}."
+    number = next(place for place, one in enumerate(view.history, 1) if one.id == message.id)
+    return f"The fact is quoted in message {number} ({message.role})."

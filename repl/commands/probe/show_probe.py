@@ -1,0 +1,85 @@
+"""/probe on the screen: each answer with its verdict, then how long the fact survives under each strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from agent import figures
+from repl.commands.probe.chart import chart, moving
+from repl.commands.probe.probe import MOST, Probe, probe, questions
+from repl.screen import trace
+from repl.screen.sanitise import line
+from repl.screen.theme import is_drawn
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+ANSWER_LINES = 4
+MOST_MISSING = 8
+Kind = Literal["asked first", "question", "answer", "hit", "miss", "no verdict", "where", "cost"]
+SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "miss": "✗", "no verdict": "–"}
+
+
+def show_probe(session: Session, question: str, console: Console) -> None:
+    """Ask, and show what came back; then follow the facts through the calls of this session.
+
+    Raises:
+        UsageError: there is neither a question nor a fact.
+        BudgetError, ModelError: the question could not be asked.
+        Stopped: the user pressed Ctrl-C; it says what was done.
+    """
+    asked = questions(session, question)
+    for text, planted in asked:
+        with moving(console, "asking out of band"):
+            found = probe(session, text, planted)
+        for said in outcome(found, console.width * ANSWER_LINES):
+            console.print(_laid_out(*said, drawn=is_drawn(console)))
+    if session.planted:
+        if is_drawn(console):
+            console.print()
+        chart(session, session.planted[-MOST:], console)
+
+
+def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
+    """What was asked and answered, the verdict, what it cost and where the fact stands: kind, words and style of each.
+
+    `longest` is how many columns of the answer are shown.
+    """
+    for call in found.side_calls:
+        yield "asked first", trace.side_line(call).strip(), "act"
+    yield "question", line(found.question), "bold"
+    yield "answer", trace.cut(line(found.answer), longest) or "(not a word)", ""
+    if found.planted:
+        yield _verdict(found)
+        unsaid = " It was there to be read." if found.stands and found.missing else ""
+        yield "where", f"{line(found.where)}{unsaid}", "" if found.stands else "warn"
+    prompt = figures.tokens(found.tokens, found.exact)
+    spent = f"{prompt} tokens in, {figures.tokens(found.usage.output_tokens)} out, {figures.duration(found.seconds)}"
+    yield "cost", f"{spent}; nothing of it enters the session", "quiet"
+
+
+def _verdict(found: Probe) -> tuple[Kind, str, str]:
+    if found.missing is None:
+        return "no verdict", "the question says the whole fact itself", "warn"
+    lost = ", ".join(map(line, found.missing[:MOST_MISSING]))
+    more = f" and {len(found.missing) - MOST_MISSING} more" if len(found.missing) > MOST_MISSING else ""
+    return (
+        ("miss", f"not said: {lost}{more}", "over") if lost else ("hit", "every word and figure of it is said", "mark")
+    )
+
+
+def _laid_out(kind: Kind, text: str, style: str, drawn: bool) -> RenderableType:
+    if not drawn:
+        return Text(f"{kind}: {text}")
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(width=3, justify="right")
+    grid.add_column()
+    verdict = f"{kind.upper()}: " if kind in ("hit", "miss", "no verdict") else ""
+    grid.add_row(SIGNS.get(kind, ""), Text(f"{verdict}{text}", style=style))
+    return grid

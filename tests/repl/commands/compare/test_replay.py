@@ -1,0 +1,286 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from agent.errors import BudgetError, UsageError
+from agent.history import History
+from agent.ledger import Ledger
+from agent.messages import Message
+from agent.replay import calls
+from agent.side import SideModel
+from repl.cli import prepare as prepare_filter
+from repl.commands.compare.compare import by_default, read
+from repl.commands.compare.replay import replayed
+from repl.commands.compare.replay_tables import starred
+from repl.commands.table import obey
+from session.session import Session
+from strategies.spec import parse
+from strategies.table import STRATEGIES, asks_a_model
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
+from tests.support.sessions import Paper, ask, scripted
+from tests.support.specs import Summariser
+
+SPECS = [*STRATEGIES, "observation-masking+sliding-window", "sliding-window:window=2"]
+SESSION = scripted()
+SESSION.agent.use(Summariser())
+
+
+def told(history: Sequence[Message], limit: int = 2_000, summariser: Summariser | None = None) -> Session:
+    """The session with this history; its strategies may ask a model."""
+    SESSION.agent.use(summariser or Summariser())
+    SESSION.agent.state.history = History(history)
+    SESSION.agent.state.limit = limit
+    SESSION.agent.state.ledger = Ledger()
+    return SESSION
+
+
+def all_of(session: Session) -> str:
+    """Everything of a session that a comparison could touch."""
+    agent = session.agent
+    state = getattr(agent.strategy, "state", {})
+    parts = (agent.history, agent.ledger, state, agent.side._calls, agent.side.offered, session.notes.state)
+    return repr((*parts, session.spec, agent.strategy_name, agent.limit, sorted(agent.tools), session.notices))
+
+
+def text_of(session: Session, command: str, width: int = 80, drawn: bool = False) -> str:
+    """What a command prints; of what is drawn, only what stays."""
+    paper = Paper(width, drawn)
+    obey(session, command, paper.console)
+    return paper.text.rpartition("\x1b[2K")[2] if drawn else paper.text
+
+
+# ---- laws ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@given(history=sound_histories(), limit=LIMITS)
+def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Message], limit: int) -> None:
+    session = told(history, limit)
+    agent, found = session.agent, replayed(session, spec)
+    strategy = parse(spec, SideModel(Summariser()))
+    as_if = replace(agent, strategy=strategy)
+    budget = as_if.budget(as_if.schemas())
+    try:
+        view, edits = prepare_filter.replayed(history, strategy, budget)
+    except BudgetError:
+        assert found.next is None
+        assert found.refused
+        return
+    assert found.next == view
+    assert (found.edits, found.kept) == (edits, view.fates.count("kept"))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@given(history=nasty_histories(), limit=LIMITS)
+def test_survivors_and_what_is_lost_add_up_and_nothing_changes(spec: str, history: list[Message], limit: int) -> None:
+    session = told(history, limit)
+    before = all_of(session)
+    found = replayed(session, spec)
+    assert all_of(session) == before
+    assert found.failed == ""
+    assert found.fits == (not found.over and not found.refused)
+    assert found.prefill <= found.prompt
+    if found.next is None:
+        assert (found.lost, found.kept) == (0, 0)
+        return
+    view = found.next
+    assert sum(found.fates.values()) == len(view.history)
+    count = session.agent.backend.counter.count
+    shown = {message.id: message for message in view.messages}
+    gone = [message for message, fate in zip(view.history, view.fates, strict=True) if fate != "kept"]
+    assert found.lost == sum(map(count, gone)) - sum(count(shown[m.id]) for m in gone if m.id in shown)
+
+
+@given(nasty_histories().filter(bool), st.sampled_from([60, 80, 120]), st.booleans())
+def test_the_command_changes_nothing_and_fits(history: list[Message], width: int, drawn: bool) -> None:
+    session = told(history)
+    before = all_of(session)
+    text = text_of(session, "/compare", width, drawn)
+    assert all_of(session) == before
+    assert all(spec in text for spec in by_default(session))
+    if drawn:
+        assert all(cell_len(line) <= width for line in text.splitlines()), text
+        assert width < 80 or "; next prompt: " not in text
+
+
+@given(st.lists(st.sampled_from(["none", "truncate", "run", "Run", "nonsense"]), max_size=6))
+def test_specs_stand_before_the_first_run_and_the_question_behind_it(words: list[str]) -> None:
+    at = words.index("run") if "run" in words else len(words)
+    text = "  ".join(words)
+    if at == len(words) - 1:
+        with pytest.raises(UsageError, match="no question"):
+            read(text)
+        return
+    specs, question = read(text)
+    assert specs == list(dict.fromkeys(words[:at]))
+    assert question == ("  ".join(words[at + 1 :]) if at < len(words) else None)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5) | st.none(), st.booleans()), max_size=6))
+def test_a_star_is_for_the_least_of_those_that_fit(rows: list[tuple[int | None, bool]]) -> None:
+    from repl.commands.compare.replay import Replayed
+
+    found = [Replayed("none", over=not fits) for _, fits in rows]
+    cells = starred(found, [value for value, _ in rows], str)
+    able = [value for value, fits in rows if fits and value is not None]
+    for cell, (value, fits) in zip(cells, rows, strict=True):
+        assert cell.startswith("*") == (fits and value is not None and value == min(able) < max(able))
+
+
+@given(NASTY)
+def test_hostile_specs_are_a_usage_error(text: str) -> None:
+    session = told(react(3))
+    before = all_of(session)
+    for command in (f"/compare {text}x", f"/compare none {text}x run why?"):
+        with pytest.raises(UsageError):
+            obey(session, command, Paper().console)
+    assert all_of(session) == before
+
+
+# ---- examples --------------------------------------------------------------------------------------------------------
+
+
+def test_by_default_the_one_in_use_and_all_that_ask_no_model() -> None:
+    session = scripted(strategy="hybrid:window=3")
+    asking = {name for name, kind in STRATEGIES.items() if asks_a_model(kind)}
+    assert by_default(session) == ["hybrid:window=3", *(name for name in STRATEGIES if name not in asking)]
+
+
+def test_a_model_is_asked_only_for_what_was_named_or_is_in_use() -> None:
+    summariser = Summariser()
+    session = told(react(10), summariser=summariser)
+    text_of(session, "/compare")
+    assert not summariser.prompts
+    text = text_of(session, "/compare none summary-buffer")
+    assert summariser.prompts
+    assert f"summary-buffer: asked the model {len(summariser.prompts)} times: " in text
+    assert "? written" in text
+
+
+def test_the_table() -> None:
+    session = told(react(10), 4_000)
+    text = text_of(session, "/compare none observation-masking truncate", drawn=True)
+    found = [replayed(session, spec) for spec in ("none", "observation-masking", "truncate")]
+    assert f"{len(calls(session.agent.history)) - 1} calls of this session and the next one, in 4,000 tokens" in text
+    table, _, strips = text.partition("Each message of the history")
+    rows = {line.split()[0]: line.split() for line in table.splitlines() if line.startswith("  ")}
+    assert rows["none"][1:] == ["22", "0"]
+    bars = {line.split()[0]: line.split()[-1] for line in strips.splitlines() if line.startswith("  ")}
+    assert {*bars} == {"none", "observation-masking", "truncate"}
+    assert len({*map(len, bars.values())}) == 1, "to one scale"
+    assert "M" not in bars["none"] + bars["truncate"]
+    assert bars["observation-masking"].count("M") == found[1].fates["masked"]
+    assert "D" in bars["truncate"]
+    for one in found[1:]:
+        assert one.next is not None
+        assert f"{one.next.tokens:,}" in text
+        assert f"{one.lost:,}" in text
+    assert "observation-masking ‹" in text
+    assert "‹ in use" in text
+    assert "M masked" in text
+    assert "D dropped" in text
+    assert "S shortened" not in text
+    assert f"none: {found[0].over} calls over the budget" in text
+
+
+def test_in_plain_a_line_a_strategy_as_it_is_done() -> None:
+    text = text_of(told(react(5)), "/compare none truncate").splitlines()
+    assert text[0].startswith("done 1 of 2: none: next prompt ")
+    assert text[1].startswith("done 2 of 2: truncate: next prompt ")
+    assert any(line.startswith("  strategy: none; next prompt: ") for line in text)
+    assert not any("\x1b" in line or "─" in line for line in text)
+
+
+def test_fates_are_words_in_plain() -> None:
+    session = told(react(10), 4_000)
+    masked = replayed(session, "observation-masking").fates["masked"]
+    text = text_of(session, "/compare none observation-masking")
+    assert f"; fates: {masked} masked\n" in text
+    assert "M masked" not in text
+
+
+def test_the_one_in_use_is_named_in_plain() -> None:
+    assert "strategy: observation-masking (in use); " in text_of(told(react(5)), "/compare observation-masking none")
+
+
+def test_a_next_prompt_that_the_budget_cannot_hold() -> None:
+    session = told([*react(2), Message("long", "user", "word " * 9_000)], 1_000)
+    text = text_of(session, "/compare truncate none")
+    assert "next prompt: too large" in text
+    assert "truncate: the budget could not hold 1 call" in text
+
+
+def test_the_tools_that_a_strategy_brings_are_counted() -> None:
+    session = told(react(3))
+    none, offload = (replayed(session, spec).next for spec in ("none", "offload"))
+    assert none
+    assert offload
+    assert offload.overhead > none.overhead
+
+
+@pytest.mark.parametrize("command", ["/compare nonsense", "/compare none nonsense", "/compare none:x=1 run why?"])
+def test_an_unknown_spec_shows_the_form(command: str) -> None:
+    session = scripted()
+    with pytest.raises(UsageError) as error:
+        obey(session, command, Paper().console)
+    assert "/compare [SPEC…] run QUESTION" in error.value.fix
+
+
+def test_without_a_history_there_is_nothing_to_compare() -> None:
+    with pytest.raises(UsageError, match="no history"):
+        obey(scripted(), "/compare", Paper().console)
+
+
+def strategy_file(folder: Path, body: str) -> Path:
+    path = folder / "mine.py"
+    path.write_text(f"def prepare(messages, budget):\n    {body}\n")
+    return path
+
+
+def test_a_strategy_that_breaks_is_a_row(tmp_path: Path) -> None:
+    path = strategy_file(tmp_path, "raise ZeroDivisionError('\\x1b[31mof mine')")
+    text = text_of(told(react(3)), f"/compare {path} none")
+    assert f"{path}: failed: line 2: ZeroDivisionError: of mine, in: raise " in text
+    assert f"strategy: {path}\n" in text
+    assert "What the next prompt holds of 8 messages" in text
+    assert "strategy: none; " in text
+    assert not FORBIDDEN.search(text)
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    path = strategy_file(tmp_path, "raise KeyboardInterrupt")
+    for drawn in (True, False):
+        session, paper = told(react(3)), Paper(drawn=drawn)
+        before = all_of(session)
+        with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
+            obey(session, f"/compare none {path} truncate", paper.console)
+        assert all_of(session) == before
+        assert "3 calls of this session" in paper.text
+        assert "What the next prompt holds" in paper.text
+        assert "truncate" not in paper.text.rpartition("3 calls of this session")[2]
+
+
+def test_after_real_exchanges_nothing_has_changed() -> None:
+    session = scripted("One.", "Two.", "Three.")
+    ask(session)
+    ask(session, "And then?")
+    before = all_of(session)
+    text_of(session, "/compare")
+    assert all_of(session) == before
+    ask(session, "And more?")
+
+
+def test_calls_that_plant_wrote_are_said_to_be_none() -> None:
+    session = scripted("One.")
+    ask(session)
+    assert "/plant" not in text_of(session, "/compare none").split("Message")[0]
+    obey(session, "/plant Eels swim.", Paper().console)
+    assert "as if a model had been called by /plant" in text_of(session, "/compare none")

@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from agent.budget import Prices
+from agent.errors import ModelError, UsageError
+from agent.ledger import NOTHING, Amount
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiting
+from corpus.questions import load
+from models.scripted import Scripted, Step
+from repl.commands.compare.known import known, verdict
+from repl.commands.compare.trial import Asked, ask, cost, prefill
+from repl.commands.compare.trials import shortened
+from repl.commands.table import obey
+from repl.prompt.interrupts import Interrupts
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.repl.commands.compare.test_replay import all_of, text_of
+from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
+from tests.support.histories import TinyCounter, is_sound
+from tests.support.pty_terminal import Terminal
+from tests.support.sessions import Paper, answer_call, scripted, tool_call
+from tests.support.sessions import ask as ask_session
+
+WEBARENA = "How well did humans do on the WebArena tasks?"
+READER_FAILS = "On which day was the term prompt injection coined?"
+RIGHT = "Humans did 78.24% of them. [benchmarks]"
+
+
+def after_one(*steps: Step, **settings: Any) -> Session:
+    """A session that has had an exchange, and whose model goes on with these steps."""
+    session = scripted("One.", *steps, **settings)
+    ask_session(session)
+    return session
+
+
+def backend(session: Session) -> Scripted:
+    assert isinstance(session.agent.backend, Scripted)
+    return session.agent.backend
+
+
+# ---- what is asked, and in which order -------------------------------------------------------------------------------
+
+
+def test_each_strategy_is_asked_in_turn_with_the_history() -> None:
+    session = after_one("Of none.", "Of truncate.")
+    before = all_of(session)
+    text = text_of(session, "/compare none truncate run And then?")
+    assert all_of(session) == before
+    backend(session).assert_done()
+    for request in backend(session).requests[1:]:
+        said = [message.content for message in request.messages[1:]]
+        assert said == ["What is observation masking?", "One.", "And then?"]
+    assert text.index("none:\n  Of none.") < text.index("truncate:\n  Of truncate.")
+    assert text.startswith("done 1 of 2: none: answered\ndone 2 of 2: truncate: answered\n")
+
+
+def test_by_default_the_one_in_use_and_four_others_each_once() -> None:
+    for spec, count in (("hybrid", 5), ("none", 4)):
+        session = after_one(*(f"Answer {number}." for number in range(count)), strategy=spec)
+        lines = text_of(session, "/compare run Why?").splitlines()
+        names = [line.split(": ")[1] for line in lines if line.startswith("done ")]
+        assert names == list(dict.fromkeys([spec, "none", "sliding-window", "observation-masking", "summary-buffer"]))
+        backend(session).assert_done()
+
+
+def test_the_one_in_use_goes_on_with_what_it_remembers() -> None:
+    session = after_one("A.", "B.")
+    session.agent.strategy.state = {"masked": {}, "mark": 1}  # type: ignore[attr-defined]
+    seen = []
+
+    class Fork(Session):
+        def fork(self, spec: str = "") -> Any:
+            seen.append(spec)
+            return super().fork(spec)
+
+    session.__class__ = Fork
+    text_of(session, "/compare observation-masking none run Why?")
+    assert seen == ["", "none"]
+
+
+def test_tools_are_used_and_counted() -> None:
+    call = tool_call("search_articles", query="prefix cache")
+    session = after_one([Text("I look."), call], "Found.")
+    before = all_of(session)
+    text = text_of(session, "/compare none run Why?")
+    assert "strategy: none; turns: 2; " in text
+    assert all_of(session) == before
+
+
+def test_notes_of_a_fork_are_not_those_of_the_session() -> None:
+    session = after_one([tool_call("save_note", title="a", text="b")], "Noted.")
+    before = all_of(session)
+    text_of(session, "/compare none run Note it.")
+    assert all_of(session) == before
+    assert not session.notes.kept
+
+
+def test_what_is_under_way_is_told() -> None:
+    call = tool_call("search_articles", query="prefix cache")
+    session = after_one([Waiting("the server is busy", 0.1), call], "Found.")
+    told: list[tuple[str, bool]] = []
+    ask(session.fork("none"), "Why?", Asked("none"), lambda said, turn: told.append((said, turn)))
+    words = [said for said, _ in told]
+    assert [said for said, turn in told if turn] == ["turn 1: prepares the view", "turn 2: prepares the view"]
+    assert words[2:4] == ["the server is busy", "search_articles"]
+    assert words[1].startswith("turn 1: sends ")
+    assert words[1].endswith(" tokens")
+
+
+def test_that_a_strategy_asks_a_model_is_told_while_it_does() -> None:
+    session = open_session(Settings(backend="reader", budget=2000))
+    ask_session(session, "What is observation masking?")
+    fork, told = session.fork("summary-buffer"), list[str]()
+    ask(fork, "What are KV caches?", Asked("summary-buffer"), lambda said, _: told.append(said))
+    asked = told.index("asks a model: summary")
+    assert told[asked - 1].endswith(": prepares the view")
+    assert ": sends " in told[asked + 1]
+
+
+# ---- errors are rows -------------------------------------------------------------------------------------------------
+
+
+def test_an_error_is_a_row_and_not_the_end(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def prepare(messages, budget):\n    raise ZeroDivisionError('of mine')\n")
+    session = after_one(ModelError("the server \x1b[31mhas gone"), "", [Thinking("Hm.")], "Well.")
+    before = all_of(session)
+    text = text_of(session, f"/compare none truncate sliding-window {mine} offload run Why?")
+    assert all_of(session) == before
+    for name, came in {
+        "none": "model error: the server has gone",
+        "truncate": "no answer: empty",
+        "sliding-window": "no answer: only thinking",
+        mine: "failed: line 2: ZeroDivisionError: of mine, in: raise ZeroDivisionError('of mine')",
+        "offload": "answered",
+    }.items():
+        assert f"strategy: {name}; came to: {came}; known answer: –" in text
+    assert text.count("Well.") == 1
+
+
+def test_a_budget_that_cannot_hold_the_question_is_a_row() -> None:
+    session = after_one("All the same.", budget=1_500)
+    text = text_of(session, f"/compare truncate none run {'word ' * 3_000}")
+    assert "strategy: truncate; came to: over budget: the request needs" in text
+    assert "strategy: none; came to: answered" in text
+
+
+def test_a_turn_limit_is_told() -> None:
+    looks = [[tool_call("search_articles", query=str(number))] for number in range(1)]
+    session = after_one(*looks, "At last.", max_turns=2)
+    assert "came to: answered at the turn limit" in text_of(session, "/compare none run Why?")
+
+
+def test_a_prompt_that_the_server_cut_is_told() -> None:
+    class Strict(TinyCounter):
+        def calibrate(self, counted: int, reported: int) -> bool:
+            return reported >= counted
+
+    session = scripted("One.", [Text("Short."), Usage(prompt_tokens=5, finish="stop")], counter=Strict())
+    ask_session(session)
+    text = text_of(session, "/compare none run Why?")
+    assert "came to: answered; the server cut a prompt; known answer" in text
+
+
+@pytest.mark.parametrize("command", ["/compare run", "/compare none run  ", "/compare none nonsense run Why?"])
+def test_nothing_is_asked_where_the_line_is_wrong(command: str) -> None:
+    session = after_one()
+    with pytest.raises(UsageError) as error:
+        obey(session, command, Paper().console)
+    assert "/compare [SPEC…] run QUESTION" in error.value.fix
+    assert len(backend(session).requests) == 1
+
+
+# ---- Ctrl-C ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+@pytest.mark.parametrize("partial", [[], [Text("Half of")]])
+def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
+    session = after_one("Of none.", [*partial, KeyboardInterrupt()])
+    before, paper = all_of(session), Paper(drawn=drawn)
+    with pytest.raises(KeyboardInterrupt, match="stopped: 1 of 3 strategies"):
+        obey(session, "/compare none truncate offload run Why?", paper.console)
+    assert all_of(session) == before
+    rows = paper.text.rpartition("Asked under each")[2].partition("What it cost")[0].split("\n")
+    assert [("none" in row, "stopped" in row) for row in rows if "none" in row or "truncate" in row] == [
+        (True, False),
+        (False, True),
+    ]
+    assert "Of none." in paper.text
+    assert "Half of" not in paper.text
+    backend(session).assert_done()
+    ask_again = Scripted(["And on."], TinyCounter())
+    session.agent.use(ask_again)
+    ask_session(session)
+
+
+def test_a_real_ctrl_c_while_a_model_answers() -> None:
+    def pressed(messages: Sequence[Message], tools: Sequence[Schema]) -> str:
+        signal.raise_signal(signal.SIGINT)
+        return "too late"
+
+    session = after_one(pressed)
+    interrupts, paper = Interrupts(), Paper()
+    with interrupts, pytest.raises(KeyboardInterrupt, match="stopped: 0 of 1"), interrupts.allowed():
+        obey(session, "/compare none run Why?", paper.console)
+    assert "stopped" in paper.text
+    assert "too late" not in paper.text
+
+
+@dataclass
+class Endless(BackendDefaults):
+    """A server that never stops, and says when its reply was closed."""
+
+    name: str = "endless"
+    model: str = "endless"
+    counter: TinyCounter = field(default_factory=TinyCounter)
+    closed: int = 0
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        try:
+            for number in range(10_000):
+                if number == 5:
+                    signal.raise_signal(signal.SIGINT)
+                yield Text("word ")
+            yield Usage()
+        finally:
+            self.closed += 1
+
+
+def test_the_reply_under_way_is_closed() -> None:
+    session = after_one()
+    server = Endless()
+    session.agent.use(server)
+    with pytest.raises(KeyboardInterrupt, match="stopped: 0 of 2"):
+        obey(session, "/compare none truncate run Why?", Paper().console)
+    assert server.closed == 1
+
+
+def test_stopped_between_a_call_and_its_result_leaves_a_sound_fork() -> None:
+    session = after_one([Text("I look."), tool_call("search_articles", query="x")])
+    fork, found = session.fork("none"), Asked("none")
+
+    def stop(said: str, turn: bool) -> None:
+        if said == "search_articles":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ask(fork, "Why?", found, stop)
+    assert found.outcome == "stopped"
+    assert found.turns == 1
+    assert found.prompt.tokens
+    assert is_sound(fork.history) == []
+
+
+def test_in_a_terminal_the_session_goes_on_after_ctrl_c(tmp_path: Path) -> None:
+    here = Terminal("tests.support.scripted_conversation", "--pace", "8", state=tmp_path)
+    try:
+        here.see("thimble", "›", "ctx ")
+        here.type("/compare none truncate run Why?\r")
+        here.see("none ", "turn 1: ", "truncate ")
+        here.type("\x03")
+        here.see("came to", "stopped: 0 of 2 strategies", "ctx ")
+        here.type("And now?\r")
+        here.see("it differs", "turns 1 ")
+        here.type("\x04")
+        assert here.end() == 0
+    finally:
+        here.close()
+
+
+# ---- known answers ---------------------------------------------------------------------------------------------------
+
+
+def test_the_reader_hits_a_known_answer_or_does_not() -> None:
+    session = open_session(Settings(backend="reader"))
+    assert "came to: answered; known answer: right" in text_of(session, f"/compare none run {WEBARENA}")
+    assert "known answer: wrong: " in text_of(session, f"/compare none run {READER_FAILS}")
+    assert "known answer: –" in text_of(session, "/compare none run What is a prefix cache?")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (RIGHT, "right"),
+        ("Humans did 78.24% of them.", "wrong: does not cite: benchmarks"),
+        ("I cannot find it in the articles.", "wrong: declined"),
+        ("No idea about it, 12%. [benchmarks]", "wrong: does not say: 78.24%"),
+    ],
+)
+def test_an_answer_is_scored(answer: str, said: str) -> None:
+    assert f"came to: answered; known answer: {said}" in text_of(after_one(answer), f"/compare none run {WEBARENA}")
+
+
+@pytest.mark.parametrize("kind", ["single", "dialogue", "unanswerable"])
+def test_a_question_is_known_by_its_words(kind: str) -> None:
+    asked = next(one for one in load().questions if one.kind == kind and one.exchanges[-1].scored).exchanges[-1]
+    words = asked.question.upper().rstrip("?") + " …?!"
+    assert known(words, Settings()) == asked
+    assert known(f"Well, {words}", Settings()) is None
+
+
+def test_what_is_only_said_in_a_dialogue_has_no_answer() -> None:
+    said = [exchange.question for one in load().questions for exchange in one.exchanges if not exchange.scored]
+    assert said
+    assert all(known(question, Settings()) is None for question in said[:20])
+
+
+def test_where_the_articles_are_others_no_answer_is_known(tmp_path: Path) -> None:
+    for other in (Settings(corpus=tmp_path), Settings(files=tmp_path)):
+        assert known(WEBARENA, other) is None
+    assert verdict(None, RIGHT) == "–"
+
+
+# ---- what is shown ---------------------------------------------------------------------------------------------------
+
+
+def test_the_same_answer_is_told_once() -> None:
+    text = text_of(after_one("Twice.", "Other.", "Twice. "), "/compare none truncate offload run Why?")
+    assert text.count("Twice.") == 1
+    assert "offload: the same as none" in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_it_is_a_table_in_80_columns(width: int) -> None:
+    session = after_one(*["word " * 400] * 4)
+    text = text_of(session, "/compare run Why?", width, drawn=True)
+    assert all(cell_len(line) <= width for line in text.splitlines())
+    assert "strategy: " not in text
+    assert "observation-masking ‹" in text
+    assert "more lines)" in text
+
+
+@given(st.text(), st.booleans())
+def test_an_answer_is_shortened_to_a_few_lines(answer: str, drawn: bool) -> None:
+    lines = shortened(answer, Paper(40, drawn).console)
+    assert len(lines) <= 7
+    assert drawn or len(lines[0]) <= 640
+
+
+@given(NASTY, NASTY, st.booleans())
+def test_hostile_words_steer_nothing(question: str, answer: str, markup: bool) -> None:
+    text = f"[bold]{answer}[/nope]" if markup else answer
+    session = after_one([Text(text), ToolCall("c1", answer, answer)], text, ModelError(text, text))
+    shown = text_of(session, f"/compare none truncate run why {question} [/x]")
+    assert not FORBIDDEN.search(shown)
+
+
+# ---- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_prefill_is_what_the_server_says_or_our_estimate() -> None:
+    assert prefill(answer_call(prompt=100, cached=Amount(30), shared=90)) == Amount(70)
+    assert prefill(answer_call(prompt=100, shared=90)) == Amount(10, exact=False)
+    assert prefill(answer_call(prompt=100)) == Amount(None)
+
+
+def test_the_cost_goes_by_the_price_card() -> None:
+    card = Prices(cached=0.5, output=2)
+    assert cost(Amount(100), Amount(40), Amount(10), card) == Amount(40 + 30 + 20)
+    assert cost(Amount(100), Amount(40, exact=False), Amount(10), card) == Amount(90, exact=False)
+    assert cost(Amount(100), Amount(None), NOTHING, card) == Amount(None)
+
+
+def test_the_cost_goes_by_the_timings_of_the_session() -> None:
+    session = after_one("A.")
+    for prompt, cached in ((100, 0), (200, 150), (300, 100), (400, 390), (500, 20)):
+        seconds = Usage(prefill_seconds=prompt - cached + 0.5 * cached, decode_seconds=30)
+        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.backend.id}
+        session.agent.ledger.calls.append(answer_call(prompt=prompt, **timed))
+    card = session.agent.price_card()
+    assert (round(card.cached, 3), round(card.output, 3)) == (0.5, 3)
+    text = text_of(session, "/compare none run Why?")
+    usage = dict(re.findall(r"(prompt|prefill|out|cost): (\d+)", text.partition("What it cost")[2]))
+    prompt, prefill_, out = (int(usage[name]) for name in ("prompt", "prefill", "out"))
+    assert int(usage["cost"]) == round(card.prompt(prompt, prompt - prefill_) + card.output * out)

@@ -1,0 +1,286 @@
+"""/context and /why in real sessions: every strategy, every moment, drawn and plain."""
+
+from __future__ import annotations
+
+import copy
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+from rich.cells import cell_len
+
+from agent.errors import UsageError
+from agent.history import History
+from agent.messages import Message, ToolCall
+from agent.protocols import Text, Usage
+from repl.commands.table import obey
+from repl.prompt.completion import Completions
+from session.session import Session
+from strategies import STRATEGIES
+from tests.repl.screen.test_sanitise import FORBIDDEN
+from tests.support.histories import Story, TinyCounter, outcome, react, words
+from tests.support.sessions import Paper, ask, scripted, tool_call
+
+PAGES = ("/context", "/context next", "/context 1", "/context 2-5", "/context raw", "/why 1", "/why 2")
+
+
+def shown(session: Session, text: str, width: int = 80, drawn: bool = True) -> str:
+    paper = Paper(width, drawn)
+    obey(session, text, paper.console)
+    assert not FORBIDDEN.search(paper.text.replace("\n", ""))
+    if drawn and "raw" not in text:
+        assert max(map(cell_len, paper.lines)) <= width
+    return paper.text
+
+
+def long_session(spec: str, budget: int = 4_000) -> Session:
+    """Three questions, each with a look at an article, and whatever the strategy asks meanwhile."""
+
+    def say(messages: object, tools: object) -> object:
+        asked = list(messages)  # type: ignore[call-overload]
+        if not tools or asked[-1].role == "tool" or "Summar" in asked[0].content:
+            return "It hides old results."
+        return [tool_call("read_article", len(asked), slug="observation-masking", page=1)]
+
+    session = scripted(*[say] * 400, strategy=spec, budget=budget)  # type: ignore[list-item]
+    for number in range(3):
+        ask(session, f"What is observation masking, once more, for the {number}th time?")
+    return session
+
+
+@pytest.mark.parametrize("spec", STRATEGIES)
+def test_every_strategy(spec: str) -> None:
+    session = long_session(spec, 5_000)
+    view = session.agent.ledger.view
+    assert view is not None
+    assert spec == "none" or set(view.fates) != {"kept"}
+    before = copy.deepcopy((session.agent.history, getattr(session.agent.strategy, "state", None)))
+    ledger = len(session.agent.ledger.calls)
+    for drawn in (True, False):
+        for width in (80, 120):
+            for page in PAGES:
+                shown(session, page, width, drawn)
+        for number in range(1, len(view.history) + 1):
+            assert f"message {number} (" in shown(session, f"/why {number}", drawn=drawn)
+        for number in range(1, len(view.inserted) + 1):
+            assert ", inserted, 0 → " in shown(session, f"/why +{number}", drawn=drawn)
+            shown(session, f"/context +{number}", drawn=drawn)
+    after = (session.agent.history, getattr(session.agent.strategy, "state", None))
+    assert after == before, "a look changes nothing"
+    assert len(session.agent.ledger.calls) == ledger
+
+
+def test_the_figures_are_those_of_the_view() -> None:
+    session = long_session("observation-masking:when=always,window=0")
+    view = session.agent.ledger.view
+    assert view is not None
+    text = shown(session, "/context", 120)
+    assert f"last call: turn 2 of exchange 3 · observation-masking:when=always,window=0 · {view.tokens:,}/4,000" in text
+    assert f"cached {view.cached:,} · prefill {view.prefill:,}" in text.splitlines()[0]
+    assert f"was   {view.history_tokens:,} tokens: the whole history, {len(view.history)} messages" in text
+    plain = shown(session, "/context", drawn=False)
+    assert f"sent: tool schemas {view.overhead:,}, system " in plain
+    assert f", free {4_000 - view.tokens:,} of 4,000" in plain
+    assert not set(plain) & set("█▓▒░═╌")
+    assert plain.count("\n  ") >= len(view.history)
+
+
+def test_why_says_the_rule_with_its_numbers() -> None:
+    session = long_session("observation-masking:when=always,window=1")
+    view = session.agent.ledger.view
+    assert view is not None
+    masked = view.fates.index("masked")
+    row = f"message {masked + 1} (read_article), masked, "
+    said = " ".join(shown(session, f"/why {masked + 1}").split())
+    assert said.startswith(row)
+    assert "older than the newest turn" in said
+    assert "the system message is first in every view" in shown(session, "/why 1", 120)
+
+
+def test_why_names_the_summary_that_stands_for_a_message() -> None:
+    session = long_session("progressive-summary")
+    view = session.agent.ledger.view
+    assert view is not None
+    gone = view.fates.index("summarised")
+    assert "message +1 is sent in its place (" in shown(session, f"/why {gone + 1}", 200)
+    assert "; it is sent in place of " in shown(session, "/why +1", 200)
+
+
+def test_a_message_before_and_after() -> None:
+    session = long_session("observation-masking:when=always,window=0")
+    view = session.agent.ledger.view
+    assert view is not None
+    at = view.fates.index("masked")
+    text = shown(session, f"/context {at + 1}", 120)
+    assert "before, " in text
+    assert "after, " in text
+    assert "[masked" in text or "masked" in text.split("after, ")[1]
+    assert f"the result of what message {at} called: read_article" in text
+    assert f"its result is message {at + 1}" in shown(session, f"/context {at}", 120)
+    assert "before and after, " in shown(session, "/context 1", 120)
+    assert "characters more" in text
+
+
+def test_calls_with_the_same_id_find_their_own_results() -> None:
+    session = scripted()
+    call = ToolCall("call_0", "read_article", '{"slug": "a"}')
+    turn = [Message("", "assistant", "", calls=(call,)), Message("", "tool", "found", call_id="call_0", name="read")]
+    story = Story("You are a test.").ask("What?")
+    for message in turn * 3:
+        story._add(message.role, message.content, calls=message.calls, call_id=message.call_id, name=message.name)
+    session.agent.state.history = History(story.messages)
+    session.use_model("reader")
+    ask(session, "And now?")
+    assert "its result is message 6" in shown(session, "/context 5", 120)
+    assert "what message 5 called" in shown(session, "/context 6", 120)
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_before_the_first_question_it_is_the_next_call(drawn: bool) -> None:
+    session = scripted()
+    text = shown(session, "/context", drawn=drawn)
+    assert text.startswith("next call")
+    assert "(your next question)" in text
+    assert "(your next question)" in shown(session, "/context next", drawn=drawn)
+    assert "first in every view" in shown(session, "/why 1", 120, drawn)
+    assert session.agent.history == []
+
+
+def test_one_message() -> None:
+    session = scripted()
+    session.agent.state.history = History([Message("m1", "system", "You are a test.")])
+    for page in ("/context", "/context 1", "/why 1"):
+        assert shown(session, page)
+
+
+def test_after_each_swap() -> None:
+    session = long_session("observation-masking:when=always,window=0")
+    session.use_strategy("sliding-window")
+    assert "· observation-masking:when=always" in shown(session, "/context", 120), "it is still of the last call"
+    assert "next call · sliding-window · " in shown(session, "/context next", 120)
+    session.use_model("reader")
+    text = shown(session, "/context", 120)
+    view = session.agent.ledger.view
+    assert view is not None
+    assert f"~{view.tokens:,}/4,000" in text, "what another model counts is an estimate of what was counted then"
+    session.use_budget(900)
+    with pytest.raises(UsageError, match=r"the next prompt needs [\d,]+ tokens and the budget holds 900"):
+        shown(session, "/context next")
+    session.reset()
+    session.use_budget(8_000)
+    assert shown(session, "/context").startswith("next call · sliding-window")
+
+
+def test_a_call_that_was_stopped_is_the_last_call() -> None:
+    session = scripted("So.", "So.")
+    ask(session)
+    events = session.ask("And this?")
+    while type(next(events)).__name__ != "Prepared":
+        pass
+    events.close()
+    assert "last call: turn 1 of exchange 2" in shown(session, "/context", 120)
+
+
+def test_a_result_of_sixty_thousand_tokens() -> None:
+    story = Story("You are a test.").ask("What?").turn(60_000).ask("And?")
+    session = scripted("So.", strategy="none")
+    session.agent.state.history = History(story.messages)
+    ask(session)
+    text = shown(session, "/context 4")
+    assert len(text.splitlines()) < 30
+    assert "characters more; /context raw has all that was sent" in text
+    assert "!" in shown(session, "/context")
+    assert len(shown(session, "/context 4", drawn=False)) < 10_000
+
+
+def test_a_learning_counter_does_not_break_the_sums() -> None:
+    from models.counting.estimate import EstimateCounter
+
+    reported = Usage(prompt_tokens=1_700)
+    session = scripted([Text("Well."), reported], "So.", counter=EstimateCounter(), strategy="none")
+    ask(session)
+    ask(session)
+    view = session.agent.ledger.view
+    assert view is not None
+    text = shown(session, "/context", drawn=False)
+    assert f"~{view.tokens:,}/8,000" in text
+
+
+@settings(max_examples=40)
+@given(st.text("0123456789+-–/ nextraw.", max_size=14) | st.text(max_size=8))
+def test_whatever_is_typed_is_answered_or_refused_in_words(text: str) -> None:
+    for command in ("/context", "/why"):
+        refused = outcome(lambda command=command: shown(SESSION, f"{command} {text}"))
+        assert isinstance(refused, str) or (isinstance(refused, UsageError) and refused.what and refused.fix)
+
+
+SESSION = long_session("observation-masking:when=always,window=0")
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "fix"),
+    [
+        ("/why", "/why takes the number of a message", "write /why 12"),
+        ("/why all", "/why takes the number of a message, not 'all'", "write /why 12"),
+        ("/why 0", "there is no message 0", r"the last call has the messages 1 to 12; /context next"),
+        ("/why 13", "there is no message 13", r"the last call has the messages 1 to 12; /context next"),
+        ("/why +1", r"there is no message \+1", r"the last call has the messages 1 to 12; /context next"),
+        ("/context 99", "there is no message 99", r"the last call has the messages 1 to 12; /context next"),
+        ("/context 5-2", "5 is behind 2", "write /context 2-5"),
+        ("/context 2-99", "there is no message 99", r"1 to 12"),
+        ("/context all", "/context cannot show 'all'", "write /context, /context next"),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(text: str, what: str, fix: str) -> None:
+    with pytest.raises(UsageError, match=what) as refused:
+        shown(SESSION, text)
+    assert re.search(fix, refused.value.fix)
+
+
+def test_tab() -> None:
+    def offered(text: str, session: Session = SESSION) -> list[str]:
+        return [offer.text for offer in Completions(session).get_completions(Document(text), CompleteEvent())]
+
+    view = SESSION.agent.ledger.view
+    assert view is not None
+    assert offered("/context ") == ["next", "raw"]
+    assert offered("/context r") == ["raw"]
+    assert offered("/why ") == [str(place + 1) for place, fate in enumerate(view.fates) if fate != "kept"]
+    assert offered("/why ", scripted()) == []
+
+
+def test_wide_characters_stay_in_their_columns() -> None:
+    session = scripted("So.", counter=TinyCounter())
+    ask(session, "日本語の文 🙂👍🏽 " + words(40, filler="日本語の文 "))
+    for width in (60, 80, 120):
+        shown(session, "/context", width)
+        shown(session, "/context 2", width)
+
+
+@pytest.mark.parametrize("height", [24, 40, 60])
+def test_the_strip_stays_on_the_screen(height: int) -> None:
+    session = scripted("One.")
+    session.agent.state.history = session.agent.history.plus(*react(60, 30))
+    ask(session)
+    paper = Paper(80, height=height)
+    obey(session, "/context", paper.console)
+    assert paper.lines[0].startswith("last call")
+    assert len(paper.lines) <= max(24, height) - len(["blank", "prompt", "toolbar"])
+    assert "share a row; /context 2-" in paper.text
+
+
+@pytest.mark.parametrize("drawn", [True, False])
+def test_on_the_last_turn_there_are_no_tool_schemas(drawn: bool) -> None:
+    session = scripted([tool_call("list_articles")], "So.", max_turns=2)
+    ask(session)
+    assert session.agent.ledger.prepared
+    assert not session.agent.ledger.prepared.tools
+    paper = Paper(drawn=drawn)
+    obey(session, "/context", paper.console)
+    assert "tool schemas" not in paper.text
+    assert "template" in paper.text
+    obey(session, "/context next", paper.console)
+    assert "tool schemas" in paper.text

@@ -1,0 +1,167 @@
+"""/export: which file is written, and that it is whole or not there."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.errors import UsageError
+from repl.commands.export.export import FORMATS, wanted, write
+from repl.commands.table import obey
+from session.journal.journal import Journal
+from session.journal.state import saved_state
+from session.journal.tree import Tree
+from session.session import open_session
+from session.settings import Settings
+from tests.session.test_nothing_enters import kept, opened
+from tests.support.exported import export, read
+from tests.support.sessions import Paper, ask, scripted
+
+
+def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    session, paper = read(), Paper()
+    for _ in range(2):
+        obey(session, "/export", paper.console)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert len(names) == 2
+    assert all(re.fullmatch(r"thimble-\d{4}-\d\d-\d\d-\d{4}(-2)?\.html", name) for name in names)
+    assert paper.text.count("Written: thimble-") == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("", ("html", None, False)),
+        ("md", ("md", None, False)),
+        ("cast", ("asciicast", None, False)),
+        ("JSON a.txt", ("json", "a.txt", False)),
+        ("a b.svg", ("svg", "a b.svg", False)),
+        ("x.cast!", ("asciicast", "x.cast", True)),
+        ("html page.html !", ("html", "page.html", True)),
+    ],
+)
+def test_the_format_is_told_or_is_the_ending(typed: str, meant: tuple[str, str | None, bool]) -> None:
+    kind, name, over = meant
+    assert wanted(typed) == (kind, Path(name) if name else None, over)
+
+
+@pytest.mark.parametrize("typed", ["pdf", "a.pdf", "x", "html a\x1b[2Jb", "\u202ea.md", "~nobody-here/a.md"])
+def test_what_it_cannot_do_it_says(typed: str) -> None:
+    with pytest.raises(UsageError, match=r"export|named|no folder"):
+        wanted(typed)
+
+
+def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text("mine")
+    session = read()
+    with pytest.raises(UsageError, match="is there already"):
+        obey(session, f"/export {path}", Paper().console)
+    assert path.read_text() == "mine"
+    obey(session, f"/export {path}!", Paper().console)
+    assert path.read_text().startswith("# A session")
+
+
+@pytest.mark.parametrize("name", [f"{'x' * 300}.md", "folder.md!", "pipe.md!", "nowhere.md!"])
+def test_only_a_file_is_replaced(name: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "folder.md").mkdir()
+    (tmp_path / "nowhere.md").symlink_to("/nowhere")
+    with pytest.raises(UsageError, match=r"is no file|cannot be written"):
+        obey(read(), f"/export {tmp_path}/{name}", Paper().console)
+    assert stat.S_ISFIFO((tmp_path / "pipe.md").stat().st_mode)
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "half of it"
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "a.md"
+    path.write_text("mine")
+    with pytest.raises(UsageError, match="No space left"):
+        write(path, pieces())
+    with pytest.raises(UsageError, match="cannot be written"):
+        write(tmp_path / "none" / "a.md", ["x"])
+    with pytest.raises(UsageError, match="cannot be written"):
+        write(tmp_path, ["x"])
+    assert [each.name for each in tmp_path.iterdir()] == ["a.md"]
+    assert path.read_text() == "mine"
+
+
+def test_a_session_without_a_question_has_nothing_to_tell(tmp_path: Path) -> None:
+    for kind in FORMATS:
+        with pytest.raises(UsageError, match="nothing to export"):
+            obey(scripted(), f"/export {kind} {tmp_path / 'a'}", Paper().console)
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_resumed_session_is_exported_whole(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    first = open_session(Settings(backend="reader", budget=2500), Journal(path))
+    ask(first, "Read the article about context windows")
+    before = export(first, kind, tmp_path)
+    first.journal.close()
+    journal = Journal.reopen(path)
+    lines = journal.read()[0]
+    again = open_session(Settings(backend="reader", budget=2500), journal, saved_state(Tree(lines).path(1)))
+    _ = again.agent
+    assert export(again, kind, tmp_path) == before
+    journal.close()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_damaged_journal_is_exported_as_far_as_it_can_be_read(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    first = open_session(Settings(backend="reader", budget=2500), Journal(path))
+    for question in ("Read the article about context windows", "What is observation masking?"):
+        ask(first, question)
+    first.journal.close()
+    raw = path.read_bytes().split(b"\n")
+    for number in range(0, len(raw), max(1, len(raw) // 12)):
+        path.write_bytes(b"\n".join([*raw[:number], b"{}", *raw[number + 1 :]]))
+        journal = Journal.reopen(path)
+        session = open_session(Settings(backend="reader", budget=2500), journal)
+        written = export(session, kind, tmp_path)
+        assert len(written) > 500
+        if kind == "json":
+            assert json.loads(written)["exchanges"]
+        journal.close()
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_an_export_leaves_the_session_as_it_was(kind: str, tmp_path: Path) -> None:
+    session, _, _ = opened("hybrid")
+    before, lines = kept(session), session.journal.read()[0]
+    export(session, kind, tmp_path)
+    assert kept(session) == before
+    assert session.journal.read()[0] == lines
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_only_the_current_branch_is_told(kind: str, tmp_path: Path) -> None:
+    session = read(2500, "What is observation masking?")
+    session.reset()
+    ask(session, "Which article is about tokenisers?")
+    assert "Which article is about tokenisers?" in export(session, kind, tmp_path)
+    assert "What is observation masking?" not in export(session, kind, tmp_path)
+
+
+@pytest.mark.parametrize("road", ["{}", "../{0.parent.name}/{0.name}"])
+def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "one.jsonl"
+    session = open_session(Settings(backend="reader", session_dir=tmp_path), Journal(path))
+    ask(session)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match="is where a session is kept"):
+        obey(session, f"/export md {road.format(path)}!", Paper().console)
+    assert path.read_bytes() == before

@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ModelError, ThimbleError, UsageError
+from agent.events import Prepared, SideCalled
+from agent.plant import plant
+from agent.protocols import Text, Thinking
+from models import built_in
+from models.scripted import Scripted
+from repl.commands.probe.probe import asked, probe, questions, where
+from repl.commands.table import obey, run_command
+from session.session import Session, open_session
+from session.settings import Settings
+from strategies import STRATEGIES
+from tests.support.histories import TinyCounter
+from tests.support.sessions import Paper, ask, scripted
+from tests.support.specs import ASKING
+
+FACT = "The launch code of Heron is 4711-Zebra."
+QUESTIONS = ("What is observation masking?", "What is a prefix cache?", "How does a sliding window work?")
+MODULE = "def prepare(messages, budget):\n    return messages\n"
+
+
+def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: int = 3) -> Session:
+    """A session with the reader in which a fact was planted, and questions were asked since."""
+    session = open_session(Settings(backend="reader", strategy=strategy, budget=budget))
+    planted(session)
+    for question in QUESTIONS[:asked]:
+        ask(session, question)
+    return session
+
+
+def planted(session: Session, fact: str = FACT) -> None:
+    plant(session.agent, fact)
+
+
+def kept(session: Session) -> bytes:
+    """All that a probe must leave as it was."""
+    agent = session.agent
+    strategy = json.dumps(getattr(agent.strategy, "state", {}), sort_keys=True)
+    ledger = [*agent.ledger.calls], agent.ledger.prepared, agent.ledger.sent, agent.ledger.exchanges
+    return pickle.dumps((repr(agent.history), strategy, repr(ledger), session.notes.state, session.spec, session.guess))
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str) -> None:
+    session = reading(name)
+    before, side = kept(session), session.agent.side
+    _, view = asked(session.fork(), "And what is context rot?", session.planted[0])
+    assert kept(session) == before
+    assert list(side.drain() if side else ()) == []
+    prepared = next(event for event in ask(session, "And what is context rot?") if isinstance(event, Prepared))
+    assert prepared.view.messages == view.messages
+    assert prepared.view.fates == view.fates
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(name: str) -> None:
+    session = reading(name, asked=0)
+    for question in ("", *QUESTIONS):
+        if question:
+            ask(session, question)
+        ((text, fact),) = questions(session, "")
+        found, view = asked(session.fork(), text, fact)
+        fate = view.fates[3]
+        told = found.where
+        assert found.stands == ("The fact" in told or "still holds" in told)
+        if fate == "kept":
+            assert found.missing == []
+            assert told == "The fact stands in message 4, as it was."
+        elif not found.stands:
+            assert found.missing
+            assert told.startswith(f"Message 4, which held it, is {fate}: ")
+            assert told.endswith("The words of the fact are not in the prompt.")
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("observation-masking", "is masked: older than the 2 newest turns"),
+        ("offload", "is offloaded: "),
+        ("retrieval", "The fact stands in what the strategy inserted"),
+        ("truncate", "is dropped: "),
+    ],
+)
+def test_what_became_of_it_is_told_truly(name: str, says: str) -> None:
+    session = reading(name, budget=2_000, asked=2)
+    found, _ = asked(session.fork(), "What is the launch code of Heron?", session.planted[0])
+    assert says in found.where
+
+
+def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
+    session = scripted("4711-Zebra, the launch code of Heron.")
+    planted(session)
+    model = session.agent.backend
+    assert isinstance(model, Scripted)
+    found, view = asked(session.fork(), *questions(session, "")[0])
+    (request,) = model.requests
+    assert request.tools == ()
+    assert request.messages == view.messages
+    assert found.missing == []
+    assert found.tokens == session.agent.budget(()).size(request.messages)
+    model.assert_done()
+
+
+@pytest.mark.parametrize("failure", [ModelError("gone", "start it"), KeyboardInterrupt()])
+def test_a_probe_that_fails_or_is_stopped_changes_nothing(failure: BaseException) -> None:
+    for step in (failure, [Thinking("hm"), Text("The launch"), failure]):
+        session = scripted("It hides results.", step, "Still here.")
+        planted(session)
+        ask(session)
+        before = kept(session)
+        with pytest.raises(type(failure)):
+            obey(session, "/probe", Paper().console)
+        assert kept(session) == before
+        ask(session, "Are you there?")
+        assert session.agent.history[-1].content == "Still here."
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
+    session = reading(name, budget=4_000)
+    session.use_budget(1_800)
+    before, calls = kept(session), len(session.agent.ledger.calls)
+    found, view = asked(session.fork(), "What is left?")
+    assert kept(session) == before
+    assert len(session.agent.ledger.calls) == calls
+    events = ask(session, "What is left?")
+    first = next(at for at, event in enumerate(events) if isinstance(event, Prepared))
+    assert len(found.side_calls) == sum(isinstance(event, SideCalled) for event in events[:first])
+    assert found.side_calls or name in ("llm-summary", "critic-summary")
+    if name == "progressive-summary":
+        assert "is summarised: " in where(view, session.planted[0])
+
+
+def test_one_that_is_no_object_to_copy_can_be_probed(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MODULE)
+    session = scripted("It is 4711-Zebra.", strategy=str(tmp_path / "mine.py"))
+    planted(session)
+    assert probe(session, "What is it?", session.planted[0]).missing == ["launch", "code", "heron"]
+
+
+def test_a_question_looks_for_the_fact_that_it_is_about() -> None:
+    session = scripted()
+    with pytest.raises(UsageError, match="nothing is planted"):
+        questions(session, "")
+    assert questions(session, "Anything?") == [("Anything?", None)]
+    for fact in (FACT, "Ada moved to Lyon.", "The tea is green.", "The door is red."):
+        planted(session, fact)
+    code, ada, tea, door = session.planted
+    assert questions(session, "Which launch code?") == [("Which launch code?", code)]
+    assert questions(session, "Where did Ada move?") == [("Where did Ada move?", ada)]
+    assert questions(session, "Anything?") == [("Anything?", door)]
+    assert [fact for _, fact in questions(session, "")] == [ada, tea, door]
+
+
+def test_without_a_fact_the_answer_is_just_shown() -> None:
+    session, paper = scripted("A thimble."), Paper(drawn=False)
+    obey(session, "/probe What are you?", paper.console)
+    assert paper.lines[:2] == ["question: What are you?", "answer: A thimble."]
+    assert session.agent.history == []
+    assert not any(word in paper.text for word in ("hit", "miss", "survives"))
+
+
+def wrong(session: Session) -> None:
+    session.agent.state.limit = 100
+
+
+@pytest.mark.parametrize(("text", "spoil"), [("/probe", None), ("/probe What?", wrong)])
+def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Callable[[Session], None] | None) -> None:
+    session = scripted()
+    if spoil:
+        spoil(session)
+    with pytest.raises(ThimbleError) as raised:
+        obey(session, text, Paper().console)
+    assert raised.value.fix
+    assert session.agent.history == []
+
+
+def test_reset_forgets_what_was_planted() -> None:
+    session = scripted(counter=TinyCounter())
+    session.agent.use(built_in())
+    obey(session, f"/plant {FACT}", Paper().console)
+    obey(session, "/predict all", Paper().console)
+    assert session.guess
+    assert len(session.planted) == 1
+    assert run_command(session, "/reset", Paper().console) == ""
+    assert session.planted == []
+    assert session.guess is None
+    obey(session, f"/plant {FACT}", Paper().console)
+    assert session.planted[0].path == "planted-1.txt"
+
+
+def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
+    session = scripted("One.", "Two.", strategy="sliding-window:window=1")
+    planted(session)
+    for _ in range(2):
+        ask(session)
+    session.agent.use(Scripted(["Yes."], TinyCounter()))
+    found, _ = asked(session.fork(), f"Is it so? {FACT}", session.planted[0])
+    assert found.missing is None
+    assert not found.stands
+    assert found.where.endswith("The words of the fact are not in the prompt.")
+
+
+def test_one_that_refuses_to_be_copied_can_be_probed_and_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n    def __deepcopy__(self, memo):\n        raise ZeroDivisionError('of mine')\n"
+        "    def prepare(self, messages, budget):\n        return messages\n"
+    )
+    session = scripted("It is 4711-Zebra.", strategy=f"{tmp_path / 'mine.py'}:Mine")
+    planted(session)
+    assert "next call" in shown_by(session, "/context next")
+    assert probe(session, "What is it?", session.planted[0]).answer == "It is 4711-Zebra."
+
+
+def shown_by(session: Session, command: str) -> str:
+    paper = Paper()
+    obey(session, command, paper.console)
+    return paper.text
