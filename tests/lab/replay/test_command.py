@@ -361,7 +361,7 @@ def test_the_command_line(runs: Path) -> None:
     assert "thimble lab replay" in thimble("repl", "lab").communicate(timeout=60)[0]
     for name, what, fix in (
         ("repay", "there is no experiment 'repay'", "fix: did you mean replay? "),
-        ("facts", "there is no experiment 'facts'", "fix: write python -m lab.experiments.facts; "),
+        ("fact", "there is no experiment 'fact'", "fix: did you mean facts? "),
         ("replay", "FILE", "fix: write thimble lab replay FILE"),
     ):
         wrong = thimble("repl", "lab", name)
