@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from session.session import Session
 
-HOW = (
+HINTS = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
     "What the parameters of one mean, and which values they take: /help strategy NAME",
 )
@@ -54,7 +54,7 @@ def show_all(spec: str, console: Console) -> None:
             say(console, f"  {name}{mark}: {first_sentence(kind)} {_defaults(kind)}".rstrip())
     console.print()
     console.print(Text.assemble("In use: ", (line(spec), "name")))
-    for text in HOW:
+    for text in HINTS:
         say(console, text, "quiet")
 
 

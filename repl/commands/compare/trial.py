@@ -28,7 +28,7 @@ CUT = "; the server cut a prompt"
 
 
 @dataclass
-class Asked:
+class Trial:
     """What came of the question under one strategy, and what it cost.
 
     `outcome` says in words how it ended, `answer` is "" where there is none. `prompt`, `prefill` and `out` are tokens
@@ -55,7 +55,7 @@ class Asked:
         self.cost = cost(self.prompt, self.prefill, self.out, prices)
 
 
-def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool], None]) -> None:
+def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str, bool], None]) -> None:
     """Ask, and enter in `found` what came of it, whatever that is; Ctrl-C leaves it at what was complete by then.
 
     `on_step` is told what is under way, and whether a turn begins. Raises NotOnTape where a cassette has no answer.

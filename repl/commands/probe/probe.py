@@ -21,7 +21,7 @@ from corpus.words import content_words, stems
 if TYPE_CHECKING:
     from session.session import Session
 
-MOST = 3
+MOST_FACTS = 3
 """Facts that one /probe asks for."""
 
 
@@ -58,7 +58,7 @@ def questions(session: Session, question: str) -> list[tuple[str, Planted | None
         return [(question, max(reversed(session.planted), key=lambda one: _shared(one, question), default=None))]
     if not session.planted:
         raise UsageError("nothing is planted", "write /plant FACT first, or /probe QUESTION")
-    return [(f"Show me {planted.path}, word for word.", planted) for planted in session.planted[-MOST:]]
+    return [(f"Show me {planted.path}, word for word.", planted) for planted in session.planted[-MOST_FACTS:]]
 
 
 def _shared(planted: Planted, question: str) -> int:

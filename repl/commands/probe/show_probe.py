@@ -10,7 +10,7 @@ from rich.text import Text
 
 from agent import figures
 from repl.commands.probe.chart import chart, moving
-from repl.commands.probe.probe import MOST, Probe, probe, questions, stands, where
+from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions, stands, where
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
@@ -41,7 +41,7 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     if session.planted:
         if is_drawn(console):
             console.print()
-        chart(session, session.planted[-MOST:], console)
+        chart(session, session.planted[-MOST_FACTS:], console)
 
 
 def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:

@@ -97,7 +97,7 @@ class _Followed:
         return known
 
 
-def told(survival: Survival) -> str:
+def description(survival: Survival) -> str:
     """`7 of 14 calls · masked at call 8`: in how many calls it stands, and what became of the message that held it."""
     marks, changes = survival.marks, survival.changes
     parts = [f"{survival.stood} of {len(marks)} call{'s' * (len(marks) > 1)}"]
