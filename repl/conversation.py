@@ -32,7 +32,7 @@ LOOKING_FOR_MODEL = "looking for the model"
 MODEL_NOT_FOUND = "stopped: nothing was asked; ask again to look for the model once more"
 ARTICLES_NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
 WITHOUT_ARTICLES = ("/quit", "/exit", "/help", "/?")
-"""What does not wait for the articles."""
+"""Commands that do not wait for the articles."""
 HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
@@ -241,6 +241,6 @@ class Conversation:
             say(self.console, notice, "warn")
 
     def _bug(self) -> None:
-        """What nobody foresaw, such as a bug in a strategy that is being written right now."""
+        """Print the traceback of an unforeseen error, such as a bug in a strategy that is being written."""
         say(self.console, traceback.format_exc(), "error")
         say(self.console, "That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")

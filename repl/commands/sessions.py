@@ -88,7 +88,7 @@ def load(session: Session, wanted: str, console: Console) -> None:
 
 
 def offers(session: Session) -> Iterator[tuple[str, str]]:
-    """What Tab offers behind /load: the newest sessions, by name where they have one, with their first question."""
+    """The completions of /load: the newest sessions, by name if they have one, with their first question."""
     for path in shelf.paths(session.settings.session_dir)[:MOST_OFFERED]:
         if path != session.journal.path:
             one = shelf.glance(path)

@@ -60,7 +60,7 @@ def price_line(agent: Agent) -> str:
 
 
 def empty_session(session: Session) -> Table:
-    """What every prompt costs before a word is asked: the system prompt and the tool schemas."""
+    """The fixed cost of every prompt: the system prompt and the tool schemas."""
     agent = session.agent
     budget = agent.budget(agent.schemas())
     system = budget.count(Message("m1", "system", agent.system))
@@ -91,7 +91,7 @@ def by_role(session: Session, view: View, budget: Budget) -> Table:
 
 
 def by_fate(session: Session, view: View, budget: Budget) -> Table:
-    """What became of the messages of the history in the view, and what they cost there."""
+    """The messages of the history by their fate in the view, with their tokens."""
     shown = {message.id: message for message in view.messages}
     exact = session.agent.backend.counter.exact
     rows: list[_Row] = []
@@ -114,7 +114,7 @@ def by_exchange(ledger: Ledger) -> Table:
 
 
 def without_management(spent: Totals, ledger: Ledger) -> Table:
-    """What the same calls would have cost with the whole history in each, and a cache that never misses."""
+    """The cost of the same calls with the whole history in each, and a cache that never misses."""
     answers = [call for call in ledger.calls if call.purpose == "answer"]
     raw_peak = max((call.raw_prompt for call in answers), default=0)
     peak = max((call.prompt.tokens or 0 for call in answers), default=0)

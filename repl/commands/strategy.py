@@ -91,7 +91,7 @@ def paragraphs(kind: type) -> list[str]:
 
 
 def first_sentence(kind: type) -> str:
-    """What a strategy does; the second sentence of its docstring is what that costs."""
+    """The first sentence of a strategy's docstring: what it does. The second says what that costs."""
     return re.split(r"(?<=[.!?])\s", paragraphs(kind)[0])[0]
 
 

@@ -1,4 +1,4 @@
-"""/fork, /undo, /retry and /reset: go on from before a question, on a branch of its own. What is left stays."""
+"""/fork, /undo, /retry and /reset: go on from an earlier point on a new branch. The old branch stays."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
 
 
 def as_it_is(session: Session) -> str:
-    """What the next prompt of a branch is made under. Safe to print."""
+    """The strategy and budget of the next prompt. Safe to print."""
     return f"under {line(session.spec)} in {session.agent.limit:,} tokens"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 RUN = "run"
 ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-buffer")
-"""What a question is asked under beside the strategy in use."""
+"""Strategies that `run` asks under by default, after the strategy in use."""
 
 
 def compare(session: Session, text: str, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""What a replay under several strategies is shown as: two tables and a few lines. `*` is the best of a column."""
+"""The result of a replay under several strategies: two tables and a few lines. `*` is the best of a column."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Con
 
 
 def survivors(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
-    """What the next prompt still holds of the history, and what became of the rest."""
+    """The messages of the history that the next prompt holds, and the fates of the others."""
     cells = [
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
         starred(found, [one.lost if one.next else None for one in found], lambda tokens: figures.tokens(tokens, exact)),
@@ -123,7 +123,7 @@ def changed(one: Replayed) -> dict[str, int]:
 
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
-    """What the marks mean, and the letters that these rows have."""
+    """The meaning of the marks and letters in these rows."""
     if not is_drawn(console):
         return [BEST]
     used = ["‹ in use"] * (session.spec in {one.spec for one in found})
@@ -133,7 +133,7 @@ def key(session: Session, found: Sequence[Replayed], console: Console) -> list[s
 
 
 def remarks(one: Replayed, exact: bool) -> list[str]:
-    """What no column says: how it failed, what the budget could not hold, and what a model was asked."""
+    """Remarks for which there is no column: failures, calls over the budget, and questions to a model."""
     said = [f"failed: {one.failed}"] if one.failed else []
     if one.refused:
         said.append(f"the budget could not hold {figures.several(one.refused, 'call')}")
@@ -155,7 +155,7 @@ def asked(side: Sequence[SideCalled], exact: bool) -> str:
 
 
 def in_brief(one: Replayed, exact: bool) -> str:
-    """What is said of a strategy as soon as it is done."""
+    """The result of a strategy in a few words, for the progress display."""
     if one.failed or one.next is None:
         return f"failed: {one.failed}" if one.failed else f"next prompt {NOT_HELD}"
     return f"next prompt {figures.tokens(one.next.tokens, exact)}, {figures.short(one.prefill, exact)} prefill"

@@ -56,7 +56,7 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
 def show_asked(
     session: Session, found: Sequence[Trial], question: str, exchange: Exchange | None, console: Console
 ) -> None:
-    """What came of the question under each strategy, what it cost, and the answers."""
+    """Print the outcome and the cost under each strategy, then the answers."""
     if not found:
         return
     names = [marked_in_use(session, one.spec, console) for one in found]

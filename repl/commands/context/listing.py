@@ -106,7 +106,7 @@ def first_words(message: Message, width: int = 200) -> str:
 
 
 def span(group: Group) -> str:
-    """What a group is called: `12`, `12–57`, `+1`."""
+    """The name of a group: `12`, `12–57`, `+1`."""
     names = [row.name for row in group if row.before] or [row.name for row in group]
     return names[0] if len(names) == 1 else f"{names[0]}–{names[-1]}"
 

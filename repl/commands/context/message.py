@@ -66,7 +66,7 @@ def _tokens(xray: Xray, count: int) -> str:
 
 
 def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
-    """What a message calls and where the results are, or which call it answers."""
+    """The calls of a message with their results, or the call that it answers."""
     message = xray.rows[place].message
     results = {row.message.call_id: row.name for row in takewhile(_is_result, xray.rows[place + 1 :])}
     for call in message.calls:

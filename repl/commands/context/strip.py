@@ -16,7 +16,7 @@ from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.theme import say
 
 FILLS = {"kept": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
-"""What a block is filled with behind its letter: the lighter, the less is left of the message."""
+"""The fill of a block after its letter: the lighter, the less is left of the message."""
 ALTERED = "▒"
 FREE = "·"
 TOOLS, SYSTEM = "T", "P"
@@ -109,7 +109,7 @@ def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
 
 
 def legend(xray: Xray) -> Text:
-    """What the letters mean that are there."""
+    """The meaning of the letters that are shown."""
     met = {row.fate for row in xray.rows}
     signs = [(f"{TOOLS} {xray.overhead}", "quiet"), (f"{SYSTEM} system prompt", "fate.kept")]
     signs += [(f"{sign} {fate}", f"fate.{fate}") for fate, sign in FATE_LETTERS.items() if fate in met]

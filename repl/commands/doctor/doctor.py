@@ -1,4 +1,4 @@
-"""What the doctor has to say: a table, lines to read aloud, or JSON Lines."""
+"""The doctor's report: a table, lines to read aloud, or JSON Lines."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ def _exchange(of: Exchange) -> Fields:
 
 
 def _call(of: Made, before: View | None, texts: _Texts) -> Fields:
-    """What the page says of a call; every figure is a text already, but for those that are drawn."""
+    """The data of a call on the page; figures are text, except those that are drawn."""
     event, view, reply = of.prepared, of.prepared.view, of.replied
     return {
         "turn": event.turn,

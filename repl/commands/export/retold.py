@@ -128,7 +128,7 @@ class Retelling:
         return {"strategy": past.strategy, "budget": f"{past.limit}", "model": past.model or past.backend}
 
     def _changed(self, change: Change, before: Mapping[str, str]) -> None:
-        """What was swapped is shown as the command that swaps it."""
+        """Show a swap as the command that makes it."""
         if isinstance(change, Swapped | Limited | Remodelled):
             self._end()
             for name, value in self._values().items():

@@ -47,7 +47,7 @@ class Probe:
 
 
 def questions(session: Session, question: str) -> list[tuple[str, Planted | None]]:
-    """What to ask, and which fact each question looks for: without a QUESTION for what the newest files say.
+    """The questions to ask, each with its fact. Without a QUESTION, one for each of the newest planted files.
 
     A QUESTION looks for the fact that shares the most words with it; of several, the newest.
 

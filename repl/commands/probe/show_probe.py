@@ -45,7 +45,7 @@ def show_probe(session: Session, question: str, console: Console) -> None:
 
 
 def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
-    """What was asked and answered, the verdict, what it cost and where the fact stands: kind, words and style of each.
+    """Question, answer, verdict, cost and place of the fact, each with its kind, words and style.
 
     `longest` is how many columns of the answer are shown.
     """

@@ -75,7 +75,7 @@ class _Followed:
         self._said: dict[str, bool] = {}
 
     def take(self, until: int, view: View | BudgetError) -> None:
-        """What the next call shows of it."""
+        """The state of the fact in the next call."""
         if until <= self._end:
             return
         self.marks.append(self._mark(view))

@@ -499,7 +499,7 @@ def test_the_command_shows_the_same_and_never_enters_the_history() -> None:
     assert "A session uses reader/extractive." in paper.text
     assert session.agent.history == []
     run_command(session, "/doctor now", paper.console)
-    assert "✗ /doctor takes nothing behind it" in paper.text
+    assert "✗ /doctor takes no arguments" in paper.text
 
 
 def test_completion_and_help_know_it() -> None:
@@ -508,4 +508,4 @@ def test_completion_and_help_know_it() -> None:
     assert [offer.text for offer in offers] == ["/doctor"]
     paper = Paper(80)
     run_command(session, "/help doctor", paper.console)
-    assert "what to type to mend" in paper.text
+    assert "Each problem comes with the command" in paper.text
