@@ -6,7 +6,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The tests of what coverage is measured of. Tracing makes a test half as slow again, so the others run without.
-TRACED := tests/agent tests/strategies tests/models/tape/test_tape.py
+TRACED := tests/agent tests/strategies
 
 # The model servers have an environment of their own, .servers: 2.4 GB, made once in some ten minutes.
 SERVERS := .servers/bin
@@ -14,7 +14,7 @@ LLAMA := .servers/llama-cpp
 
 TINY := .tiny/bin/python
 
-.PHONY: run test check test-servers nightly laws format lock bench cassettes pictures tiny-model clean
+.PHONY: run test check test-servers nightly laws format lock bench cassettes pictures reference tiny-model clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -57,6 +57,9 @@ cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with th
 
 pictures: .venv/dev.stamp  # docs/pictures/*.svg, from the program in a real terminal; make pictures ARGS=stats for one
 	$(BIN)/python scripts/pictures.py $(ARGS)
+
+reference: .venv/dev.stamp  # docs/reference/{command-line,strategies,tools}.md, from the tables of the code
+	$(BIN)/python scripts/reference.py
 
 tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and measures it: some 20 minutes on two cores
 	$(TINY) -m tests.servers.tiny.training

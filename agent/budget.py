@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent.errors import UsageError
+from agent.history import History
 from agent.messages import Message, Schema
 
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
@@ -64,6 +65,23 @@ class Counter(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Tokens:
+    """The measure of a message in tokens; equal to another as long as the counter counts as it did then."""
+
+    counter: Counter
+    learnt: Any
+
+    def __call__(self, message: Message) -> int:
+        return self.counter.count(message)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Tokens) and self.counter is other.counter and self.learnt == other.learnt
+
+    def __hash__(self) -> int:
+        return id(self.counter)
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Prompt allowance of one call, in tokens of the model in use, and what its tokens cost.
@@ -81,8 +99,15 @@ class Budget:
         """Tokens of one message, its share of the template included."""
         return self.counter.count(message)
 
+    @property
+    def tokens(self) -> Tokens:
+        """How a message is counted now."""
+        return Tokens(self.counter, getattr(self.counter, "learnt", None))
+
     def size(self, messages: Iterable[Message]) -> int:
         """Tokens of the whole prompt that these messages make, overhead included."""
+        if isinstance(messages, History):
+            return self.overhead + messages.total(self.tokens)
         return self.overhead + sum(map(self.counter.count, messages))
 
     def over(self, messages: Iterable[Message]) -> bool:

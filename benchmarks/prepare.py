@@ -31,7 +31,7 @@ from agent.messages import Message, Schema
 from agent.protocols import Delta, Strategy, Text
 from agent.side import SideModel
 from agent.view import View, prepare
-from models.counting.counters import ChatCounter
+from models.counting.message_counter import ChatCounter
 from models.scripted import Scripted
 from strategies import STRATEGIES, parse
 from strategies.table import without_a_model

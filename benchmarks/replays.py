@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from agent.budget import Budget
 from agent.replay import calls, replay
 from agent.side import SideModel
-from models.counting.counters import counter_for
+from models.counting.choose import counter_for
 from models.scripted import Scripted
 from strategies import parse
 from strategies.table import without_a_model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from corpus import front_matter
@@ -50,8 +51,9 @@ class Article:
     sections: Sequence[Section]
 
 
+@lru_cache(maxsize=128)
 def parse(text: str, path: str) -> Article:
-    """The article that a file's text holds. Raises ValueError with the reason why there is none."""
+    """The article in a file's text; one text is parsed once a process. Raises ValueError if there is no article."""
     meta, body = front_matter.split(text)
     first_heading = _heading(body)
     stem = Path(path).stem

@@ -104,7 +104,7 @@ class QuestionSet:
 
 def load(path: Path = QUESTIONS) -> QuestionSet:
     """Read a file of questions. Raises UsageError naming the first thing that is wrong with it, and where."""
-    mend = "see docs/questions.md for its form"
+    mend = "see docs/results/answers.md for its form"
     try:
         data = yaml.load(read_text(path, FILE_LIMIT_BYTES), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         found = TypeAdapter(QuestionSet).validate_python(_spelled_out(data))

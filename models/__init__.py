@@ -21,7 +21,7 @@ SERVERS: Mapping[str, Kind] = {"ollama": OLLAMA, "vllm": VLLM, "openai": OPENAI}
 
 def built_in(pace: float = 0) -> Backend:
     """The built-in reader. `pace` is the tokens a second at which it streams; 0 means at once."""
-    from models.counting.counters import counter_for
+    from models.counting.choose import counter_for
     from models.reader import Reader
 
     return Reader(counter_for("qwen2.5:7b"), pace=pace)

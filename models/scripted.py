@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Sent, Text, Thinking, Usage, Waiting
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.counting.prefix import PrefixMeter
 
 Reply = str | Delta | BaseException | Sequence[Delta | BaseException]

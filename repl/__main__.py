@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-    from session.cassette import Cassette
+    from session.playback import Playback
     from session.session import Session
     from session.settings import Settings
 
@@ -103,19 +103,17 @@ def _start(given: Namespace) -> int:
     if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
-    cassette = None
-    if given.record or given.replay:
-        if given.resume is not None:
-            raise UsageError("a session that is resumed does not go on a cassette", "take --resume, or a new session")
-        from repl.cli.cassette import insert
+    playback = None
+    if given.replay:
+        from repl.cli.recordings import played
 
-        cassette, settings = insert(given.record, given.replay, pace, settings, headless)
+        playback, settings = played(given, pace, settings, headless)
     if headless:
-        return _answer(given, _session(given, settings, cassette))
+        return _answer(given, _session(given, settings, playback))
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
-    session = _session(given, settings, cassette)  # it looks for a server while the rest is imported
+    session = _session(given, settings, playback)  # it looks for a server while the rest is imported
     from repl.conversation import interactive
 
     return interactive(session)
@@ -141,22 +139,32 @@ def _hide(settings: Settings | None) -> None:
     hide(private(settings))
 
 
-def _session(given: Namespace, settings: Settings, cassette: Cassette | None) -> Session:
-    """A new session or the one to be resumed."""
+def _session(given: Namespace, settings: Settings, playback: Playback | None) -> Session:
+    """A new session, one to be resumed, or one that is played."""
     from session.journal import folder as shelf
     from session.journal.journal import Journal
     from session.session import open_session
 
+    if playback:
+        return open_session(settings, playback=playback)  # it is not kept: to resume what was played takes a model
+    if given.resume is not None and given.record:
+        raise UsageError("--record does not go with --resume", "a session that goes on stays in its file")
     if given.resume is not None:
         return open_session(*shelf.reopened(settings, shelf.find(settings.session_dir, given.resume)))
-    path = None if given.replay else shelf.new_path(settings.session_dir)  # to resume what was played takes a model
-    return open_session(settings, Journal(path), cassette=cassette)
+    if not given.record:
+        return open_session(settings, Journal(shelf.new_path(settings.session_dir)))
+    from repl.cli.recordings import new_file
+
+    path = new_file(given.record)
+    session = open_session(settings, Journal(path))
+    session.notices.append(f"Recorded to {path}: all that is asked, and all that is answered.")
+    return session
 
 
 def _answer(given: Namespace, session: Session) -> int:
     from repl.cli import headless
 
-    return headless.answer(session, headless.prompts(given.prompts, session.cassette), given.json)
+    return headless.answer(session, headless.prompts(given.prompts, session.playback), given.json)
 
 
 def _is_terminal(stream: TextIO | None) -> bool:

@@ -123,7 +123,7 @@ class Conversation:
     def _greet(self) -> None:
         budget = self.session.settings.budget
         self._prompt.greet("thimble", f" · {line(self.session.spec)} in {budget:,} tokens · /help")
-        if self.session.past:
+        if self.session.saved:
             from repl.screen.resumed import show_resumed
 
             show_resumed(self.session, self.console)
@@ -205,7 +205,7 @@ class Conversation:
         view = self.session.agent.ledger.view
         if self.plain:
             return Lines(self.console, view)
-        steps = self.session.settings.stage or (self.session.cassette and self.session.cassette.steps)
+        steps = self.session.settings.stage or (self.session.playback and self.session.playback.steps)
         if not steps:
             return Screen(self.console, view)
         from repl.screen.stage import Stage

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from itertools import count
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from agent.events import Event
+from agent.events import Event, Prepared, Replied, SideCalled, ToolCalled, ToolReturned
+from agent.messages import Message
 from models import READER
-from repl.cli.cassette import SHIPPED
+from repl.cli.recordings import SHIPPED
 from repl.commands.table import obey
 from repl.screen.theme import console_for
-from session.cassette import Recorded
+from session.journal.journal import Journal
+from session.journal.records import Aside, Opened, Record
 from session.session import Session, open_session
 from session.settings import Settings
 
@@ -33,18 +35,46 @@ LINES = (
     "What is the door code of the library?",
     "/probe",
 )
-"""Of the lesson (docs/lesson.md): one fact is put in early and asked for again late."""
+"""Of the lesson (docs/tutorial/3-teach-it.md): one fact is put in early and asked for again late."""
 SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
 """Parameters for strategies that would not act in so short a dialogue."""
-PIECE_SECONDS = 0.01
-"""What each piece of a reply is said to have taken: a hundred a second, to watch."""
+LINE_SECONDS = 0.01
+"""The time from each line of a cassette to the next: a hundred pieces of a reply a second."""
+
+
+class Steady(Journal):
+    """A journal that is the same on every machine and every day: it holds no folder, and no time that really passed."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._began = 0
+        self.clock = lambda: self.count * LINE_SECONDS
+
+    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
+        """Append a line."""
+        if isinstance(record, Prepared | ToolCalled):
+            self._began = self.count
+        super().write(self._steady(record), history, kept)
+
+    def _steady(self, record: Record) -> Record:
+        seconds = round((self.count - self._began) * LINE_SECONDS, 2)
+        match record:
+            case Opened(settings=settings):
+                return replace(record, id="", settings={**settings, "corpus": "", "files": ""})
+            case Replied():
+                return replace(record, seconds=seconds, first_token_seconds=LINE_SECONDS)
+            case ToolReturned() | SideCalled():
+                return replace(record, seconds=seconds)
+            case Aside(came=came):
+                calls = [{**call, "seconds": seconds} for call in came["side_calls"]]
+                return replace(record, came={**came, "seconds": seconds, "side_calls": calls})
+        return record
 
 
 def make(strategy: str, path: Path) -> list[Event]:
     """Hold the dialogue under a strategy and record it to a file; what happened."""
-    ticks = (number * PIECE_SECONDS for number in count())
     settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
-    return [*hold(open_session(settings, cassette=Recorded(path, settings, lambda: next(ticks))), LINES)]
+    return [*hold(open_session(settings, Steady(path)), LINES)]
 
 
 def spec_of(strategy: str) -> str:

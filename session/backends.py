@@ -1,4 +1,4 @@
-"""The models that a session may have: the built-in reader, those of a server, or the voices of a cassette."""
+"""The models that a session may have: the built-in reader, those of a server, or those of a recording."""
 
 from __future__ import annotations
 
@@ -11,25 +11,22 @@ from models import READER, SERVERS, backend_on, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback
-from session.once import Later
+from session.once import Once
 from session.settings import AUTO, Settings, address_of
 
 if TYPE_CHECKING:
-    from session.cassette import Cassette
+    from session.playback import Playback
 
 PROBE_SECONDS = 0.3
-AGENT = "agent"
-"""What a cassette calls the model that a session begins with."""
 
 
 class Backends:
     """Finds the models that the settings ask for. Nothing is looked for before it is needed.
 
     Attributes:
-        notices: One-line words for the user.
-        cassette: What they are recorded on, or played from.
+        notify: Takes a notice for the user, one line.
+        playback: The recorded session whose models they are; None where they are live.
         widest: The largest budget that there was, in tokens: what a server makes room for.
-        resumed: The session that goes on, which had a model already; "" for a new one.
         look_for_server: The server to begin with, looked for once; None for the reader. Raises UsageError.
         reader: The built-in reader: one, so that no swap to it counts all messages anew.
     """
@@ -37,29 +34,22 @@ class Backends:
     def __init__(
         self,
         settings: Settings,
-        notices: list[str],
-        cassette: Cassette | None = None,
+        notify: Callable[[str], object],
+        playback: Playback | None = None,
         widest: int = 0,
-        resumed: str = "",
     ) -> None:
         self.settings = settings
-        self.notices = notices
-        self.cassette = cassette
+        self.notify = notify
+        self.playback = playback
         self.widest = max(settings.budget, widest)
-        self.resumed = resumed
-        self.look_for_server = Later(self._find_server)
-        self.reader = Later(lambda: built_in(settings.pace))
+        self.look_for_server = Once(self._find_server)
+        self.reader = Once(lambda: built_in(settings.pace))
         self._options = ServerOptions(settings.think, settings.stream, settings.timeout, settings.keep_alive)
 
-    @property
-    def are_played(self) -> bool:
-        """Whether a cassette answers, and no model."""
-        return self.cassette is not None and self.cassette.models() is not None
-
     def names(self) -> list[str]:
-        """The models to choose from: the reader, and those of the server if it answers; on a cassette, its own."""
-        if self.cassette and (names := self.cassette.models()) is not None:
-            return names
+        """The models to choose from: the reader, and those of the server if it answers; or those of the recording."""
+        if self.playback:
+            return self.playback.models()
         try:
             server = self.server
             return [READER, *(server.models() if server.answers(PROBE_SECONDS) else ())]
@@ -80,20 +70,18 @@ class Backends:
             UsageError: its address is none.
             ModelError: a cassette is played, which needs no server and has none.
         """
-        if self.are_played:
+        if self.playback:
             raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
         return server_at(kind, address_of(kind, self.settings), self._options)
 
     def of(self, model: str, kind: str = "") -> Backend:
         """The reader, or a model of the server in use or of one of this kind. Raises UsageError and ModelError."""
+        if self.playback:
+            return self.playback.model(READER if kind == READER else model)
         if (kind or model) == READER:
-            return self._had(READER, self.reader)
-
-        def served() -> Backend:
-            server = self.server_of(kind) if kind else self.server
-            return backend_on(server, server.choose(model), room(self.widest))
-
-        return self._had(model, served)
+            return self.reader()
+        server = self.server_of(kind) if kind else self.server
+        return backend_on(server, server.choose(model), room(self.widest))
 
     def widened(self, backend: Backend) -> Backend:
         """The same model with room for the widest budget, where a server stands behind it."""
@@ -101,9 +89,8 @@ class Backends:
 
     def first(self) -> Backend:
         """The one to begin with. Raises UsageError, and ModelError when the one asked for cannot be used."""
-        return self._had(AGENT, self._first)
-
-    def _first(self) -> Backend:
+        if self.playback:
+            return self.playback.first_model()
         wanted, found = self.settings, self.look_for_server()
         if found is None:
             return self.reader() if READER in (wanted.backend, wanted.model) else self._no_server()
@@ -112,16 +99,10 @@ class Backends:
         except ModelError as error:
             if wanted.backend == AUTO and not wanted.model:
                 return self._reader_because(error.what, error.fix)
-            if self.resumed:
-                without = f"or go on without it: thimble --resume {self.resumed} --backend {READER}"
-                raise ModelError(error.what, f"{error.fix}; {without}") from error
             raise
 
     def summariser(self) -> Backend | None:
         """The one that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
-        return self.cassette.summariser(self._summariser) if self.cassette else self._summariser()
-
-    def _summariser(self) -> Backend | None:
         name, at, url = self.settings.summariser.rpartition("@")
         if at and not (name and url):
             raise UsageError(f"the summariser cannot be {self.settings.summariser!r}", "write NAME or NAME@URL")
@@ -136,10 +117,6 @@ class Backends:
         except ModelError as error:
             what = f"the summariser cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
-
-    def _had(self, part: str, make: Callable[[], Backend]) -> Backend:
-        """The model for this part of the session: a live one, or what a cassette makes of it."""
-        return self.cassette.backend(part, make) if self.cassette else make()
 
     def _find_server(self) -> Server | None:
         """The one that the user insists on, else one that answers."""
@@ -169,5 +146,5 @@ class Backends:
         return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
 
     def _reader_because(self, why: str, way_out: str) -> Backend:
-        self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
+        self.notify(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
         return self.reader()

@@ -47,8 +47,8 @@ class Settings:
     `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
     SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
     own; `price` is "auto" or a price card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is
-    how many tokens a second the reader streams (0: at once); `stage` is for a projector (docs/stage.md); `color` is
-    off where NO_COLOR is set; `think`, `stream`, `timeout` (seconds) and `keep_alive` are
+    how many tokens a second the reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md);
+    `color` is off where NO_COLOR is set; `think`, `stream`, `timeout` (seconds) and `keep_alive` are
     `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
     of a resumed session.
     """

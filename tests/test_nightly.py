@@ -1,4 +1,4 @@
-"""The nightly profile: as many examples for each law as docs/laws.md says."""
+"""The nightly profile: as many examples for each law as docs/reference/laws.md says."""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ import pytest
 import thimble
 from tests.support.paths import ROOT
 
-BLOCKS = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / "python.md").read_text(), re.DOTALL | re.MULTILINE)
+BLOCKS = re.findall(
+    r"^```python\n(.*?)^```$", (ROOT / "docs" / "how-to" / "use-from-python.md").read_text(), re.DOTALL | re.MULTILINE
+)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from agent.errors import ToolError
@@ -88,13 +88,9 @@ class FunctionTool:
             raise ToolError(f"{shorten('; '.join(sorted(problems)), 600)}. Call it as {self.signature}.")
         return values
 
-    @cached_property
-    def _adapters(self) -> dict[str, TypeAdapter[Any]]:
-        from pydantic import ConfigDict, TypeAdapter
-
-        hints = get_type_hints(self._function, include_extras=True)
-        config = ConfigDict(coerce_numbers_to_str=True)
-        return {name: TypeAdapter(hints[name], config=config) for name in self._parameters}
+    @property
+    def _adapters(self) -> Mapping[str, TypeAdapter[Any]]:
+        return _adapters_of(getattr(self._function, "__func__", self._function))
 
     def _property(self, name: str) -> dict[str, Any]:
         schema = _compact(self._adapters[name].json_schema())
@@ -164,6 +160,16 @@ def _written(parameter: inspect.Parameter) -> str:
 def _type(parameter: inspect.Parameter) -> str:
     annotation = parameter.annotation
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+
+
+@lru_cache(maxsize=64)
+def _adapters_of(function: Callable[..., str]) -> Mapping[str, TypeAdapter[Any]]:
+    """A reader for each argument; made once for the tools of all sessions that share a function."""
+    from pydantic import ConfigDict, TypeAdapter
+
+    config = ConfigDict(coerce_numbers_to_str=True)
+    hints = get_type_hints(function, include_extras=True)
+    return {name: TypeAdapter(kind, config=config) for name, kind in hints.items() if name != "return"}
 
 
 def _shown(value: object) -> str:

@@ -30,7 +30,7 @@ from corpus.library import Library, load
 from corpus.questions import Fact
 from corpus.questions import load as load_questions
 from lab.ended import ended
-from models.counting.counters import counter_for
+from models.counting.choose import counter_for
 from models.scripted import Scripted
 from strategies import parse
 from strategies.self_information import compressed

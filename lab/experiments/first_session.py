@@ -1,6 +1,6 @@
-"""What does a first session look like under each strategy? Writes docs/first-session.md.
+"""What does a first session look like under each strategy? Writes docs/results/first-session.md.
 
-    python -m lab.experiments.first_session > docs/first-session.md
+    python -m lab.experiments.first_session > docs/results/first-session.md
 
 Every transcript is the program's own output, standard output and standard error as a terminal would mix them, from a
 process of its own with the built-in reader. Times are blanked, since they differ from run to run.
@@ -26,14 +26,14 @@ STRATEGIES = ["none", "sliding-window", "summary-buffer", "observation-masking",
 HEAD = """\
 # A first session, five times
 
-Four questions, a budget of 8,000 tokens, the built-in reader, once under each strategy. Made by
+Four questions, a budget of 8,000 tokens, the built-in reader, once under each strategy. This command makes the page:
 
 ```sh
 python -m lab.experiments.first_session
 ```
 
-The reader is no language model: it extracts. What it answers, it has read in the view that it was sent, so what a
-strategy takes away it must read again. Times are blanked (`…`).
+The reader is no language model: it quotes from its view. If a strategy removes a text from the view, the reader must
+read the text again. Times are blanked (`…`).
 """
 
 

@@ -27,7 +27,7 @@ from agent.side import SideModel
 from agent.view import View, prepare
 from lab.ended import ended
 from lab.replay.trajectories import read
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
 from strategies import parse
 from strategies.observation_masking import mask

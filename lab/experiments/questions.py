@@ -1,6 +1,6 @@
 """Which strategy keeps the answers? Asks the questions with known answers under each, and scores what comes back.
 
-    python -m lab.experiments.questions > docs/answers.md
+    python -m lab.experiments.questions    # the tables of docs/results/answers.md
     python -m lab.experiments.questions --strategy none --strategy observation-masking:window=4 --budget 6000 --wrong
 
 Every question is asked in a session of its own; the exchanges of a dialogue share one.
@@ -29,6 +29,7 @@ from agent.events import Answered
 from agent.ledger import totals
 from agent.loop import run
 from agent.side import SideModel
+from agent.state import State
 from corpus.library import Library, load
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
@@ -52,8 +53,25 @@ READING = (
 """The code by which the built-in reader finds and reads; not the tools that it is never offered."""
 RANKS_AS_BEFORE = "9e7fe27d0c47"
 MOVED = """was `84e2de7810d6` when the
-held-out questions were written. Since then names of modules and the place of its index have changed, not its ranking:
-`tests/corpus/test_search.py` holds the hits for all these questions to those of then."""
+held-out questions were written. Since then module names and the place of the index have changed, but not the ranking:
+`tests/corpus/test_search.py` compares the hits for all these questions with those of that time."""
+HEAD = """\
+# Answers
+
+Under which strategy does the built-in reader still answer right? The exchanges of one dialogue depend on each other, so
+the intervals of their rows are too narrow. All rows have the same dialogues: compare *lost* and *won*, the answers that
+are lost and won against the first row, which has room enough. A single question mostly fits into 8,000 tokens, so only
+the first row has the single questions.
+
+```sh
+python -m lab.experiments.questions
+```
+
+| column | is |
+|---|---|
+| a kind of question, and how many | the share of right answers, with its 95 % Wilson interval |
+| prompt, prefill, turns | tokens and turns of one exchange of a dialogue, with the strategy's own calls |
+"""
 LIBRARY = ("corpus/articles/*.md", "corpus/files/**/*.*", "corpus/questions.yaml")
 BUDGET, ROOM_ENOUGH = 8_000, 64_000
 KINDS = {
@@ -100,7 +118,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
     backend = make(setting.backend, setting.model, setting.base_url)
     side = SideModel(backend)
     tools = toolbox(_library(), ROOT / "corpus" / "files", Notes())
-    agent = Agent(backend, parse(setting.strategy, side), setting.strategy, tools, side, setting.budget)
+    agent = Agent(backend, parse(setting.strategy, side), State(setting.strategy, setting.budget), tools, side)
     reads_with = "observation-masking"
     agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(reads_with, side)))
     marks = []
@@ -238,14 +256,7 @@ def page(asked: QuestionSet, marks: dict[Setting, list[Mark]]) -> Iterator[str]:
     reader, library = fingerprint(*READING), fingerprint(*LIBRARY)
     has_not = "has not changed since the held-out\nquestions were written."
     changed = {asked.reader: has_not, RANKS_AS_BEFORE: MOVED}.get(reader, has_not.replace("has not", "HAS"))
-    yield "# Which strategy keeps the answers?\n"
-    yield "Made by\n\n```sh\npython -m lab.experiments.questions\n```\n"
-    yield "The share of right answers, with its 95 % Wilson interval. [Questions](questions.md) says what is asked and"
-    yield "how it is scored. The exchanges of one dialogue hang together: the intervals of their rows are too narrow."
-    yield "Every row is asked the same dialogues, so the answers that are *lost* against the first row, which has room"
-    yield "enough, and *won*, say more than the intervals. *Prompt*, *prefill* (both in tokens) and *turns* are those"
-    yield "of one exchange of a dialogue, with what strategies ask themselves. A single question mostly fits into 8,000"
-    yield "tokens, so only the first row is asked them.\n"
+    yield HEAD
     yield f"Library and questions `{library}`; reader and search `{reader}`, which {changed}\n"
     for title, wanted in (
         ("Held-out questions", lambda mark: mark.held_out),

@@ -32,7 +32,7 @@ MODEL = "qwen2.5:7b"
 LONGEST_SUMMARY = 100_000
 EPILOG = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
-`tools`), or several of either. An assistant message is a call; docs/replay.md says what is counted, and how.
+`tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
 """
 
 

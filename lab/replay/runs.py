@@ -15,7 +15,7 @@ from agent.side import SideModel
 from agent.view import View, prepare
 from lab.replay.server import SideCall, StandIn
 from lab.replay.trajectories import Trajectory
-from models.counting.counters import counter_for
+from models.counting.choose import counter_for
 from strategies import parse
 
 

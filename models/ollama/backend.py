@@ -17,7 +17,7 @@ from agent.errors import ModelError
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
 from models.ollama import wire
-from models.ollama.facts import Facts, keep_seconds, think
+from models.ollama.model_info import ModelInfo, keep_seconds, think
 from models.ollama.server import OllamaServer
 from models.server import THINKING_TOKENS
 from models.wire import http, thinking
@@ -69,7 +69,7 @@ class Ollama(BackendDefaults):
     def counter(self) -> Counter:
         """Counts tokens as this model does, where its vocabulary is at hand."""
         if self._counter is None:
-            from models.counting.counters import counter_for
+            from models.counting.choose import counter_for
 
             self._counter = counter_for(self.model)
         return self._counter
@@ -77,12 +77,12 @@ class Ollama(BackendDefaults):
     @property
     def tools(self) -> bool | None:
         """Whether the model can be offered tools; None where the server does not tell."""
-        return self._facts().can("tools")
+        return self._info().can("tools")
 
     @property
     def context(self) -> int:
         """The context window that is asked for, in tokens: the room, or all that the model has."""
-        return min(self.room, self._facts().context or self.room)
+        return min(self.room, self._info().context or self.room)
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
@@ -150,7 +150,7 @@ class Ollama(BackendDefaults):
         }
         if tools:
             body["tools"] = list(tools)
-        thinks = think(options.think, self.model, self._facts())
+        thinks = think(options.think, self.model, self._info())
         if thinks is not None:
             body["think"] = thinks
         if max_tokens is not None:
@@ -159,7 +159,7 @@ class Ollama(BackendDefaults):
 
     def _must_load(self) -> bool:
         """Whether the server has to load the model first; asked only where it may have to."""
-        if monotonic() < self._loaded_until or self._facts().remote:
+        if monotonic() < self._loaded_until or self._info().remote:
             return False
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)
@@ -175,11 +175,11 @@ class Ollama(BackendDefaults):
                 return replace(usage, prompt_tokens=None)
         return usage
 
-    def _facts(self) -> Facts:
+    def _info(self) -> ModelInfo:
         """What is known of the model; without an answer the chat will say why."""
         with suppress(ModelError):
-            return self.server.facts(self.model)
-        return Facts()
+            return self.server.info(self.model)
+        return ModelInfo()
 
 
 def _is_whole(text: str) -> bool:

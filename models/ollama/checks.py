@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent.errors import ModelError
 from models.ollama.backend import Ollama
 from models.ollama.errors import DEFAULT_MODEL
-from models.ollama.facts import Facts, Level, keep_seconds, think
+from models.ollama.model_info import Level, ModelInfo, keep_seconds, think
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 
 def checks(server: OllamaServer, model: str) -> Iterator[Check]:
-    """What works with this server, what works less well, and what does not; it ends where nothing more can be known."""
+    """What works with this server, what works less well, and what does not; it ends where nothing more can be info."""
     try:
         version = server.version()
     except ModelError as error:
@@ -31,36 +31,36 @@ def checks(server: OllamaServer, model: str) -> Iterator[Check]:
     yield Check("server", "ok", f"Ollama {version} at {server.url}")
     try:
         chosen = server.choose(model)
-        known = server.facts(chosen)
+        info = server.info(chosen)
     except ModelError as error:
         yield Check("model", "fail", error.what, error.fix)
         return
     yield Check("model", "ok", chosen)
-    yield _tools(chosen, known)
-    yield _thinking(server, chosen, known)
-    yield _context(server, chosen, known)
-    if known.examples:
-        found = f"its Modelfile puts {known.examples} messages of its own before every prompt"
+    yield _tools(chosen, info)
+    yield _thinking(server, chosen, info)
+    yield _context(server, chosen, info)
+    if info.examples:
+        found = f"its Modelfile puts {info.examples} messages of its own before every prompt"
         yield Check("prompt", "warn", found, f"see them: ollama show --modelfile {chosen}")
     yield _tokenizer(chosen)
     yield _cache(version)
     yield _keep_alive(server.options.keep_alive)
 
 
-def _tools(model: str, known: Facts) -> Check:
-    able = known.can("tools")
+def _tools(model: str, info: ModelInfo) -> Check:
+    able = info.can("tools")
     if able:
         return Check("tools", "ok", f"{model} calls tools")
     found = f"{model} cannot call tools by itself: it is told of them in text" if able is False else "not told"
     return Check("tools", "warn", found, f"a model that can: --model {DEFAULT_MODEL}")
 
 
-def _thinking(server: OllamaServer, model: str, known: Facts) -> Check:
+def _thinking(server: OllamaServer, model: str, info: ModelInfo) -> Check:
     how = server.options.think
-    value = think(how, model, known)
+    value = think(how, model, info)
     if value is None:
         return Check("thinking", "ok", f"{model} does not think aloud")
-    found = _level(value) + (f", of {', '.join(map(_level, known.levels))}" if known.levels else "")
+    found = _level(value) + (f", of {', '.join(map(_level, info.levels))}" if info.levels else "")
     if value:
         found += f": up to {THINKING_TOKENS:,} tokens beside the reply"
     if how == "on" or how == _level(value):
@@ -72,20 +72,20 @@ def _level(value: Level) -> str:
     return value if isinstance(value, str) else ("off", "on")[value]
 
 
-def _context(server: OllamaServer, model: str, known: Facts) -> Check:
+def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:
     asked = Ollama(model, server, room=LEAST_ROOM).room
-    own = f"{known.context:,}" if known.context else "an unknown number of"
-    found, loaded = f"the model holds {own} tokens, {min(asked, known.context or asked):,} are asked for", None
+    own = f"{info.context:,}" if info.context else "an unknown number of"
+    found, loaded = f"the model holds {own} tokens, {min(asked, info.context or asked):,} are asked for", None
     with suppress(ModelError):
         loaded = server.loaded(model)
     found += ", it is not loaded now" if loaded is None else f", loaded with {loaded:,}" if loaded else ""
-    if known.context and known.context < LEAST_ROOM:
-        return Check("context", "warn", found, f"--budget {max(500, known.context - REPLY_TOKENS)}")
+    if info.context and info.context < LEAST_ROOM:
+        return Check("context", "warn", found, f"--budget {max(500, info.context - REPLY_TOKENS)}")
     return Check("context", "ok", found)
 
 
 def _tokenizer(model: str) -> Check:
-    from models.counting.counters import counter_for
+    from models.counting.choose import counter_for
 
     if counter_for(model).exact:
         return Check("tokenizer", "ok", "its vocabulary is here: counts are exact")

@@ -9,9 +9,9 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
-from models.ollama.choice import choose_model, missing
+from models.ollama.choose import choose_model, missing
 from models.ollama.errors import START, pull_refusal, refusal, unreadable
-from models.ollama.facts import Facts, facts, tagged
+from models.ollama.model_info import ModelInfo, model_info, tagged
 from models.server import ServerOptions
 from models.wire import http
 from models.wire.address import gets, host_url
@@ -53,7 +53,7 @@ class OllamaServer:
         self.options = options or ServerOptions()
         self.sleep = sleep
         self._transport = transport
-        self._facts: dict[str, Facts] = {}
+        self._infos: dict[str, ModelInfo] = {}
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/api/version` is answered with a version."""
@@ -71,11 +71,11 @@ class OllamaServer:
         """The installed model that is wanted, else the one that suits best. Raises ModelError."""
         return choose_model(self.models(), wanted, self._can)
 
-    def facts(self, model: str) -> Facts:
+    def info(self, model: str) -> ModelInfo:
         """What the server tells of a model; asked once. Raises ModelError."""
-        if model not in self._facts:
-            self._facts[model] = facts(self.ask("/api/show", {"model": model}, model))
-        return self._facts[model]
+        if model not in self._infos:
+            self._infos[model] = model_info(self.ask("/api/show", {"model": model}, model))
+        return self._infos[model]
 
     def loaded(self, model: str) -> int | None:
         """Context, in tokens, that a model is loaded with: None when it is not loaded, 0 when that is not told."""
@@ -99,7 +99,7 @@ class OllamaServer:
                     raise pull_refusal(json.dumps(step), model)
                 yield download.add(step)
                 if step.get("status") == "success":
-                    self._facts.clear()
+                    self._infos.clear()
                     return
         raise http.stopped()
 
@@ -136,7 +136,7 @@ class OllamaServer:
     @contextmanager
     def _response(self, path: str, request: str | None, seconds: float, model: str) -> Iterator[httpx.Response]:
         with (
-            http.said_plainly(self.url, seconds, START),
+            http.as_model_errors(self.url, seconds, START),
             http.client(self.url, seconds, self._transport) as client,
             client.stream("GET" if request is None else "POST", path, content=request) as response,
         ):
@@ -160,7 +160,7 @@ class OllamaServer:
 
     def _can(self, model: str, ability: str) -> bool | None:
         with suppress(ModelError):
-            return self.facts(model).can(ability)
+            return self.info(model).can(ability)
         return None
 
 

@@ -12,9 +12,9 @@ from agent.budget import LEAST_BUDGET, Counter
 from agent.errors import ModelError
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
-from models.openai import facts, wire
+from models.openai import model_list, wire
+from models.openai.connection import JSON, Connection, encoded
 from models.openai.errors import NoModel, missing, refusal, unreadable
-from models.openai.link import JSON, Link, encoded
 from models.openai.metrics import PrefixCache, prefix_cache
 from models.server import REPLY_TOKENS, THINKING_TOKENS, ServerOptions
 from models.wire import http
@@ -40,7 +40,7 @@ class OpenAIBackend(BackendDefaults):
     Args:
         name: What the server is: "vllm", or "openai" for any other.
         model: Name as /v1/models has it.
-        link: The way to the server.
+        connection: The way to the server.
         needed: Tokens of prompt and reply that it should hold.
         context: Tokens that it does hold; None where that is not known.
         options: How the server is spoken to.
@@ -52,7 +52,7 @@ class OpenAIBackend(BackendDefaults):
         self,
         name: str,
         model: str,
-        link: Link,
+        connection: Connection,
         *,
         needed: int,
         context: int | None = None,
@@ -62,7 +62,7 @@ class OpenAIBackend(BackendDefaults):
         self.model = model
         self.context = context
         self.room = context or needed
-        self._link = link
+        self._connection = connection
         self._needed = needed
         self._options = options or ServerOptions()
         self._counter: ServerCounter | None = None
@@ -73,7 +73,7 @@ class OpenAIBackend(BackendDefaults):
     def on(cls, server: OpenAIServer, model: str, needed: int) -> OpenAIBackend:
         """A backend for a model of this server. Never raises: the first request will say why."""
         context = server.context(model)  # which tells the server's name, too
-        return cls(server.name, model, server.link, needed=needed, context=context, options=server.options)
+        return cls(server.name, model, server.connection, needed=needed, context=context, options=server.options)
 
     @property
     def counter(self) -> Counter:
@@ -92,9 +92,9 @@ class OpenAIBackend(BackendDefaults):
             ModelError: it cannot be used, or the prompt leaves no room for a reply.
         """
         request = encoded(self._request(messages, tools, max_tokens))
-        yield Sent(hidden(f"{self._link.url}{CHAT}"), request.decode())
-        before = prefix_cache(self._link) if self._reads_metrics else None
-        with closing(retried(lambda: self._reply(request, messages), sleep=self._link.sleep)) as deltas:
+        yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
+        before = prefix_cache(self._connection) if self._reads_metrics else None
+        with closing(retried(lambda: self._reply(request, messages), sleep=self._connection.sleep)) as deltas:
             for delta in deltas:
                 yield self._completed(delta, before) if isinstance(delta, Usage) else delta
 
@@ -119,7 +119,7 @@ class OpenAIBackend(BackendDefaults):
         if self._counter is None:
             from models.openai.counter import ServerCounter
 
-            self._counter = ServerCounter(self._link, self.model, self._thinking())
+            self._counter = ServerCounter(self._connection, self.model, self._thinking())
         return self._counter
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
@@ -167,8 +167,8 @@ class OpenAIBackend(BackendDefaults):
         seconds = self._options.timeout_seconds
         reply = wire.Reply(wire.call_ids(messages))
         with (
-            self._link.said_plainly(seconds),
-            self._link.client(seconds) as client,
+            self._connection.as_model_errors(seconds),
+            self._connection.client(seconds) as client,
             client.stream("POST", CHAT, content=request, headers=JSON) as response,
         ):
             for delta in apart(self._deltas(response, reply)):
@@ -186,25 +186,25 @@ class OpenAIBackend(BackendDefaults):
     def _whole(self, response: httpx.Response) -> dict[str, Any]:
         """A reply that comes in one piece."""
         try:
-            body = self._link.read(response, self.model)
+            body = self._connection.read(response, self.model)
         except NoModel as error:
             names = []
             with suppress(ModelError):
-                names = [str(entry["id"]) for entry in facts.listed(self._link)]
+                names = [str(entry["id"]) for entry in model_list.listed(self._connection)]
             raise missing(self.model, names) from error
-        return self._sound(body, self._link.parsed(body), begun=False)
+        return self._sound(body, self._connection.parsed(body), begun=False)
 
     def _chunks(self, response: httpx.Response, reply: wire.Reply) -> Iterator[dict[str, Any]]:
         """The chunks of a stream, up to its end. Raises ModelError for one that ends too early."""
         lines = http.lines(response.iter_bytes(), blanks=True)
-        alive = http.alive(lines, lambda: reply.length, self._link.url, self._options.timeout_seconds)
+        alive = http.alive(lines, lambda: reply.length, self._connection.url, self._options.timeout_seconds)
         for field, data in wire.events(alive):
             if data == wire.DONE:
                 return
             try:
                 chunk = json.loads(data)
             except (ValueError, RecursionError) as error:
-                raise (http.stopped() if field else unreadable(data, self._link.url)) from error
+                raise (http.stopped() if field else unreadable(data, self._connection.url)) from error
             yield self._sound(data, {"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)
         if not reply.finish:
             raise http.stopped()
@@ -215,10 +215,10 @@ class OpenAIBackend(BackendDefaults):
         if error:
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 and not begun else 200
-            refused = refusal(status, json.dumps({"error": error}), self.model, self._link.url)
+            refused = refusal(status, json.dumps({"error": error}), self.model, self._connection.url)
             raise ModelError(refused.what, refused.fix) if begun else refused
         if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
-            raise unreadable(data, self._link.url)
+            raise unreadable(data, self._connection.url)
         return chunk
 
     def _completed(self, usage: Usage, before: PrefixCache | None) -> Usage:
@@ -226,5 +226,5 @@ class OpenAIBackend(BackendDefaults):
         if usage.cached_tokens is not None or before is None:
             self._reads_metrics = False
             return usage
-        after = prefix_cache(self._link)
+        after = prefix_cache(self._connection)
         return replace(usage, cached_tokens=after.found(before, usage.prompt_tokens) if after else None)

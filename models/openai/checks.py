@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from agent.errors import ModelError
 from agent.messages import Message, Schema
 from agent.protocols import Usage
-from models.openai import key
+from models.openai import api_key
 from models.openai.backend import OpenAIBackend
+from models.openai.connection import Connection
 from models.openai.errors import WITH_TOOLS
-from models.openai.link import Link
 from models.openai.metrics import prefix_cache
 from models.server import Check, ToolsRefused
 
@@ -36,15 +36,15 @@ _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 
 def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
     """The doctor's findings about a server and one of its models, "" for its own choice. Never raises ModelError."""
-    link = server.link
+    connection = server.connection
     try:
         server.models()
     except ModelError as error:
         yield Check("server", "fail", error.what, error.fix)
         return
-    yield Check("server", "ok", f"{_kind(server.name, link)} answers at {server.url}")
-    if key.origin() and not key.is_private(server.url):
-        what = f"the key in {key.origin()} is not sent: without https, everyone on the way could read it"
+    yield Check("server", "ok", f"{_kind(server.name, connection)} answers at {server.url}")
+    if api_key.origin() and not api_key.is_private(server.url):
+        what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
         yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
     try:
         model = server.choose(wanted)
@@ -57,13 +57,13 @@ def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
     yield tools
     yield _context(backend)
     yield _tokenizer(backend)
-    yield _cache(link, server.name, usage)
+    yield _cache(connection, server.name, usage)
 
 
-def _kind(name: str, link: Link) -> str:
+def _kind(name: str, connection: Connection) -> str:
     """What the server calls itself, with its version where it tells that."""
     try:
-        answer = link.asked("/version")
+        answer = connection.asked("/version")
         version = answer.get("version") if isinstance(answer, dict) else None
     except ModelError:
         version = None
@@ -105,9 +105,9 @@ def _tokenizer(backend: OpenAIBackend) -> Check:
     return Check("tokenizer", "warn", "the server counts for nobody: tokens are estimated, and shown with ~")
 
 
-def _cache(link: Link, name: str, usage: Usage) -> Check:
+def _cache(connection: Connection, name: str, usage: Usage) -> Check:
     """Whether prompts are cached, and whether we are told how much of them."""
-    metrics = prefix_cache(link) if name == "vllm" else None
+    metrics = prefix_cache(connection) if name == "vllm" else None
     figures = ""
     if metrics:
         share = f", {metrics.hits / metrics.queries:.0%} of them found" if metrics.queries else ""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.errors import ModelError
 from agent.messages import Message, Schema, ToolCall
-from models.counting.counters import MessageCounter, counter_for
+from models.counting.choose import counter_for
+from models.counting.message_counter import MessageCounter
 from models.openai import wire
-from models.openai.link import JSON, Link, encoded
+from models.openai.connection import JSON, Connection, encoded
 from models.wire.http import ASK_SECONDS
 
 if TYPE_CHECKING:
@@ -54,14 +55,14 @@ class ServerCounter(MessageCounter):
     so that the counts of a prompt add up to the prompt.
 
     Args:
-        link: The way to the server.
+        connection: The way to the server.
         model: The model that will read the messages.
         thinking: What requests say of thinking, which templates may write out.
     """
 
-    def __init__(self, link: Link, model: str, thinking: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, connection: Connection, model: str, thinking: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self._tokenizer = _Finding(Asks(link, {"model": model, **(thinking or {})}))
+        self._tokenizer = _Finding(Asks(connection, {"model": model, **(thinking or {})}))
         self._estimate = counter_for(model)
         self._known: dict[tuple[Message, ...], int] = {}
         self._overheads: dict[str, int] = {}
@@ -183,21 +184,21 @@ def _calling(name: str, calls: int = 1) -> Message:
 class Asks:
     """Questions to a server over one connection that is kept. `body` is part of each."""
 
-    def __init__(self, link: Link, body: Mapping[str, Any]) -> None:
+    def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
         self.body = body
-        self._link = link
+        self._connection = connection
         self._client: httpx.Client | None = None
 
     def post(self, path: str, wanted: str, **body: Any) -> Any:
         """What stands under `wanted` in the answer. Raises Refused where there is nothing, ModelError on failure."""
-        with self._link.said_plainly(ASK_SECONDS):
+        with self._connection.as_model_errors(ASK_SECONDS):
             if self._client is None:
-                self._client = self._link.client()
+                self._client = self._connection.client()
                 weakref.finalize(self, self._client.close)
             response = self._client.post(path, content=encoded({**self.body, **body}), headers=JSON)
         if response.status_code in PASSING:
             raise ModelError(f"the server failed with status {response.status_code}")
-        answer = self._link.parsed(response.content) if response.status_code == 200 else None
+        answer = self._connection.parsed(response.content) if response.status_code == 200 else None
         if not isinstance(answer, dict) or wanted not in answer:
             raise Refused
         return answer[wanted]

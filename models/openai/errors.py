@@ -1,4 +1,4 @@
-"""What an OpenAI-compatible server refuses, said in one line with the way to mend it in another."""
+"""Errors for the refusals of an OpenAI-compatible server: one line says what is wrong, one how to mend it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agent.errors import ModelError
-from models.openai import key
+from models.openai import api_key
 from models.server import ToolsRefused
 from models.wire import http
+from models.wire.refusals import Refusal, recognised
 from models.wire.retry import Busy, after_seconds
 
 START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WHERE}, OPENAI_BASE_URL"
@@ -17,36 +18,69 @@ WITH_TOOLS = (
 )
 NAMES_TOLD = 8
 
-_TOOLS = (
-    r'"auto" tool choice requires|tools? (param )?requires?\b|tool.{0,40}\bnot (currently )?support|--jinja'
-    r"|not support.{0,30}\b(tool|function)|enable-auto-tool-choice|unsupported param: tools"
-)
-_LENGTH = (
-    r"context (length|size|window|limit)|exceed_context|max_model_len|maximum (context|model|prompt|input)"
-    r"|(prompt|input|request|messages?)\b.{0,40}\b(too (long|large|many)|exceed)|too many (input )?tokens"
-)
-_REASONS = (
-    (
-        _LENGTH,
+REFUSALS = (
+    Refusal(
+        (
+            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+            "tools param requires --jinja flag",
+            "Unsupported param: tools",
+            "Tools are not supported for this model",
+            "This model does not support tools",
+            "registry/phi does not support function calling",
+            "tool calling is not supported by this chat template",
+        ),
+        r'"auto" tool choice requires|tools? (param )?requires?\b|tool.{0,40}\bnot (currently )?support|--jinja'
+        r"|not support.{0,30}\b(tool|function)|enable-auto-tool-choice|unsupported param: tools",
+        "the server takes no tools for {model}: {error}",
+        f"start it with them: {WITH_TOOLS}",
+        ToolsRefused,
+    ),
+    Refusal(
+        (
+            "This model's maximum context length is 8192 tokens. However, your prompt contains at least 8193 input "
+            "tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input "
+            "prompt.",
+            "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4000 in the "
+            "messages, 1000 in the completion). Please reduce the length of the messages or completion.",
+            "max_tokens=9000 cannot be greater than max_model_len=8192. Please request fewer output tokens.",
+            "the request exceeds the available context size, try increasing it",
+            "request (9020 tokens) exceeds the available context size (8192 tokens), try increasing it",
+            "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
+            "prompt is too long: 9000 tokens > 8192 maximum",
+            "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with "
+            "context length of only 4096 tokens, which is not enough.",
+            "The input (9000 tokens) is longer than the model's context length (8192 tokens).",
+            "Request Entity Too Large",
+        ),
+        r"context (length|size|window|limit)|exceed_context|max_model_len|maximum (context|model|prompt|input)"
+        r"|(prompt|input|request|messages?)\b.{0,40}\b(too (long|large|many)|exceed)|too many (input )?tokens",
         "the prompt and its reply are longer than the model's context: {error}",
         http.LOWER + ", or give the server more",
     ),
-    (
+    Refusal(
+        ("Unsupported parameter: 'reasoning_effort'", "chat_template_kwargs is not allowed"),
         r"reasoning_effort|enable_thinking|chat_template_kwargs",
         "the server does not take --think for this model: {error}",
         "leave it to the model: --think on",
     ),
-    (
-        r"roles? must|role (is )?not supported|chat.?template|jinja|single tool-calls",
+    Refusal(
+        (
+            "Conversation roles must alternate user/assistant",
+            "This model only supports single tool-calls at once!",
+            "As of transformers v4.44, default chat template is no longer allowed",
+        ),
+        r"roles? must|role (is )?not supported|(?<!by this )chat.?template(?!_)|(?<!-)jinja|single tool-calls",
         "the model's chat template refuses this conversation: {error}",
         "choose another model (--model NAME), or give the server another --chat-template",
     ),
-    (
+    Refusal(
+        ("CUDA out of memory. Tried to allocate 2 GiB", "CUDA error: an illegal memory access was encountered"),
         r"out of memory|cuda error",
         "{error}",
         "choose a smaller model, or start the server with less context (--max-model-len, -c)",
     ),
 )
+"""The refusals of vLLM, llama-server, LM Studio and SGLang. The first row that matches counts."""
 
 
 class NoModel(ModelError):
@@ -54,30 +88,26 @@ class NoModel(ModelError):
 
 
 def refusal(status: int, body: str, model: str, url: str, headers: Mapping[str, str] | None = None) -> ModelError:
-    """The error for what a server refused.
+    """The error for a refused request.
 
     Args:
-        status: Its HTTP status; 200 in the middle of a stream.
-        body: Its words.
-        model: The model that was asked.
+        status: HTTP status of the response; 200 in the middle of a stream.
+        body: Body of the response.
+        model: The model of the request.
         url: Address of the server.
-        headers: Those of the response.
+        headers: Headers of the response.
     """
-    error = http.reason(key.hidden(body))
+    error = http.reason(api_key.hidden(body))
     if status in (401, 403):
         return _locked(status, error, url)
     if status == 404 or (status == 400 and re.search(r"\bmodel\b.{0,80}\b(not exist|not found)", error, re.I)):
         return _absent(error, body, model, url)
     if 300 <= status < 400:
-        return http.moved(url, key.hidden((headers or {}).get("location", "")))
+        return http.moved(url, api_key.hidden((headers or {}).get("location", "")))
     if status in (429, 503):
         return _busy(status, error, headers or {})
-    if status in (400, 413, 422, 500, 501, 200):
-        if re.search(_TOOLS, error, re.I):
-            return ToolsRefused(f"the server takes no tools for {model}: {error}", f"start it with them: {WITH_TOOLS}")
-        for pattern, what, fix in _REASONS:
-            if re.search(pattern, error, re.I):
-                return ModelError(what.format(error=error), fix)
+    if status in (400, 413, 422, 500, 501, 200) and (found := recognised(REFUSALS, error, model)):
+        return found
     if status == 200:
         return ModelError(f"the server broke off its reply: {error}", "ask again; its log says more")
     if status >= 500:
@@ -93,8 +123,8 @@ def missing(model: str, names: Sequence[str]) -> NoModel:
 
 
 def unreadable(start: bytes, url: str) -> ModelError:
-    """The error for a reply that is not of this kind; `start` is its beginning."""
-    text = key.hidden(start.strip().decode(errors="replace"))[:60]
+    """The error for a reply that is no chat completion; `start` is the beginning of the reply."""
+    text = api_key.hidden(start.strip().decode(errors="replace"))[:60]
     what = "a web page" if text.startswith("<") else repr(text) if text else "nothing"
     return ModelError(
         f"the server at {url} does not speak chat completions: it answered {what}",
@@ -103,10 +133,10 @@ def unreadable(start: bytes, url: str) -> ModelError:
 
 
 def _locked(status: int, error: str, url: str) -> ModelError:
-    name = key.origin()
+    name = api_key.origin()
     if not name:
-        return ModelError(f"the server at {url} wants a key ({status})", f"set {key.VARIABLES[0]} to it")
-    if not key.is_private(url):
+        return ModelError(f"the server at {url} wants a key ({status})", f"set {api_key.VARIABLES[0]} to it")
+    if not api_key.is_private(url):
         what = f"the server at {url} wants a key, and the one in {name} is not sent unencrypted to another machine"
         return ModelError(what, "take its https:// address, or a tunnel to this machine (ssh -L)")
     return ModelError(f"the server at {url} does not take the key in {name} ({status}: {error})", f"set {name} anew")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from agent.errors import ModelError
-from models.openai.link import Link
+from models.openai.connection import Connection
 
 _FIGURE = re.compile(
     r"^vllm:(gpu_)?(prefix_cache_queries|prefix_cache_hits|kv_cache_usage_perc|cache_usage_perc)(?:_total)?"
@@ -30,10 +30,10 @@ class PrefixCache:
         return hits if queries == prompt_tokens and 0 <= hits <= queries else None
 
 
-def prefix_cache(link: Link) -> PrefixCache | None:
+def prefix_cache(connection: Connection) -> PrefixCache | None:
     """What the metrics say now, over all engines; None where there are none, or they are closed."""
     with suppress(ModelError):
-        return read(link.fetched("/metrics").decode(errors="replace"))
+        return read(connection.fetched("/metrics").decode(errors="replace"))
     return None
 
 

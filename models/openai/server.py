@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent.errors import ModelError
-from models.openai import facts
-from models.openai.link import Link
+from models.openai import model_list
+from models.openai.connection import Connection
 from models.server import ServerOptions
 from models.wire.address import gets, host_url
 
@@ -36,8 +36,8 @@ class OpenAIServer:
         self.url = host_url(base_url, PORTS[name]).removesuffix("/v1")
         self._at_usual_address = not base_url
         self.options = options or ServerOptions()
-        self.link = Link(self.url, transport)
-        self._entries: list[facts.Entry] = []
+        self.connection = Connection(self.url, transport)
+        self._entries: list[model_list.Entry] = []
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/v1/models` is answered with a list, or with the wish for a key."""
@@ -45,25 +45,25 @@ class OpenAIServer:
 
     def models(self) -> list[str]:
         """Names of its models."""
-        self._entries = facts.listed(self.link)
+        self._entries = model_list.listed(self.connection)
         self._name_by(self._entries)
         return [str(entry["id"]) for entry in self._entries]
 
     def choose(self, wanted: str = "") -> str:
         """The model that is wanted, else the first that can chat."""
         self.models()
-        return facts.chosen(self._entries, wanted)
+        return model_list.chosen(self._entries, wanted)
 
     def context(self, model: str) -> int | None:
         """Tokens of prompt and reply that a model holds; None if the server does not say. Never raises."""
         with suppress(ModelError):  # the first question will say why
             if not self._entries:
                 self.models()
-        entry = facts.entry(self._entries, model)
-        return facts.context_tokens(self.link, entry) if entry else None
+        entry = model_list.entry(self._entries, model)
+        return model_list.context_tokens(self.connection, entry) if entry else None
 
     def _is_answer(self, status: int, answer: Any) -> bool:
-        if status == 200 and facts.is_list(answer):
+        if status == 200 and model_list.is_list(answer):
             self._name_by(answer["data"])
             return True
         # At an address that nobody named, a web page that wants a password is somebody else's.
@@ -71,4 +71,4 @@ class OpenAIServer:
 
     def _name_by(self, entries: list[Any]) -> None:
         if entries:
-            self.name = "vllm" if facts.is_vllm(entries) else "openai"
+            self.name = "vllm" if model_list.is_vllm(entries) else "openai"

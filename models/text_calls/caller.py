@@ -9,8 +9,8 @@ from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall, last_turn
 from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
 from models.server import ServedBackend, ToolsRefused
-from models.text_calls.forms import malformed, offered
-from models.text_calls.printed import Printed
+from models.text_calls.parsers import malformed, offered
+from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import TextCounter, conversation
 
 TEXT_REACT = "text ReAct"
@@ -58,7 +58,7 @@ class ToolCaller(BackendDefaults):
             yield from self.inner.stream(messages, tools, max_tokens=max_tokens)
             return
         if not self.protocol:
-            printed = Printed(offered(tools), tells=tells)
+            printed = PrintedCalls(offered(tools), tells=tells)
             try:
                 yield from _with_calls(self.inner.stream(messages, tools, max_tokens=max_tokens), printed)
                 return
@@ -66,7 +66,7 @@ class ToolCaller(BackendDefaults):
                 self._refused = True
         texts = conversation(messages, tools)
         self._text_counter().sends(texts)
-        printed = Printed(offered(tools), labelled=True, tells=tells)
+        printed = PrintedCalls(offered(tools), labelled=True, tells=tells)
         yield from _with_calls(self.inner.stream(texts, (), max_tokens=max_tokens), printed)
 
     def with_room(self, tokens: int) -> ToolCaller:
@@ -93,7 +93,7 @@ class ToolCaller(BackendDefaults):
         return self._in_text
 
 
-def _with_calls(stream: Generator[Delta, None, None], printed: Printed) -> Generator[Delta, None, None]:
+def _with_calls(stream: Generator[Delta, None, None], printed: PrintedCalls) -> Generator[Delta, None, None]:
     """A reply with the calls that are printed in its text. A native call says that the rest of the text is text.
 
     Where the model makes up the result of its call the stream is closed: its usage is then unknown.

@@ -16,7 +16,7 @@ from typing import Any
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
-from models.text_calls.forms import plain_name
+from models.text_calls.parsers import plain_name
 
 TOLD = """\
 You have tools. To use one, write nothing but this, then stop:

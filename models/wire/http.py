@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
-from agent.checked import MOST
 from agent.errors import ModelError
 from models.wire.address import is_loopback
 from models.wire.retry import Busy
@@ -28,6 +27,8 @@ NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTT
 TOLD_CHARACTERS = 300
 LONGEST = 16_000_000
 """Bytes of a line or an answer, characters of a reply: what is longer has no end."""
+LARGEST_FIGURE = 2**53
+"""Readers of JSON that use floats cannot tell larger whole numbers apart."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
 Piece = TypeVar("Piece")
@@ -128,7 +129,7 @@ def alive(pieces: Iterable[Piece], said: Callable[[], int], base_url: str, secon
 
 def figure(value: object) -> int | None:
     """A figure that a server reports, such as a count of tokens; None where it is none that a server can mean."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_FIGURE else None
 
 
 def reason(body: str) -> str:
@@ -168,7 +169,7 @@ def lost() -> Busy:
 
 
 @contextmanager
-def said_plainly(base_url: str, seconds: float, start: str) -> Iterator[None]:
+def as_model_errors(base_url: str, seconds: float, start: str) -> Iterator[None]:
     """Turn what httpx raises into ModelErrors; `start` says how to start such a server.
 
     A connection that is lost is a Busy, since what has begun is read by `lines`, which says otherwise.

@@ -10,7 +10,7 @@ from contextlib import closing, redirect_stdout, suppress
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
-from agent.errors import BudgetError, ModelError, ThimbleError, UsageError
+from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
 from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
 from agent.protocols import Waiting
 from repl.screen.sanitise import clean
@@ -20,7 +20,7 @@ from session import jsonl
 if TYPE_CHECKING:
     from agent.view import View
     from repl.screen.trace import Kind
-    from session.cassette import Cassette
+    from session.playback import Playback
     from session.session import Session
 
 DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
@@ -44,7 +44,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     session.reading.tell = lambda: tell(session.reading.words)
     with redirect_stdout(sys.stderr):
         _ = session.agent  # what cannot work at all is said before anything is asked
-    if session.past:
+    if session.saved:
         _tell_resumed(session)
     _tell_news(session)
     printer = None if as_json else _Printer(session)
@@ -54,7 +54,8 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             try:
                 ended, now = _one(session, prompt, printer)
             except (ThimbleError, KeyboardInterrupt) as error:
-                if not (session.cassette and session.cassette.holds(error)):
+                goes_on = session.playback is not None and session.playback.suggested()
+                if not goes_on or isinstance(error, NotOnTape):
                     raise
                 ended, now = False, report(error, as_json)
             code = max(code, now)
@@ -103,10 +104,10 @@ def _tell_news(session: Session) -> None:
         tell(notice)
 
 
-def prompts(given: Sequence[str], cassette: Cassette | None = None) -> Iterator[str]:
+def prompts(given: Sequence[str], playback: Playback | None = None) -> Iterator[str]:
     """The prompts as they come: those that were given, where `-` is all of standard input, or else its lines.
 
-    Where there is neither, those of a cassette that is played.
+    Where there is neither, those of a recording that is played.
 
     Raises:
         UsageError: there is none, one is empty, or standard input is not UTF-8.
@@ -120,11 +121,11 @@ def prompts(given: Sequence[str], cassette: Cassette | None = None) -> Iterator[
         yield prompt
     if given:
         return
-    plays = cassette is not None and bool(cassette.suggested())
+    plays = playback is not None and bool(playback.suggested())
     piped = filter(None, map(str.strip, () if plays and sys.stdin and sys.stdin.isatty() else _input_lines()))
     first = next(piped, "")
-    while cassette and plays and not first:
-        if not (recorded := cassette.suggested()):
+    while playback and plays and not first:
+        if not (recorded := playback.suggested()):
             return
         yield recorded
     if not first:

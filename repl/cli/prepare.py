@@ -54,7 +54,7 @@ def run(settings: Settings, budget: str | None) -> int:
         ModelError: the server that was asked for cannot be used, and the strategy needs it.
     """
     from models import built_in
-    from models.counting.counters import counter_for
+    from models.counting.choose import counter_for
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
     side = SideModel(built_in())
@@ -160,7 +160,7 @@ def _asked(settings: Settings) -> Backend:
     from session.backends import Backends
 
     notices: list[str] = []
-    backends = Backends(settings, notices)
+    backends = Backends(settings, notices.append)
     try:
         backend = backends.summariser() or backends.first()
     except ModelError as error:

@@ -27,7 +27,7 @@ def model(session: Session, name: str, console: Console) -> None:
         say_next_prompt(session, console)
         return
     used, names = figures.model(session.agent.backend), session.backends.names()
-    alone = len(names) < 2 and not session.backends.are_played
+    alone = len(names) < 2 and not session.playback
     if alone and (server := session.backends.look_for_server()):
         names += server.models()  # asked without haste: it answers, or says what is wrong
     rows = [(_marked(known, known == used, console),) for known in names]

@@ -63,7 +63,7 @@ def empty_session(session: Session) -> Table:
     """The fixed cost of every prompt: the system prompt and the tool schemas."""
     agent = session.agent
     budget = agent.budget(agent.schemas())
-    system = budget.count(Message("m1", "system", agent.system))
+    system = budget.count(Message("m1", "system", agent.state.system))
     exact = agent.backend.counter.exact
     costs = [
         (ROLE_NAMES["system"], system),

@@ -40,8 +40,7 @@ def obey(session: Session, text: str, console: Console) -> str | None:
     """
     word, rest = [*text.split(None, 1), "", ""][:2]
     name = find(word, COMMANDS)
-    if session.cassette:
-        session.cassette.heard(session, text)
+    session.typed(text)
     command, rest = COMMANDS[name], rest.strip()
     if rest and command.usage == f"/{name}":
         raise UsageError(f"/{name} takes no arguments, not {rest[:40]!r}", f"write /{name}")

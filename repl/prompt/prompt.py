@@ -172,7 +172,7 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
     """The best prompt that this terminal can show."""
 
     def suggested() -> str | None:
-        return session.cassette.suggested() if session.cassette else None
+        return session.playback.suggested() if session.playback else None
 
     if plain or not sys.stdin.isatty():
         return PlainPrompt(suggested)

@@ -11,7 +11,7 @@ from repl.commands.table import COMMANDS
 from tests.support.paths import ROOT
 
 STEPS = 60
-PAGE = (ROOT / "docs" / "measuring.md").read_text()
+PAGE = (ROOT / "docs" / "results" / "speed.md").read_text()
 
 
 def test_it_types_every_command_and_names_those_that_it_leaves_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.dependencies import brought, declared, installed, licence, megabytes
 from tests.support.paths import ROOT
 
-PAGE = (ROOT / "docs" / "dependencies.md").read_text()
+PAGE = (ROOT / "docs" / "results" / "dependencies.md").read_text()
 
 
 def test_the_page_names_each() -> None:

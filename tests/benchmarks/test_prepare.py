@@ -11,7 +11,7 @@ from strategies import STRATEGIES
 from tests.support.paths import ROOT
 
 ROW = re.compile(r"^\| ([a-z][^|]*) \|", re.MULTILINE)
-PAGE = (ROOT / "docs" / "measuring.md").read_text()
+PAGE = (ROOT / "docs" / "results" / "speed.md").read_text()
 
 
 def test_it_measures_every_strategy(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

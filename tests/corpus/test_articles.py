@@ -11,7 +11,7 @@ from agent.messages import Message
 from corpus.article import Article
 from corpus.library import ARTICLES, Library, load
 from corpus.markdown import plain
-from models.counting.counters import counter_for
+from models.counting.choose import counter_for
 
 LINK = re.compile(r"\[[^\[\]]+\]\(([^()\s]+)\)")
 SHARED_WORDS = 12

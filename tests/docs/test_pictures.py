@@ -12,7 +12,7 @@ from repl.commands.export.drawing import CELL, COLOURS, MARGIN
 from scripts.pictures import FOLDER, PICTURES, Picture, Screen, draw, picture_of, shown, timeless
 from tests.support.paths import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SVG = "http://www.w3.org/2000/svg"
 LEAST_WORDS = 8
 

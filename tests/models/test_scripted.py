@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.counting.prefix import PrefixMeter
 from models.scripted import Scripted
 

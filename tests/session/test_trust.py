@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from agent.errors import UsageError
-from repl.cli.cassette import load, settled
+from agent.errors import ThimbleError, UsageError
+from agent.events import Asked, BudgetChanged, ModelChanged, StrategyChanged
+from repl.cli.recordings import load, settled
+from repl.commands.table import obey
 from repl.screen.resumed import resumed
-from session.cassette import LEFT_OUT, Played
 from session.journal import folder as shelf
 from session.journal.journal import Journal
-from session.journal.records import Limited, Opened, Remodelled, Swapped
+from session.journal.records import Command, Opened
+from session.playback import LEFT_OUT, Playback
 from session.session import Session, open_session
 from session.settings import Settings
 from strategies.spec import is_code
@@ -59,21 +62,21 @@ def test_a_strategy_that_is_code_is_said_again_or_not_run(
     assert is_code(spec)
     for path in (
         forged(ran.parent, replace(OPENED, strategy=spec)),
-        forged(ran.parent / "swapped", OPENED, Swapped(spec)),
+        forged(ran.parent / "swapped", OPENED, StrategyChanged(spec)),
     ):
         with pytest.raises(UsageError, match="which is code") as caught:
             resume(path)
         assert "--strategy" in caught.value.fix
         resume(path, strategy="none").journal.close()
-    tape = load("reader/none")
+    recording = load("reader/none", ran.parent)
     with pytest.raises(UsageError, match="which is code"):
-        settled(Settings(), replace(tape, header=replace(tape.header, settings={"strategy": spec})))
+        settled(Settings(), replace(recording, opened=replace(recording.opened, strategy=spec)))
     assert not ran.exists()
 
 
 def test_nor_on_another_branch(ran: Path) -> None:
     spec = f"{ran.parent}/theirs.py"
-    path = forged(ran.parent, OPENED, Swapped(spec), Limited(9000), Swapped("none"))
+    path = forged(ran.parent, OPENED, StrategyChanged(spec), BudgetChanged(9000), StrategyChanged("none"))
     session = resume(path)
     for after in (2, 3):
         with pytest.raises(UsageError, match="which is code"):
@@ -95,7 +98,7 @@ def test_what_the_user_has_said_is_run_again(tmp_path: Path) -> None:
     session.use_strategy("none")
     session.branch(asked)
     assert session.spec == str(mine)
-    session.branch(asked, Swapped(f" {mine}"))
+    session.branch(asked, StrategyChanged(f" {mine}"))
     session.switch(1)
     session.switch(3)
     assert session.spec == f" {mine}"
@@ -109,9 +112,9 @@ FAR = "https://far.example"
 @pytest.mark.parametrize(
     "settings", [{"base_url": FAR}, {"summariser": f"small@{FAR}"}, {"base_url": "http://10.0.0.1"}]
 )
-@pytest.mark.parametrize("later", [(), (Remodelled("openai", "big"),)])
+@pytest.mark.parametrize("later", [(), (ModelChanged("openai", "big"),)])
 def test_no_session_names_the_server_that_it_is_sent_to(
-    settings: dict[str, str], later: tuple[Remodelled, ...], tmp_path: Path
+    settings: dict[str, str], later: tuple[ModelChanged, ...], tmp_path: Path
 ) -> None:
     path = forged(tmp_path, replace(OPENED, backend="openai", model="big", settings=settings), *later)
     with pytest.raises(UsageError, match="only the session itself names"):
@@ -130,20 +133,20 @@ def test_folders_that_come_along_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", LEFT_OUT)
-def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: str) -> None:
-    tape = load("reader/none")
-    first = tape.lines[0]
-    tape.entries.insert(0, replace(first, text=f"{command} {'x.html!'}"))
-    assert Played(tape, "one", lambda seconds, text: 0.0).suggested() == first.text
+def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: str, tmp_path: Path) -> None:
+    recording = load("reader/none", tmp_path)
+    first = next(line for line in recording.lines if isinstance(line.stored, Asked))
+    forged = replace(first, number=first.number - 1, stored=Command(f"{command} x.html!"))
+    recording = replace(recording, lines=[recording.lines[0], forged, *recording.lines[1:]])
+    assert (first.number - 1, f"{command} x.html!") in recording.typed
+    assert Playback(recording, "one", lambda seconds, text: 0.0).suggested() == first.stored.message.content
 
 
-def test_a_session_that_is_recorded_leaves_the_others_alone(tmp_path: Path) -> None:
-    from repl.commands.table import obey
-    from session.cassette import Recorded
-
-    path = forged(tmp_path, OPENED)
-    settings = Settings("reader", session_dir=tmp_path)
-    session = open_session(settings, cassette=Recorded(tmp_path / "tape", settings))
-    with pytest.raises(UsageError, match="left by /quit only"):
-        obey(session, f"/load {path.stem}", Paper().console)
-    Journal.reopen(path).close()
+def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path) -> None:
+    session = open_session(Settings("reader", session_dir=tmp_path), Journal(tmp_path / "one.jsonl"))
+    ask(session)
+    for command in ("/export", "/load x", "/stats"):
+        with suppress(ThimbleError):
+            obey(session, command, Paper().console)
+    typed = [line.stored.text for line in session.journal.read()[0] if isinstance(line.stored, Command)]
+    assert typed == ["/stats"]

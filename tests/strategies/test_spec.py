@@ -15,7 +15,7 @@ from agent.errors import UsageError
 from agent.side import SideModel
 from repl.commands.strategy import show_all
 from repl.prompt.completion import Completions
-from session.cassette import names_code
+from session.playback import names_code
 from session.trust import check_strategy
 from strategies.hybrid import Hybrid
 from strategies.parameter import parameters

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
@@ -35,11 +36,8 @@ from agent.plant import plant
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from agent.view import prepare
 from models.scripted import Scripted, Step
-from models.tape.recorder import Recording, recorded
-from models.tape.tape import VERSION, Header, Line, Tape
-from models.tape.tape import read as read_tape
 from repl.cli import headless
-from repl.cli.cassette import load, pace_of, settled
+from repl.cli.recordings import load, pace_of, settled
 from repl.commands.table import run_command, show_error
 from repl.conversation import Conversation
 from repl.prompt.completion import Completions
@@ -51,11 +49,12 @@ from repl.screen.footer import footer
 from repl.screen.resumed import show_resumed
 from repl.screen.stage import Stage
 from repl.screen.theme import say
-from session.cassette import Played
 from session.journal.journal import Journal
-from session.journal.records import Named
-from session.journal.state import past
-from session.session import Session
+from session.journal.records import Command, Named
+from session.journal.state import saved_state
+from session.playback import Playback, Recording, read_recording
+from session.session import Session, open_session
+from session.settings import Settings
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, scripted, tool_call
 
@@ -89,9 +88,9 @@ def session() -> Session:
 def begin(*steps: Step) -> Session:
     """The session, begun anew, with this script."""
     here = session()
-    here.spec, here.journal = "none", Journal()
+    here.agent.state.strategy, here.parts.journal = "none", Journal()
     here.reset()
-    here.use(Scripted(steps, TinyCounter()))
+    here.agent.use(Scripted(steps, TinyCounter()))
     return here
 
 
@@ -162,9 +161,9 @@ def command(form: str, is_drawn: bool, payload: str) -> str:
     note = tool_call("save_note", 1, title=payload, text=payload)
     sent = Sent(payload, json.dumps({"messages": payload}, ensure_ascii=False))
     here = begin([Text(payload), note], [tool_call("get_notes", 2)], [sent, Text(payload)], *[payload] * 6)
-    here.agent.strategy, here.agent.strategy_name, here.spec = Doing(payload), payload, payload
+    here.agent.strategy, here.agent.state.strategy = Doing(payload), payload
     with suppress(UsageError):
-        here.planted.append(plant(here.agent, payload, 1))
+        plant(here.agent, payload)
     list(here.ask(payload))
     paper = Paper(80, drawn=is_drawn)
     run_command(here, form.format(payload), paper.console)
@@ -175,24 +174,25 @@ def resumed(is_drawn: bool, payload: str) -> str:
     """A session on disk, full of it, as it is resumed, in a conversation and without one, and as it is listed."""
     with TemporaryDirectory() as folder:
         here = begin(payload, payload)
-        before, here.settings = here.settings, replace(here.settings, session_dir=Path(folder), plain=not is_drawn)
-        here.journal, here.spec = Journal(Path(folder, "one.jsonl")), payload
+        before = here.settings
+        here.parts.settings = replace(before, session_dir=Path(folder), plain=not is_drawn)
+        here.parts.journal, here.agent.state.strategy = Journal(Path(folder, "one.jsonl")), payload
         list(here.ask(payload))
         here.record(Named(payload))
-        here.past = past(here.journal.read()[0])
-        here.past.lost.append(payload)
-        here.spec = f"{payload}!"
+        here.parts.saved = saved_state(here.journal.read()[0])
+        here.saved.lost.append(payload)
+        here.agent.state.strategy = f"{payload}!"
         paper, err = Paper(80, drawn=is_drawn), io.StringIO()
         show_resumed(here, paper.console)
         with redirect_stderr(err):
             headless._tell_resumed(here)
         here.journal.close()
-        here.journal, here.past = Journal(), None
+        here.parts.journal, here.parts.saved = Journal(), None
         for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):
             run_command(here, listed, paper.console)
         offered = Completions(here).get_completions(Document("/load "), CompleteEvent())
         offers = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offered)
-        here.settings = before
+        here.parts.settings = before
     return paper.text + err.getvalue() + offers
 
 
@@ -200,7 +200,7 @@ def around(payload: str) -> str:
     """Footer and meter, the model's name in them."""
     here = begin(payload)
     list(here.ask(payload))
-    here.spec = here.agent.backend.model = payload  # type: ignore[misc]
+    here.agent.state.strategy = here.agent.backend.model = payload  # type: ignore[misc]
     here.agent.backend.name = payload
     meter = Meter(here)
     meter.warm()
@@ -231,45 +231,46 @@ def said_by_app(payload: str) -> str:
     return paper.text
 
 
-def taped(payload: str) -> Tape:
-    """A cassette full of it: its settings, what the user sent, the model's name, replies and errors."""
+def recorded(payload: str) -> Recording:
+    """A recorded session full of it: what the user sent, the model's name, replies, errors and settings."""
     read = [Thinking(payload), Waiting(payload), Text(payload), ToolCall("c2", "save_note", payload)]
     model = Scripted([read, [Text(payload), tool_call(payload, 1, a=payload)], ModelError(payload, payload)])
     model.name = model.model = payload  # type: ignore[misc]
     with TemporaryDirectory() as folder:
-        tape = Recording(Path(folder, "one"))
-        tape.write(Header(VERSION, {"strategy": "none", "budget": payload}))
-        for text in (f"{payload} ?", f"/strategy {payload}.py"):
-            tape.write(Line(text, payload, 1))
-        here = begin()
-        here.use(recorded(model, "agent", tape))
+        here = open_session(Settings(backend="reader", strategy="none"), Journal(Path(folder, "one")))
+        here.backends.first = lambda: model  # type: ignore[method-assign]
         with suppress(ModelError):
             list(here.ask("What?"))
-        return read_tape(Path(folder, "one").read_bytes(), payload)
+        for text in (f"{payload} ?", f"/strategy {payload}.py"):
+            here.remark(Command(text))
+        return read_recording(Path(folder, "one").read_bytes(), payload)
 
 
 def played(kind: type[Lines], payload: str) -> str:
     """A cassette: what is told of it, what it suggests, an exchange on it, its models, and what it does not hold."""
-    tape, paper, here = taped(payload), Paper(80, drawn=kind is not Lines), begin()
-    deck, shown, events = Played(tape, payload, pace_of("0")[0]), io.StringIO(), []
-    here.cassette, here.notices[:] = deck, deck.notices
-    here.use(deck.backend("agent", lambda: here.agent.backend))
-    try:
-        with suppress(ModelError):
-            for event in here.ask("What?"):
-                events.append(event)
-        for text in ("/model", f"/model {payload}", "/pull x"):
-            run_command(here, text, paper.console)
-        with redirect_stdout(shown), redirect_stderr(shown):
-            headless.answer(here, iter(["What?", f"{payload.lstrip('/ ')} and more"]), False)
-    finally:
-        here.cassette, here.notices[:] = None, []
-    for wrong in (lambda: settled(here.settings, tape), lambda: pace_of(payload), lambda: load(f"{payload}?")):
+    recording, paper, shown, events = recorded(payload), Paper(80, drawn=kind is not Lines), io.StringIO(), []
+    playback = Playback(recording, payload, pace_of("0")[0])
+    here = open_session(settled(Settings(), recording), playback=playback)
+    with suppress(ModelError):
+        for event in here.ask("What?"):
+            events.append(event)
+    for text in ("/model", f"/model {payload}", "/pull x"):
+        run_command(here, text, paper.console)
+    with redirect_stdout(shown), redirect_stderr(shown):
+        headless.answer(here, iter(["What?", f"{payload.lstrip('/ ')} and more"]), False)
+    forged = replace(recording, opened=replace(recording.opened, strategy=f"{payload}.py", limit=payload))
+    for wrong in (
+        lambda: settled(Settings(), forged),
+        lambda: settled(Settings(origins={"strategy": "flag"}), forged),
+        lambda: pace_of(payload),
+        lambda: load(f"{payload}?", Path(os.devnull)),
+        lambda: read_recording(b"", payload),
+    ):
         try:
             wrong()
         except UsageError as error:
             show_error(paper.console, error)
-    return drawn(kind, events) + paper.text + shown.getvalue() + on_empty(deck.suggested())
+    return drawn(kind, events) + paper.text + shown.getvalue() + on_empty(playback.suggested())
 
 
 ASKED: dict[str, Callable[[str], Sequence[Step]]] = {

@@ -1,7 +1,7 @@
 # ruff: noqa: E501, T201
 """The table of laws: what each says, where it is tried, over what, and on how many examples.
 
-python -m tests.support.laws_table    # the table in Markdown, as docs/laws.md shows it
+python -m tests.support.laws_table    # the table in Markdown, as docs/reference/laws.md shows it
 """
 
 from __future__ import annotations
@@ -24,33 +24,33 @@ Strategies
 1 pairs | Each result follows its call, each call has one result; pending calls stay | strategies/test_laws.py::test_law_1_ | every strategy, nasty histories
 2 task and question | System message, first task and question are there, byte for byte | strategies/test_laws.py::test_law_2_ | every strategy, nasty histories
 3 budget | Within the budget, or a `BudgetError`; nothing becomes longer | strategies/test_laws.py::test_law_3_ | every strategy, nasty histories, budgets that change
-4 no side effects | Order kept, nothing doubled or mutated, same input, same view | strategies/test_laws.py::test_law_4_ | every strategy, nasty histories
+4 no side effects | The order stays, nothing is doubled or mutated, and the same input gives the same view | strategies/test_laws.py::test_law_4_ | every strategy, nasty histories
 5 identity | While everything fits, the view is the history | strategies/test_laws.py::test_law_5_ | every strategy, nasty histories
 6 prefix | Between two edits a view only grows at its end | strategies/test_laws.py::test_law_6_ | every strategy, sound histories
 7 failures | A call of a model that fails or is cut off loses nothing | strategies/test_laws.py::test_law_7_ | strategies that ask a model
 8 nothing is too nasty | Nasty histories, 4,000 messages, budgets that break or shrink | strategies/test_laws_nasty.py::test_law_8_ | SPECs at their limits, each on 20 histories
-state | Saved and given back in mid-session, it changes nothing | strategies/test_laws_nasty.py::test_state_ | every strategy, sound histories
-The road
+state | Saving and restoring it in mid-session changes nothing | strategies/test_laws_nasty.py::test_state_ | every strategy, sound histories
+Between history and view
 repair | Any list comes out sound, with notes, and loses no words | agent/test_repair.py::test_ | broken histories
 fit | It fits, or says by how much it does not; oldest observations go first | agent/test_fit.py::test_ | sound histories, any budget
-view | Fates and prefill are what was done; a broken view is mended | agent/test_view.py::test_ | views edited and attacked
+view | Fates and prefill are measured right; a broken view is mended | agent/test_view.py::test_ | views edited and attacked
 ledger | It is a fold over the events; one unknown makes a sum unknown | agent/test_ledger.py::test_ | any calls and sessions
-loop | Whatever a model does, the session goes on, and its history is sound | agent/test_loop_cut_off.py::test_whatever_ | replies that fail, stop, call
-chat | What is written for a server is read again | agent/test_chat.py::test_ | sound histories, any entries
+loop | The session continues after anything that a model does, and its history is sound | agent/test_loop_cut_off.py::test_whatever_ | replies that fail, stop, call
+chat | Messages that are written for a server can be read again | agent/test_chat.py::test_ | sound histories, any entries
 Sessions
-journal | A resumed session is the one that wrote, and sends what that sends | session/journal/test_laws.py::test_after_ | every strategy, every ending
-journal, killed | Killed at any byte, it is the one that was stopped behind the last event | session/journal/test_killed.py::test_behind_any_ | strategies with state
-journal, damaged | Whatever a journal holds, it is told what cannot be read | session/journal/test_fuzz.py::test_ | any bytes, lines flipped or false
-looks | After a command that only looks, the next request is the one without it | session/test_nothing_enters.py::test_the_next_ | SPECs of each kind, commands, failures
-branches | Every branch stands as it was left, nothing is ever rewritten | repl/commands/branches/test_laws.py::test_whatever_ | whatever is typed
-branches, sent | What is undone and asked again is sent byte for byte | repl/commands/branches/test_laws.py::test_what_ | SPECs of each kind
-exports | Every view can be made again of what was exported | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
-cassettes | What was recorded comes back as it was; a damaged tape is no danger | models/tape/test_tape.py::test_ | deltas, tapes
-prepare | What comes out is valid, within the budget, told truly | repl/cli/test_prepare.py::test_ | every strategy, any conversation
-compare | It says what a replay says, and changes nothing | repl/commands/compare/test_replay.py::test_ | every strategy, nasty histories
+journal | A resumed session equals the one that wrote it, and sends the same | session/journal/test_laws.py::test_after_ | every strategy, every ending
+journal, killed | Killed at any byte, a session resumes as if it had stopped after the last event | session/journal/test_killed.py::test_behind_any_ | strategies with state
+journal, damaged | A damaged journal never fails: each line that cannot be read is reported | session/journal/test_fuzz.py::test_ | any bytes, lines flipped or false
+looks | A command that only looks does not change the next request | session/test_nothing_enters.py::test_the_next_ | SPECs of each kind, commands, failures
+branches | Every branch stays as it was left, and nothing is ever rewritten | repl/commands/branches/test_laws.py::test_whatever_ | any typed lines
+branches, sent | A question that is undone and asked again sends the same bytes | repl/commands/branches/test_laws.py::test_what_ | SPECs of each kind
+exports | Every view can be rebuilt from the exported file | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
+cassettes | A played session is the recorded one, exchange by exchange; a damaged or forged one is no danger | session/test_playback.py::test_a | sessions, bytes
+prepare | The output is valid and within the budget, and the report is true | repl/cli/test_prepare.py::test_ | every strategy, any conversation
+compare | It agrees with a replay, and changes nothing | repl/commands/compare/test_replay.py::test_ | every strategy, nasty histories
 Untrusted text
-sanitiser | In any chunks the same; nothing that steers is left, harmless text stays | repl/screen/test_sanitise.py::test_ | sequences in any mixture
-doors | No payload steers the terminal, whichever door it takes | whole/test_escapes.py::test_nothing_ | every door, every payload
+sanitiser | The same in any chunks; no control sequence is left, and harmless text stays | repl/screen/test_sanitise.py::test_ | sequences in any mixture
+doors | No payload controls the terminal, on any way to it | whole/test_escapes.py::test_nothing_ | every door, every payload
 exports, hostile | No payload becomes an element, a link or an escape | repl/commands/export/test_harmless.py::test_ | every format, every payload
 calls that are printed | Any chunks give the same; a reply without calls is untouched | models/text_calls/test_printed.py::test_ | replies in every form
 confined | No path leaves the root | tools/test_confined.py::test_ | any paths
@@ -92,7 +92,7 @@ def row(line: str) -> str:
     else:
         day = night = f"{sum(map(parameters, laws))} cases"
         night = night if path.split("/")[0] in BY_NIGHT else "–"
-    return f"| {law} | {says} | [{len(laws)}](../tests/{path}) | {over} | {day} | {night} |"
+    return f"| {law} | {says} | [{len(laws)}](../../tests/{path}) | {over} | {day} | {night} |"
 
 
 def table() -> str:

@@ -87,7 +87,7 @@ class Chunks(httpx.SyncByteStream):
 class Wire(httpx.MockTransport):
     """A server behind httpx's transport. A route's reply is bytes (status 200), or a status and bytes, or a stream."""
 
-    def __init__(self, **routes: bytes | tuple[int, bytes] | Chunks | Exception) -> None:
+    def __init__(self, **routes: Any) -> None:
         super().__init__(self.answer)
         usual = {"show": TOOLS_ONLY, "tags": TAGS, "ps": b'{"models":[]}', "version": b'{"version":"0.34.1"}'}
         self.routes = {**usual, **routes}
@@ -101,8 +101,8 @@ class Wire(httpx.MockTransport):
             raise reply
         if isinstance(reply, Chunks):
             return httpx.Response(200, stream=reply)
-        status, body = reply if isinstance(reply, tuple) else (200, reply)
-        return httpx.Response(status, content=body)
+        status, body, *headers = reply if isinstance(reply, tuple) else (200, reply)
+        return httpx.Response(status, content=body, headers=headers[0] if headers else None)
 
     def sent(self, route: str = "chat") -> Any:
         """The body of the newest request to a route."""

@@ -10,7 +10,7 @@ import httpx
 
 from agent.messages import Message, ToolCall
 from models.openai.backend import OpenAIBackend
-from models.openai.link import Link
+from models.openai.connection import Connection
 from models.server import ServerOptions
 from tests.support.ollama_wire import Chunks
 
@@ -134,5 +134,5 @@ def backend(wire: Wire, name: str = "openai", url: str = URL, **settings: Any) -
     names = [name for name in ("think", "stream", "timeout_seconds") if name in settings]
     options = ServerOptions(**{name: settings.pop(name) for name in names})
     return OpenAIBackend(
-        name, "tiny", Link(url, wire, wire.pauses.append), **{"needed": 14_144, **settings}, options=options
+        name, "tiny", Connection(url, wire, wire.pauses.append), **{"needed": 14_144, **settings}, options=options
     )

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from agent.messages import Schema, ToolCall
 from agent.protocols import Text
-from models.text_calls.forms import Tools, offered
-from models.text_calls.printed import Printed
+from models.text_calls.parsers import Tools, offered
+from models.text_calls.printed_calls import PrintedCalls
 
 
 def schema(name: str, description: str = "", required: Sequence[str] = (), **types: str) -> Schema:
@@ -60,7 +60,7 @@ def call(name: str = "read_article", **arguments: Any) -> ToolCall:
 
 def deltas(chunks: str | Iterable[str], tools: Tools = TOOLS, cut: bool = False, **how: bool) -> list[str | ToolCall]:
     """The texts and calls of a reply that comes in these chunks; texts that follow each other are one."""
-    printed = Printed(tools, **how)
+    printed = PrintedCalls(tools, **how)
     said: list[Text | ToolCall] = []
     for chunk in [chunks] if isinstance(chunks, str) else chunks:
         said.append(Text(printed.feed(chunk)))

@@ -28,6 +28,7 @@ class Terminal:
         env |= {"XDG_CONFIG_HOME": str(state), "TERM": "xterm-256color", **environment}
         self.screen = pyte.Screen(columns, 60)
         self.raw = ""
+        self._lines: list[str] = []
         self._stream = pyte.Stream(self.screen)
         self._child = pexpect.spawn(
             sys.executable,
@@ -46,6 +47,7 @@ class Terminal:
     def resize(self, columns: int) -> None:
         """Make it wider or narrower."""
         self.screen.resize(60, columns)
+        self._lines.clear()
         self._child.setwinsize(60, columns)
 
     def as_after_fg(self) -> None:
@@ -60,7 +62,10 @@ class Terminal:
     @property
     def lines(self) -> list[str]:
         """What is on the screen."""
-        return [line.rstrip() for line in self.screen.display]
+        if self.screen.dirty or len(self._lines) != self.screen.lines:  # to draw a screen takes 20 ms
+            self._lines = [line.rstrip() for line in self.screen.display]
+            self.screen.dirty.clear()
+        return self._lines
 
     @property
     def text(self) -> str:
@@ -70,16 +75,17 @@ class Terminal:
     def see(self, *texts: str, until: Callable[[str], bool] | None = None) -> str:
         """Wait until all of this is on the screen."""
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while not (all(text in self.text for text in texts) and (until is None or until(self.text))):
-            assert time.monotonic() < deadline, f"{texts} is not on the screen:\n{self.text}"
-            try:
-                self._feed(self._child.read_nonblocking(65_536, timeout=0.1))
-            except pexpect.TIMEOUT:
-                continue
-            except pexpect.EOF:
-                assert all(text in self.text for text in texts), f"it ended without {texts}:\n{self.text}"
-                break
-        return self.text
+        while True:
+            shown = self.text
+            if all(text in shown for text in texts) and (until is None or until(shown)):
+                return shown
+            assert time.monotonic() < deadline, f"{texts} is not on the screen:\n{shown}"
+            with suppress(pexpect.TIMEOUT):
+                try:
+                    self._feed(self._child.read_nonblocking(65_536, timeout=0.1))
+                except pexpect.EOF:
+                    assert all(text in shown for text in texts), f"it ended without {texts}:\n{shown}"
+                    return shown
 
     def settle(self, silent_seconds: float = 0.5) -> str:
         """Wait until nothing more comes for so long."""

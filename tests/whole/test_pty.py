@@ -73,7 +73,7 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
 
 
 def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
-    here = terminal("tests.support.scripted_conversation", "--pace", "300")
+    here = terminal("tests.support.scripted_conversation", "--pace", "300", columns=100)
     here.see("8 tools")
     here.type("first\r")
     here.see("∴ A long thought")

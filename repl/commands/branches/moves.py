@@ -9,12 +9,13 @@ from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
+from agent.events import BudgetChanged, ModelChanged, StrategyChanged
 from repl.commands.branches.questions import Question, questions
 from repl.screen.sanitise import line
 from repl.screen.theme import say
 from repl.screen.trace import cut
-from session.journal.records import Change, Limited, Remodelled, Swapped
-from session.journal.state import Past
+from session.journal.records import Change
+from session.journal.state import SavedState
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -34,7 +35,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     old, asked = _here(session)
     behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
     after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
-    session.branch(after, *([Swapped(spec)] if spec else []))
+    session.branch(after, *([StrategyChanged(spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
     new, now = session.journal.tree.current, as_it_is(session)
     place = f"behind exchange {behind}" if behind else "before the first question"
@@ -116,19 +117,19 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
     path = [each for each in tree.path(tree.current) if each.number <= question.after]
     while len(path) > 1 and isinstance(path[-1].stored, Change):
         path.pop()
-    then = Past()
+    then = SavedState()
     for each in path:
         if isinstance(each.stored, Change):
-            then.change(each.stored)
+            then.go_on(each.stored)
     after = path[-1].number if path else 0
     between = (each.stored for each in tree.path(tree.current) if after < each.number <= question.after)
     changes: list[Change] = []
-    if spec or session.spec != then.strategy or any(isinstance(one, Swapped) for one in between):
-        changes.append(Swapped(spec or session.spec))
+    if spec or session.spec != then.strategy or any(isinstance(one, StrategyChanged) for one in between):
+        changes.append(StrategyChanged(spec or session.spec))
     if agent.limit != then.limit:
-        changes.append(Limited(agent.limit))
-    if (agent.backend.name, agent.backend.model) != (then.backend, then.model):
-        changes.append(Remodelled(agent.backend.name, agent.backend.model))
+        changes.append(BudgetChanged(agent.limit))
+    if agent.backend.id != then.model:
+        changes.append(ModelChanged(agent.backend.name, agent.backend.model))
     session.branch(after, *changes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -42,15 +42,20 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
     try:
         with progress(console, specs, agent.max_turns) as bars:
             for place, spec in enumerate(specs):
-                fork = session.fork("" if spec == session.spec else spec)
                 found.append(Trial(spec))
-                ask(fork, question, found[-1], partial(bars.say, place))
+                asking = partial(_ask, session, question, found[-1], partial(bars.say, place))
+                found[-1] = session.aside(("compare", spec, question), Trial, asking)
                 done += 1
                 bars.done(place, in_brief(found[-1], exchange))
     except KeyboardInterrupt:
         show_asked(session, found, question, exchange, console)
         raise Stopped(f"stopped: {done} of {len(specs)} strategies") from None
     show_asked(session, found, question, exchange, console)
+
+
+def _ask(session: Session, question: str, found: Trial, on_step: Callable[[str, bool], None]) -> Trial:
+    ask(session.fork("" if found.spec == session.spec else found.spec), question, found, on_step)
+    return found
 
 
 def show_asked(

@@ -48,7 +48,7 @@ def run(settings: Settings, as_json: bool) -> int:
 
 def command(session: Session, _: str, console: Console) -> None:
     """/doctor: examine what the session was opened with. Raises UsageError where a cassette is played."""
-    if session.backends.are_played:
+    if session.playback:
         raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
     show(look(session.settings, console), console)
 

@@ -77,7 +77,8 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
         others: What else to look at.
         seconds: The longest that servers are waited for.
     """
-    backends = Backends(settings, [])
+    notices: list[str] = []
+    backends = Backends(settings, notices.append)
     started: list[Backend] = []
     servers = _servers(backends)
     chosen = _chosen(backends, servers)
@@ -90,7 +91,7 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    return Report(findings, _verdict(backends, findings, started, chosen, elsewhere))
+    return Report(findings, _verdict(notices, findings, started, chosen, elsewhere))
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
@@ -204,7 +205,7 @@ def _strategy(settings: Settings) -> Iterator[Check]:
 
 
 def _verdict(
-    backends: Backends, findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
+    notices: Sequence[str], findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
 ) -> Verdict:
     errors = sorted((f.error for f in findings if f.error), key=lambda error: not isinstance(error, UsageError))
     if errors:
@@ -218,8 +219,8 @@ def _verdict(
         what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
         return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
     text, fix = f"A session uses {backend.name}/{backend.model}.", ""
-    if backends.notices:  # the reader, because there is nothing else
-        text = backends.notices[-1]
+    if notices:  # the reader, because there is nothing else
+        text = notices[-1]
         slow = (f"a server works, which was too slow to be found: --backend {n}" for n in _working(findings, others))
         fix = next(slow, "")
     return Verdict(text, fix, DONE, backend.name, backend.model)

@@ -17,7 +17,7 @@ from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Text
 from models import SERVERS
-from models.openai.key import VARIABLES
+from models.openai.api_key import VARIABLES
 from models.server import Check
 from models.wire.address import hidden, host_url, is_loopback
 from repl.commands.doctor.examine import Look
@@ -93,7 +93,7 @@ def files(folder: Path) -> Iterator[Check]:
 
 def vocabulary() -> Iterator[Check]:
     """Whether tokens of Qwen models can be counted exactly before a server has told."""
-    from models.counting.counters import qwen_file
+    from models.counting.vocabulary import qwen_file
 
     if qwen_file():
         yield Check("vocabulary", "ok", "that of the Qwen models is here: their tokens are counted exactly")

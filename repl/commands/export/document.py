@@ -1,4 +1,4 @@
-"""The session as one JSON document, described in docs/export.md. Printable ASCII; decoded, every text is as it was."""
+"""The session as one JSON document (docs/reference/formats.md). Printable ASCII; decoded, every text is as it was."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def about(told: Story) -> Fields:
         "name": past.name,
         "started": told.exchanges[0].at,
         "ended": told.exchanges[-1].until,
-        "backend": past.backend,
-        "model": past.model,
+        "backend": past.model.backend,
+        "model": past.model.name,
         "strategy": past.strategy,
         "budget": past.limit,
         "branch": told.branch,
@@ -84,7 +84,7 @@ def _call(made: Made) -> Fields:
         "turn": of.turn,
         "at": made.at,
         "strategy": of.strategy,
-        "model": of.model,
+        "model": str(of.model),
         "budget": view.limit,
         "tokens": view.tokens,
         "history_tokens": view.history_tokens,

@@ -135,7 +135,7 @@ def _about(told: Story) -> Fields:
     sums = totals(calls)
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [
-        line(figures.called(f"{past.backend}/{past.model}")),
+        line(figures.called(past.model)),
         begun,
         figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),
         figures.several(len(told.calls), "call"),

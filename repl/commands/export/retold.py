@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent.events import Answered, Asked, Planted, Prepared, Withdrawn
+from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, Prepared, StrategyChanged, Withdrawn
 from agent.view import View
 from repl.commands.export.story import beginning, path
 from repl.screen.exchange import Screen
 from repl.screen.footer import footer
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import GLYPH, STYLES
-from session.journal.records import Change, Limited, Record, Remodelled, Swapped
-from session.journal.state import Past
+from session.journal.records import Change, Record
+from session.journal.state import SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Retelling:
         self.agent: Agent = session.agent
         self.lines = path(session)
         beginning(self.lines)
-        self.past = Past()
+        self.past = SavedState()
         self.live = live
         self._console, self._written = screen(columns)
         self._shown: Retold | None = None
@@ -63,7 +63,7 @@ class Retelling:
         """Each record with its time, and what the terminal was written for it."""
         for each in self.lines:
             before = self._values()
-            record = self.past.take(each)
+            record = self.past.read(each)
             if isinstance(record, Change):
                 self._changed(record, before)
             else:
@@ -114,8 +114,7 @@ class Retelling:
 
     def _foot(self) -> None:
         past = self.past
-        agent = replace(self.agent, strategy_name=past.strategy, limit=past.limit, ledger=past.ledger)
-        words = footer(agent, self._console.width)
+        words = footer(replace(self.agent, state=past), self._console.width)
         self._console.print()
         self._console.print(Text(words, style="quiet"), no_wrap=True, overflow="ignore", crop=False)
         self._console.print()
@@ -125,11 +124,11 @@ class Retelling:
 
     def _values(self) -> Mapping[str, str]:
         past = self.past
-        return {"strategy": past.strategy, "budget": f"{past.limit}", "model": past.model or past.backend}
+        return {"strategy": past.strategy, "budget": f"{past.limit}", "model": past.model.name or past.model.backend}
 
     def _changed(self, change: Change, before: Mapping[str, str]) -> None:
         """Show a swap as the command that makes it."""
-        if isinstance(change, Swapped | Limited | Remodelled):
+        if isinstance(change, StrategyChanged | BudgetChanged | ModelChanged):
             self._end()
             for name, value in self._values().items():
                 if value != before[name]:

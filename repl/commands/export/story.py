@@ -12,7 +12,7 @@ from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied,
 from agent.ledger import Call
 from agent.messages import Message
 from session.journal.records import Change, Named, Record
-from session.journal.state import Past
+from session.journal.state import SavedState
 from session.journal.tree import Tree
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Story:
     `calls` are all model calls in order, but those of strategies and tools.
     """
 
-    past: Past
+    past: SavedState
     exchanges: list[Exchange]
     branch: int
     branches: int
@@ -71,11 +71,11 @@ def story(session: Session) -> Story:
     """The story of the branch in use, from the journal. Raises UsageError if nothing was asked."""
     lines, damaged = session.journal.read()
     tree = Tree(lines)
-    told = Story(Past(), [], tree.current, len(tree.branches), len(damaged))
+    told = Story(SavedState(), [], tree.current, len(tree.branches), len(damaged))
     branch = tree.path(tree.current)
     beginning(branch)
     for line in branch:
-        _take(told, told.past.take(line), line.at)
+        _take(told, told.past.read(line), line.at)
     return told
 
 

@@ -9,8 +9,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
-from agent.events import Planted, SideCalled
+from agent.events import Asked, Planted, SideCalled
 from agent.loop import prepare
+from agent.messages import Message
 from agent.messages import question as asked_last
 from agent.protocols import Text, Usage
 from agent.view import View
@@ -19,6 +20,7 @@ from corpus.missing import missing, quotes
 from corpus.words import content_words, stems
 
 if TYPE_CHECKING:
+    from agent.agent import Agent
     from session.session import Session
 
 MOST_FACTS = 3
@@ -29,16 +31,18 @@ MOST_FACTS = 3
 class Probe:
     """A question that was asked out of band, and what came of it.
 
-    `view` is what the next call of the session would be sent for this question. Of it, `tokens` were sent: no tools.
-    `planted` is the fact that is looked for, None where there is none. `missing` are its words and figures that the
-    answer does not state: none is a hit, and None no verdict, as the question says it all.
+    `tokens` were sent: what the next call of the session would be sent for this question, without tools. `planted` is
+    the fact that is looked for, None where there is none; `where` says in a sentence where it stands in that prompt,
+    and `stands` whether it does. `missing` are its words and figures that the answer does not state: none is a hit, and
+    None no verdict, as the question says it all.
     """
 
     question: str
     answer: str
     planted: Planted | None
     missing: Sequence[str] | None
-    view: View
+    stands: bool
+    where: str
     tokens: int
     exact: bool
     usage: Usage
@@ -72,9 +76,13 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
         BudgetError: the budget cannot hold the question.
         ModelError: the server cannot be used.
     """
-    fork = session.fork()
-    fork.add("user", question)
-    view = prepare(fork, 1)
+    return session.aside(("probe", question), Probe, lambda: asked(session.fork(), question, planted)[0])
+
+
+def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[Probe, View]:
+    """The probe, asked of this copy of a session, and the view that was sent."""
+    fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
+    view = prepare(fork, fork.next_call())
     said, usage, started = [], Usage(), perf_counter()
     with closing(fork.backend.stream(view.messages, (), max_tokens=fork.max_output)) as stream:
         for delta in stream:
@@ -83,18 +91,20 @@ def probe(session: Session, question: str, planted: Planted | None = None) -> Pr
             elif isinstance(delta, Usage):
                 usage = delta
     answer, reported = "".join(said).strip(), usage.prompt_tokens
-    return Probe(
+    found = Probe(
         question=question,
         answer=answer,
         planted=planted,
         missing=missing(answer, planted.fact, question) if planted else None,
-        view=view,
+        stands=planted is not None and stands(view, planted),
+        where=where(view, planted) if planted else "",
         tokens=fork.budget(()).size(view.messages) if reported is None else reported,
         exact=fork.backend.counter.exact or reported is not None,
         usage=usage,
         seconds=perf_counter() - started,
         side_calls=list(fork.side.drain()),
     )
+    return found, view
 
 
 def stands(view: View, planted: Planted) -> bool:

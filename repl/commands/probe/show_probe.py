@@ -10,7 +10,7 @@ from rich.text import Text
 
 from agent import figures
 from repl.commands.probe.chart import chart, moving
-from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions, stands, where
+from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
@@ -55,9 +55,8 @@ def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
     yield "answer", trace.cut(line(found.answer), longest) or "(not a word)", ""
     if found.planted:
         yield _verdict(found)
-        there = stands(found.view, found.planted)
-        unsaid = " It was there to be read." if there and found.missing else ""
-        yield "where", f"{line(where(found.view, found.planted))}{unsaid}", "" if there else "warn"
+        unsaid = " It was there to be read." if found.stands and found.missing else ""
+        yield "where", f"{line(found.where)}{unsaid}", "" if found.stands else "warn"
     prompt = figures.tokens(found.tokens, found.exact)
     spent = f"{prompt} tokens in, {figures.tokens(found.usage.output_tokens)} out, {figures.duration(found.seconds)}"
     yield "cost", f"{spent}; nothing of it enters the session", "quiet"

@@ -14,12 +14,12 @@ from agent.messages import task
 from lab.experiments import foresight
 from lab.experiments.facts import facts, left_in_view, left_when_compressed, pages, session, stands
 from lab.experiments.facts import main as facts_main
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from tests.support.histories import is_sound
 from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"
-PAGE = (DOCS / "observations.md").read_text()
+PAGE = (DOCS / "explanation" / "hide-move-summarise.md").read_text()
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
     monkeypatch.setattr(foresight, "MADE_UP", 4)
     assert foresight.main([]) == 0
     rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| [\d.]+ \| [\d.]+ \|$", capsys.readouterr().out, re.MULTILINE)
-    page = (DOCS / "thrifty.md").read_text().partition("python -m lab.experiments.foresight\n")[2]
+    page = (DOCS / "explanation" / "thrifty.md").read_text().partition("python -m lab.experiments.foresight\n")[2]
     assert [price for price, _ in rows] == re.findall(r"^\| ([\d.]+) \|", page, re.MULTILINE)[: len(rows)]
     assert all(1 <= float(over) <= 2 for _, over in rows)
 

@@ -13,9 +13,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import agent.loop
-import models.counting.counters
 from agent.messages import Message, ToolCall
-from models.counting.counters import REMEMBERED, EstimateCounter, VocabularyCounter, counter_for, qwen_file
+from models.counting import message_counter, vocabulary
+from models.counting.choose import counter_for
+from models.counting.estimate import EstimateCounter
+from models.counting.message_counter import REMEMBERED
+from models.counting.vocabulary import VocabularyCounter, qwen_file
 from tests.support.paths import ROOT
 
 ARTICLES = sorted((ROOT / "corpus" / "articles").glob("*.md"))
@@ -61,7 +64,7 @@ def test_what_is_not_sent_is_not_counted(make: type[EstimateCounter], message: M
 def test_the_parts_of_a_prompt_add_up_to_the_prompt(parts: Sequence[Message]) -> None:
     counter = counter_for("qwen2.5:7b")
     assert isinstance(counter, VocabularyCounter)
-    prompt = "".join(models.counting.counters._rendered(part.role, part.content, part.calls) for part in parts)
+    prompt = "".join(message_counter._rendered(part.role, part.content, part.calls) for part in parts)
     whole = counter.tokens(prompt + "<|im_start|>assistant\n")
     assert counter.overhead([]) + sum(map(counter.count, parts)) == whole
 
@@ -207,18 +210,18 @@ def test_a_million_blanks_are_counted() -> None:
 
 @installed
 def test_two_threads_may_count_first() -> None:
-    models.counting.counters._read_qwen.cache_clear()
+    vocabulary._read_qwen.cache_clear()
     message = Message("m", "user", "A thimble holds two millilitres.")
     with ThreadPoolExecutor(4) as pool:
         counts = list(pool.map(lambda _: counter_for("qwen2.5:7b").count(message), range(4)))
     assert len(set(counts)) == 1
-    assert models.counting.counters._read_qwen.cache_info().misses == 1
+    assert vocabulary._read_qwen.cache_info().misses == 1
 
 
 @installed
 def test_the_vocabulary_is_read_late_and_its_package_never_imported() -> None:
     code = (
-        "import sys; from agent.messages import Message; from models.counting.counters import counter_for\n"
+        "import sys; from agent.messages import Message; from models.counting.choose import counter_for\n"
         "counter = counter_for('qwen2.5:7b')\n"
         "assert 'tiktoken' not in sys.modules\n"
         "print(counter.count(Message('m', 'user', 'Hi')), 'dashscope' in sys.modules)"
@@ -285,9 +288,7 @@ def test_the_estimate_is_near_on_the_projects_articles() -> None:
 
 @installed
 def test_the_estimate_is_near_on_code_json_and_chinese() -> None:
-    sources = [
-        Path(str(module.__file__)).read_text() for module in (json, subprocess, agent.loop, models.counting.counters)
-    ]
+    sources = [Path(str(module.__file__)).read_text() for module in (json, subprocess, agent.loop, message_counter)]
     assert mean_error(sources) < 0.08
     documents = [json.dumps(source.splitlines()[:80], indent=indent) for source in sources for indent in (None, 2)]
     assert mean_error(documents) < 0.08

@@ -14,7 +14,7 @@ from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 from agent.view import measure
 from models import checks
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.ollama import wire
 from models.ollama.server import OllamaServer
 from models.server import ServerOptions

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from models import checks
-from models.ollama.choice import choose_model
+from models.ollama.choose import choose_model
 from models.ollama.download import Download
-from models.ollama.facts import Facts, facts, keep_seconds, think
+from models.ollama.model_info import ModelInfo, keep_seconds, model_info, think
 from models.ollama.server import OllamaServer
 from models.server import Think
 from tests.support.ollama_wire import PAGE, PS, PULL, SHOW, TAGS, Wire, model, server
@@ -27,7 +27,7 @@ def test_the_server_tells_what_it_has() -> None:
     behind = server(Wire(show=SHOW, pull=PULL, ps=PS))
     assert behind.models() == ["llama3.2:3b", "qwen2.5:7b"]
     assert behind.version() == "0.34.1"
-    known = behind.facts("qwen3:8b")
+    known = behind.info("qwen3:8b")
     assert (known.abilities, known.context) == ({"completion", "tools", "thinking"}, 40_960)
     assert [behind.loaded(name) for name in ("other", "qwen2.5:7b", "phi4")] == [512, 4096, None]
     steps = list(behind.pull("qwen2.5:7b"))
@@ -41,7 +41,7 @@ def test_the_server_tells_what_it_has() -> None:
 def test_what_a_model_can_is_asked_once() -> None:
     wire = Wire(show=SHOW)
     behind = server(wire)
-    assert behind.facts("x") is behind.facts("x")
+    assert behind.info("x") is behind.info("x")
     assert [route for route, _ in wire.bodies] == ["show"]
 
 
@@ -118,37 +118,37 @@ def test_no_model_to_choose_says_what_to_pull(names: list[str], wanted: str, fix
 
 
 @given(st.dictionaries(st.sampled_from(["capabilities", "model_info", "thinking", "details", "messages"]), JSON))
-def test_any_answer_is_facts(answer: dict[str, object]) -> None:
-    known = facts(answer)
+def test_any_answer_is_read(answer: dict[str, object]) -> None:
+    known = model_info(answer)
     assert known.context is None or known.context > 0
     for how in ("on", "off", "low", "medium", "high"):
         value = think(how, "x", known)
         assert value is None or isinstance(value, bool | str)
 
 
-LEVELS = Facts(levels=("low", "medium", "high"), usual="medium")
-SWITCH, ABLE = Facts(levels=(True, False), usual=True), Facts(frozenset({"thinking"}))
-BOTH = Facts(levels=(False, True, "low", "max"), usual=True)
+LEVELS = ModelInfo(levels=("low", "medium", "high"), usual="medium")
+SWITCH, ABLE = ModelInfo(levels=(True, False), usual=True), ModelInfo(frozenset({"thinking"}))
+BOTH = ModelInfo(levels=(False, True, "low", "max"), usual=True)
 
 
 @pytest.mark.parametrize(
-    ("known", "model", "sent"),
+    ("info", "model", "sent"),
     [
-        (Facts(), "x", (None, None, None, None)),
-        (Facts(frozenset({"tools"})), "x", (None, None, None, None)),
-        (Facts(levels=(False,)), "x", (None, False, None, None)),
+        (ModelInfo(), "x", (None, None, None, None)),
+        (ModelInfo(frozenset({"tools"})), "x", (None, None, None, None)),
+        (ModelInfo(levels=(False,)), "x", (None, False, None, None)),
         (ABLE, "qwen3:8b", (True, False, True, True)),
         (SWITCH, "qwen3:8b", (True, False, True, True)),
         (ABLE, "gpt-oss:20b", ("medium", "low", "low", "high")),
-        (Facts(frozenset({"thinking"}), family="gptoss"), "mine", ("medium", "low", "low", "high")),
+        (ModelInfo(frozenset({"thinking"}), family="gptoss"), "mine", ("medium", "low", "low", "high")),
         (LEVELS, "gpt-oss", ("medium", "low", "low", "high")),
         (BOTH, "x", (True, False, "low", True)),
-        (Facts(levels=("brief", "deep"), usual="deep"), "x", ("deep", "brief", "deep", "deep")),
+        (ModelInfo(levels=("brief", "deep"), usual="deep"), "x", ("deep", "brief", "deep", "deep")),
     ],
 )
-def test_a_model_is_told_to_think_as_it_takes_it(known: Facts, model: str, sent: tuple[object, ...]) -> None:
+def test_a_model_is_told_to_think_as_it_takes_it(info: ModelInfo, model: str, sent: tuple[object, ...]) -> None:
     hows: tuple[Think, ...] = ("on", "off", "low", "high")
-    assert tuple(think(how, model, known) for how in hows) == sent
+    assert tuple(think(how, model, info) for how in hows) == sent
 
 
 @pytest.mark.parametrize(

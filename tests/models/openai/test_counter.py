@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from agent.messages import Message, ToolCall
-from models.counting.counters import counter_for
+from models.counting.choose import counter_for
+from models.openai.connection import Connection
 from models.openai.counter import ServerCounter
-from models.openai.link import Link
 from tests.support.openai_wire import ANSWER, CALLED, CHAT, RESULT, SYSTEM, TOKENIZE, TOOL, URL, USER, Wire, backend
 
 Template = Callable[[list[dict[str, Any]], list[Any], bool], str]
@@ -127,7 +127,7 @@ def llama(template: Template) -> Wire:
 
 
 def counter(wire: Wire, **thinking: Any) -> ServerCounter:
-    return ServerCounter(Link(URL, wire), "tiny", thinking)
+    return ServerCounter(Connection(URL, wire), "tiny", thinking)
 
 
 def total(counts: ServerCounter, messages: Sequence[Message], tools: Sequence[Any]) -> int:

@@ -13,7 +13,7 @@ from agent.errors import ModelError, UsageError
 from agent.messages import Message, ToolCall
 from agent.protocols import Sent, Text
 from models import SERVERS, backend_on, checks, find, make, server_at
-from models.openai import key
+from models.openai import api_key
 from models.openai.backend import OpenAIBackend
 from models.openai.server import OpenAIServer
 from models.server import ServedBackend, ServerOptions
@@ -41,7 +41,7 @@ from tests.support.openai_wire import (
 
 @pytest.fixture(autouse=True)
 def _no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in key.VARIABLES:
+    for name in api_key.VARIABLES:
         monkeypatch.delenv(name, raising=False)
 
 

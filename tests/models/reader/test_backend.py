@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from agent.protocols import Text, Usage
-from models.counting.counters import EstimateCounter
+from models.counting.estimate import EstimateCounter
 from models.reader import Reader
 from models.reader.backend import reply
 from models.reader.observation import own_words

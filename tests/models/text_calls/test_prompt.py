@@ -14,7 +14,9 @@ from agent.errors import BudgetError
 from agent.messages import Message
 from agent.side import SideModel
 from agent.view import prepare
-from models.counting.counters import ChatCounter, EstimateCounter, counter_for
+from models.counting.choose import counter_for
+from models.counting.estimate import EstimateCounter
+from models.counting.message_counter import ChatCounter
 from models.scripted import Scripted
 from models.text_calls.prompt import TextCounter, conversation, told
 from strategies.spec import parse

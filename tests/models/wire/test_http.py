@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
 from models import make
-from models.wire.http import LONGEST, alive, client, figure, lines, moved, reason, said_plainly
+from models.wire.http import LONGEST, alive, as_model_errors, client, figure, lines, moved, reason
 from models.wire.retry import Busy
 
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
@@ -81,7 +81,7 @@ def test_where_a_proxy_may_be_what_does_not_answer_it_is_told(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     monkeypatch.setenv("no_proxy", "near.example")
     refused = pytest.raises(ModelError, match=r"nothing answers at .* \(Connection refused\)")
-    with refused as caught, said_plainly(url, 7, "start it"):
+    with refused as caught, as_model_errors(url, 7, "start it"):
         raise httpx.ConnectError("[Errno 111] Connection refused")
     assert ("or the proxy before it does not" in caught.value.what) is told
     assert ("NO_PROXY" in caught.value.fix) is told
@@ -119,8 +119,8 @@ def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPa
         (httpx.WriteError("broken pipe"), "closed the connection without a reply", "again"),
     ],
 )  # fmt: skip
-def test_each_failure_is_said_plainly(error: Exception, what: str, fix: str) -> None:
-    with pytest.raises(ModelError) as caught, said_plainly("https://box:443", 7, "start it"):
+def test_each_failure_becomes_a_model_error(error: Exception, what: str, fix: str) -> None:
+    with pytest.raises(ModelError) as caught, as_model_errors("https://box:443", 7, "start it"):
         raise error
     assert what in caught.value.what
     assert fix in caught.value.fix

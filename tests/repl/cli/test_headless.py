@@ -278,7 +278,7 @@ def test_every_field_is_documented(articles: Path, capsys: pytest.CaptureFixture
         articles, LOOK, (Thinking("hm"), Text("One.")), *["Said."] * 9, strategy="summary-buffer", budget=2500
     )
     answers(session, ["please " * 250] * 6 + ["/nothing"], as_json=True)
-    documented = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "json.md").read_text()))
+    documented = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "reference" / "formats.md").read_text()))
     found = lines(capsys.readouterr().out)
     types = {line["type"] for line in found}
     assert len(types) == 12

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent.errors import BudgetError, UsageError
+from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message
 from agent.replay import calls
@@ -29,15 +30,15 @@ from tests.support.specs import Summariser
 
 SPECS = [*STRATEGIES, "observation-masking+sliding-window", "sliding-window:window=2"]
 SESSION = scripted()
-SESSION.use(Summariser())
+SESSION.agent.use(Summariser())
 
 
 def told(history: Sequence[Message], limit: int = 2_000, summariser: Summariser | None = None) -> Session:
     """The session with this history; its strategies may ask a model."""
-    SESSION.use(summariser or Summariser())
-    SESSION.agent.history[:] = history
-    SESSION.agent.limit = limit
-    SESSION.agent.ledger = Ledger()
+    SESSION.agent.use(summariser or Summariser())
+    SESSION.agent.state.history = History(history)
+    SESSION.agent.state.limit = limit
+    SESSION.agent.state.ledger = Ledger()
     return SESSION
 
 

@@ -16,7 +16,7 @@ from agent.budget import Prices
 from agent.errors import ModelError, UsageError
 from agent.ledger import NOTHING, Amount
 from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiting
 from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.commands.compare.known import known, verdict
@@ -203,7 +203,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     assert "Half of" not in paper.text
     backend(session).assert_done()
     ask_again = Scripted(["And on."], TinyCounter())
-    session.use(ask_again)
+    session.agent.use(ask_again)
     ask_session(session)
 
 
@@ -221,7 +221,7 @@ def test_a_real_ctrl_c_while_a_model_answers() -> None:
 
 
 @dataclass
-class Endless:
+class Endless(BackendDefaults):
     """A server that never stops, and says when its reply was closed."""
 
     name: str = "endless"
@@ -245,7 +245,7 @@ class Endless:
 def test_the_reply_under_way_is_closed() -> None:
     session = after_one()
     server = Endless()
-    session.use(server)
+    session.agent.use(server)
     with pytest.raises(KeyboardInterrupt, match="stopped: 0 of 2"):
         obey(session, "/compare none truncate run Why?", Paper().console)
     assert server.closed == 1
@@ -380,7 +380,7 @@ def test_the_cost_goes_by_the_timings_of_the_session() -> None:
     session = after_one("A.")
     for prompt, cached in ((100, 0), (200, 150), (300, 100), (400, 390), (500, 20)):
         seconds = Usage(prefill_seconds=prompt - cached + 0.5 * cached, decode_seconds=30)
-        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.model}
+        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.backend.id}
         session.agent.ledger.calls.append(answer_call(prompt=prompt, **timed))
     card = session.agent.price_card()
     assert (round(card.cached, 3), round(card.output, 3)) == (0.5, 3)

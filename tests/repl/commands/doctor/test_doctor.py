@@ -443,7 +443,7 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
         "session, ollama, vllm and openai, reader, corpus, tokens, terminal, folders, settings, environment, versions"
     )
     assert [*dict.fromkeys(each["group"] for each in findings)] == groups.split(", ")
-    page = (ROOT / "docs" / "json.md").read_text()
+    page = (ROOT / "docs" / "reference" / "formats.md").read_text()
     for name in (*findings[0], *verdict):
         assert f"`{name}`" in page
 

@@ -36,7 +36,7 @@ LISTS = ("tools", "history", "fates", "sent")
 
 
 def lists_of(document: dict[str, Any]) -> Iterator[dict[str, list[Any]]]:
-    """The lists of each call, as docs/export.md says that they are put together."""
+    """The lists of each call, as docs/reference/formats.md says that they are put together."""
     lists: dict[str, list[Any]] = {name: [] for name in LISTS}
     for call in document["calls"]:
         for name, was in lists.items():

@@ -13,7 +13,7 @@ from agent.plant import plant
 from agent.protocols import Text, Thinking
 from models import built_in
 from models.scripted import Scripted
-from repl.commands.probe.probe import probe, questions, stands, where
+from repl.commands.probe.probe import asked, probe, questions, where
 from repl.commands.table import obey, run_command
 from session.session import Session, open_session
 from session.settings import Settings
@@ -37,7 +37,7 @@ def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: i
 
 
 def planted(session: Session, fact: str = FACT) -> None:
-    session.planted.append(plant(session.agent, fact, len(session.planted) + 1))
+    plant(session.agent, fact)
 
 
 def kept(session: Session) -> bytes:
@@ -52,12 +52,12 @@ def kept(session: Session) -> bytes:
 def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str) -> None:
     session = reading(name)
     before, side = kept(session), session.agent.side
-    found = probe(session, "And what is context rot?", session.planted[0])
+    _, view = asked(session.fork(), "And what is context rot?", session.planted[0])
     assert kept(session) == before
     assert list(side.drain() if side else ()) == []
     prepared = next(event for event in ask(session, "And what is context rot?") if isinstance(event, Prepared))
-    assert prepared.view.messages == found.view.messages
-    assert prepared.view.fates == found.view.fates
+    assert prepared.view.messages == view.messages
+    assert prepared.view.fates == view.fates
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -67,14 +67,14 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
         if question:
             ask(session, question)
         ((text, fact),) = questions(session, "")
-        found = probe(session, text, fact)
-        fate = found.view.fates[3]
-        told = where(found.view, session.planted[0])
-        assert stands(found.view, session.planted[0]) == ("The fact" in told or "still holds" in told)
+        found, view = asked(session.fork(), text, fact)
+        fate = view.fates[3]
+        told = found.where
+        assert found.stands == ("The fact" in told or "still holds" in told)
         if fate == "kept":
             assert found.missing == []
             assert told == "The fact stands in message 4, as it was."
-        elif not stands(found.view, session.planted[0]):
+        elif not found.stands:
             assert found.missing
             assert told.startswith(f"Message 4, which held it, is {fate}: ")
             assert told.endswith("The words of the fact are not in the prompt.")
@@ -91,8 +91,8 @@ def test_the_reader_says_it_while_it_stands_in_the_view_and_not_when_it_is_gone(
 )
 def test_what_became_of_it_is_told_truly(name: str, says: str) -> None:
     session = reading(name, budget=2_000, asked=2)
-    found = probe(session, "What is the launch code of Heron?", session.planted[0])
-    assert says in where(found.view, session.planted[0])
+    found, _ = asked(session.fork(), "What is the launch code of Heron?", session.planted[0])
+    assert says in found.where
 
 
 def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
@@ -100,10 +100,10 @@ def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
     planted(session)
     model = session.agent.backend
     assert isinstance(model, Scripted)
-    found = probe(session, *questions(session, "")[0])
+    found, view = asked(session.fork(), *questions(session, "")[0])
     (request,) = model.requests
     assert request.tools == ()
-    assert request.messages == found.view.messages
+    assert request.messages == view.messages
     assert found.missing == []
     assert found.tokens == session.agent.budget(()).size(request.messages)
     model.assert_done()
@@ -128,7 +128,7 @@ def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
     session = reading(name, budget=4_000)
     session.use_budget(1_800)
     before, calls = kept(session), len(session.agent.ledger.calls)
-    found = probe(session, "What is left?")
+    found, view = asked(session.fork(), "What is left?")
     assert kept(session) == before
     assert len(session.agent.ledger.calls) == calls
     events = ask(session, "What is left?")
@@ -136,7 +136,7 @@ def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
     assert len(found.side_calls) == sum(isinstance(event, SideCalled) for event in events[:first])
     assert found.side_calls or name in ("llm-summary", "critic-summary")
     if name == "progressive-summary":
-        assert "is summarised: " in where(found.view, session.planted[0])
+        assert "is summarised: " in where(view, session.planted[0])
 
 
 def test_one_that_is_no_object_to_copy_can_be_probed(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_without_a_fact_the_answer_is_just_shown() -> None:
 
 
 def wrong(session: Session) -> None:
-    session.agent.limit = 100
+    session.agent.state.limit = 100
 
 
 @pytest.mark.parametrize(("text", "spoil"), [("/probe", None), ("/probe What?", wrong)])
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Ca
 
 def test_reset_forgets_what_was_planted() -> None:
     session = scripted(counter=TinyCounter())
-    session.use(built_in())
+    session.agent.use(built_in())
     obey(session, f"/plant {FACT}", Paper().console)
     obey(session, "/predict all", Paper().console)
     assert session.guess
@@ -202,11 +202,11 @@ def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
     planted(session)
     for _ in range(2):
         ask(session)
-    session.use(Scripted(["Yes."], TinyCounter()))
-    found = probe(session, f"Is it so? {FACT}", session.planted[0])
+    session.agent.use(Scripted(["Yes."], TinyCounter()))
+    found, _ = asked(session.fork(), f"Is it so? {FACT}", session.planted[0])
     assert found.missing is None
-    assert not stands(found.view, session.planted[0])
-    assert where(found.view, session.planted[0]).endswith("The words of the fact are not in the prompt.")
+    assert not found.stands
+    assert found.where.endswith("The words of the fact are not in the prompt.")
 
 
 def test_one_that_refuses_to_be_copied_can_be_probed_and_looked_at(tmp_path: Path) -> None:

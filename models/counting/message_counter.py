@@ -1,0 +1,145 @@
+"""Counting messages one by one, as a chat template writes them; subclasses count texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from agent.budget import Counter
+from agent.messages import Message, Schema, ToolCall
+
+REMEMBERED = 8_192
+"""Counts of messages that are kept at least; twice as many at most."""
+
+REMEMBERED_TOOLS = 16
+"""Sets of tools whose tokens are kept at most."""
+
+TOOLS_PREAMBLE_TOKENS = 77
+"""What the Qwen2.5 chat template puts around the tool schemas, in tokens of its vocabulary."""
+
+PLAUSIBLE = (0.5, 2.0)
+"""Reported over counted tokens, as another tokenizer can explain it."""
+
+LEAST_ONCE_KNOWN = 0.75
+"""The least of it where we count with the model's own vocabulary, or a server has told before."""
+
+_Key = tuple[str, str, tuple[ToolCall, ...]]
+
+
+class MessageCounter(Counter):
+    """Counts each message by itself, so that counts add up, and once; subclasses say what one costs."""
+
+    exact = False
+
+    def __init__(self) -> None:
+        self._ratio = 1.0
+        self._calibrated = False
+        self._young: dict[_Key, int] = {}
+        self._old: dict[_Key, int] = {}
+
+    def measured(self, message: Message) -> int:
+        """Tokens of a message in a prompt, its role markers included."""
+        raise NotImplementedError
+
+    def count(self, message: Message) -> int:
+        """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
+        key = (message.role, message.content, message.calls)
+        tokens = self._young.get(key)
+        if tokens is None:
+            tokens = self._remember(key, message)
+        return tokens if self._ratio == 1.0 else self._scaled(tokens)
+
+    def calibrate(self, counted: int, reported: int) -> bool:
+        """Scale later counts so that `counted` would have been `reported`.
+
+        Both are tokens of one whole prompt. What no tokenizer can explain is ignored; False where it is too little:
+        that is a server that cuts. Counts are rounded to the nearest token, since rounding up would add one to each of
+        many small messages.
+        """
+        if counted <= 0:
+            return True
+        if reported < counted * (LEAST_ONCE_KNOWN if self.exact or self._calibrated else PLAUSIBLE[0]):
+            return False
+        ratio = self._ratio * reported / counted
+        if PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]:
+            self._ratio, self._calibrated = ratio, True
+        return True
+
+    @property
+    def learnt(self) -> Any:
+        """What `calibrate` has learnt, to be put back."""
+        return self._ratio, self._calibrated
+
+    @learnt.setter
+    def learnt(self, learnt: Any) -> None:
+        ratio, calibrated = learnt
+        if not PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]:
+            raise ValueError(f"no tokenizer explains {ratio}")
+        self._ratio, self._calibrated = ratio, bool(calibrated)
+
+    def _scaled(self, tokens: int) -> int:
+        return round(tokens * self._ratio)
+
+    def _remember(self, key: _Key, message: Message) -> int:
+        """Count anew or find among the older counts; forget the oldest half when there are many."""
+        if len(self._young) >= REMEMBERED:
+            self._old, self._young = self._young, {}
+        tokens = self._old.get(key)
+        if tokens is None:
+            tokens = self.measured(message)
+        self._young[key] = tokens
+        return tokens
+
+
+class ChatCounter(MessageCounter):
+    """Counts messages as the Qwen2.5 chat template sends them; subclasses say what a text costs.
+
+    Parallel tool results share their markers in a real prompt, and have their own here: the count is then a few tokens
+    above the prompt, never below.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._overheads: dict[tuple[str, ...], int] = {}
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a text; spellings of special tokens in it count as those."""
+        raise NotImplementedError
+
+    def measured(self, message: Message) -> int:
+        """Tokens of the message as the template writes it."""
+        return self.tokens(_rendered(message.role, message.content, message.calls))
+
+    def overhead(self, tools: Sequence[Schema]) -> int:
+        """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
+        texts = tuple(map(_json, tools))
+        if texts not in self._overheads:
+            if len(self._overheads) > REMEMBERED_TOOLS:
+                self._overheads.clear()
+            total = self.tokens("<|im_start|>assistant\n")
+            total += TOOLS_PREAMBLE_TOKENS * bool(texts) + sum(self.tokens(f"\n{text}") for text in texts)
+            self._overheads[texts] = total
+        return self._scaled(self._overheads[texts])
+
+
+def _rendered(role: str, content: str, calls: Sequence[ToolCall]) -> str:
+    """A message as the Qwen2.5 chat template writes it; a history read from a file may hold None for a content."""
+    content = content or ""
+    if role == "tool":
+        role, content = "user", f"<tool_response>\n{content}\n</tool_response>"
+    parts = [content] if content or not calls else []
+    parts += [f'<tool_call>\n{{"name": "{c.name}", "arguments": {_spaced(c.arguments)}}}\n</tool_call>' for c in calls]
+    return f"<|im_start|>{role}\n" + "\n".join(parts) + "<|im_end|>\n"
+
+
+def _spaced(arguments: str) -> str:
+    """JSON text with the template's spacing; text that is no JSON as it is."""
+    try:
+        return _json(json.loads(arguments))
+    except (ValueError, RecursionError):
+        return arguments
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, default=dict)

@@ -1,0 +1,133 @@
+"""Counting with a vocabulary that is on this disk. Nothing here uses the network.
+
+A vocabulary is read once, on the first count; any thread may be the first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from models.counting.message_counter import ChatCounter
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+_QWEN_2 = ("<|endoftext|>", "<|im_start|>", "<|im_end|>")
+QWEN_2_5 = (
+    *_QWEN_2,
+    *("<|object_ref_start|>", "<|object_ref_end|>", "<|box_start|>", "<|box_end|>", "<|quad_start|>", "<|quad_end|>"),
+    *("<|vision_start|>", "<|vision_end|>", "<|vision_pad|>", "<|image_pad|>", "<|video_pad|>"),
+    *("<tool_call>", "</tool_call>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>"),
+    *("<|repo_name|>", "<|file_sep|>"),
+)
+_QWEN_3 = (*QWEN_2_5, "<tool_response>", "</tool_response>", "<think>", "</think>")
+
+QWEN_FAMILIES: Mapping[str, Sequence[str]] = {
+    "qwen": _QWEN_2,
+    "qwen1.5": _QWEN_2,
+    "qwen2": _QWEN_2,
+    "qwen2.5": QWEN_2_5,
+    "qwen3": _QWEN_3,
+    "qwq": _QWEN_3,
+}
+"""Families that share the vocabulary, and what each added to it, in order. Later ones (qwen3.5) have another."""
+
+_QWEN_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_QWEN_FILE_BYTES = 2_561_218
+
+_loading = threading.Lock()
+
+
+def qwen_file() -> Path | None:
+    """The vocabulary inside the installed `dashscope` package, which is not imported; None when it is missing."""
+    from importlib.util import find_spec
+
+    spec = find_spec("dashscope")
+    if spec is None or spec.origin is None:
+        return None
+    path = Path(spec.origin).parent / "resources" / "qwen.tiktoken"
+    return path if path.is_file() and path.stat().st_size == _QWEN_FILE_BYTES else None
+
+
+def qwen_encoding(added: Sequence[str] = QWEN_2_5) -> Encoding:
+    """The vocabulary of the Qwen models with the tokens that a family added to it. Takes 0.3 s once."""
+    with _loading:
+        return _read_qwen(tuple(added))
+
+
+@lru_cache
+def _read_qwen(added: Sequence[str]) -> Encoding:
+    from base64 import b64decode
+
+    from tiktoken import Encoding
+
+    path = qwen_file()
+    assert path is not None, "counter_for has seen the file"
+    lines = map(bytes.split, path.read_bytes().splitlines())
+    ranks = {b64decode(token): int(rank) for token, rank in lines}
+    special = {token: len(ranks) + index for index, token in enumerate(added)}
+    return Encoding("qwen", pat_str=_QWEN_PATTERN, mergeable_ranks=ranks, special_tokens=special)
+
+
+TIKTOKEN_FAMILIES = {"gpt-oss": "o200k_base"}
+"""Families whose vocabulary tiktoken knows. Their template is another, so that their counts are estimates."""
+
+_TIKTOKEN_FILES = {
+    "o200k_base": (
+        "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    ),
+}
+
+
+def is_cached(encoding: str) -> bool:
+    """Whether tiktoken would find this encoding on the disk, whole; it downloads what it does not find."""
+    import os
+    from hashlib import sha1, sha256
+    from tempfile import gettempdir
+
+    url, digest = _TIKTOKEN_FILES[encoding]
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder == "":  # tiktoken's way to say: no cache
+        return False
+    file = Path(folder or Path(gettempdir(), "data-gym-cache")) / sha1(url.encode()).hexdigest()
+    return file.is_file() and sha256(file.read_bytes()).hexdigest() == digest
+
+
+def tiktoken_encoding(name: str) -> Encoding:
+    """A vocabulary of tiktoken's, which `is_cached`."""
+    from tiktoken import get_encoding
+
+    with _loading:
+        return get_encoding(name)
+
+
+class VocabularyCounter(ChatCounter):
+    """Counts with a vocabulary, which is loaded on the first count.
+
+    On a text that is more than half a million blanks the pattern that splits words gives up; such a text is
+    counted in parts, at most a token too many for each.
+    """
+
+    def __init__(self, load: Callable[[], Encoding], *, exact: bool) -> None:
+        super().__init__()
+        self.exact = exact
+        self._load = load
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a text, composed (NFC) as Qwen models read it."""
+        from unicodedata import normalize
+
+        encoding, text = self._load(), normalize("NFC", text)
+        try:
+            return len(encoding.encode(text, allowed_special="all"))
+        except ValueError:
+            parts = (text[start : start + 100_000] for start in range(0, len(text), 100_000))
+            return sum(len(encoding.encode(part, allowed_special="all")) for part in parts)

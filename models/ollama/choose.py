@@ -1,0 +1,45 @@
+"""Which of the installed models to use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agent.errors import ModelError
+from models.ollama.errors import DEFAULT_MODEL
+from models.ollama.model_info import tagged
+
+
+def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:
+    """The installed model to use.
+
+    The one that is wanted; else, in this order: qwen2.5:7b, another qwen2.5, a qwen3, the first that can call tools,
+    the first that can chat. `can` tells whether a model has an ability (None: unknown) and is asked as late as
+    possible; without it every model can chat that is not named after embeddings.
+
+    Raises:
+        ModelError: Nothing suitable is installed; the fix says what to pull.
+    """
+    if wanted:
+        found = next((name for name in names if tagged(name) == tagged(wanted)), None)
+        if found is None:
+            raise missing(wanted, names)
+        return found
+    ranks: tuple[Callable[[str], bool], ...] = (
+        lambda name: name == DEFAULT_MODEL,
+        lambda name: name.startswith("qwen2.5:"),
+        lambda name: name.startswith("qwen3:"),
+        lambda name: can is not None and can(name, "tools") is True,
+        lambda name: "embed" not in name and (can is None or can(name, "completion") is not False),
+    )
+    for suits in ranks:
+        for name in names:
+            if suits(name):
+                return name
+    what = "no installed model can chat" if names else "Ollama runs, but no model is installed"
+    raise ModelError(what, f"ollama pull {DEFAULT_MODEL}")
+
+
+def missing(model: str, names: Sequence[str]) -> ModelError:
+    """The error for a model that is not among the installed ones."""
+    others = f"installed: {', '.join(names)}" if names else "no model is installed"
+    return ModelError(f"the model {model!r} is not installed", f"ollama pull {model} ({others})")

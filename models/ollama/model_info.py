@@ -1,0 +1,105 @@
+"""What a server tells of a model, read from an answer of any shape; what is missing or wrong is unknown."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from models.server import Think
+from models.wire.http import figure
+
+Level = bool | str
+UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What `/api/show` tells of a model; None is what it does not.
+
+    `abilities` are "completion", "tools", "thinking", "vision" and the like; `context` is the longest prompt and reply
+    that it was trained for, in tokens; `levels` are the values that `think` takes, of which `usual` is the server's own
+    choice; `examples` are the messages of its Modelfile, which the server puts before every prompt; a `remote` one runs
+    elsewhere, and is never loaded here.
+    """
+
+    abilities: frozenset[str] | None = None
+    context: int | None = None
+    levels: tuple[Level, ...] | None = None
+    usual: Level | None = None
+    family: str = ""
+    examples: int = 0
+    remote: bool = False
+
+    def can(self, ability: str) -> bool | None:
+        """Whether it can do this; None where the server does not tell."""
+        return None if self.abilities is None else ability in self.abilities
+
+
+def model_info(answer: Mapping[str, Any]) -> ModelInfo:
+    """What an answer of `/api/show` holds."""
+    abilities, thinking = answer.get("capabilities"), _table(answer.get("thinking"))
+    details, values, usual = _table(answer.get("details")), thinking.get("values"), thinking.get("default")
+    examples = answer.get("messages")
+    return ModelInfo(
+        abilities=frozenset(filter(_is_text, abilities)) if isinstance(abilities, list) else None,
+        context=next(
+            (figure(value) or None for key, value in _table(answer.get("model_info")).items() if _is_context(key)), None
+        ),
+        levels=tuple(value for value in values if isinstance(value, bool | str)) if isinstance(values, list) else None,
+        usual=usual if isinstance(usual, bool | str) else None,
+        family=str(details.get("family") or ""),
+        examples=len(examples) if isinstance(examples, list) else 0,
+        remote=bool(answer.get("remote_host")),
+    )
+
+
+def think(how: Think, model: str, info: ModelInfo) -> Level | None:
+    """The value of `think` in a request: the nearest to what is wanted that the model takes.
+
+    None is to leave it out, for a model that cannot think: the server refuses a request to. For one that can, leaving
+    it out would be thinking.
+    """
+    levels = info.levels
+    if levels is None:
+        if not info.can("thinking"):
+            return None
+        always = "gpt-oss" in model or info.family.startswith("gptoss")
+        levels = ("low", "medium", "high") if always else (True, False)
+    names = [level for level in levels if isinstance(level, str)]
+    if how == "off":
+        return False if False in levels else next(iter(["low"] if "low" in names else names), None)
+    if how in names:
+        return how
+    if True in levels:
+        return True
+    if info.usual in names:
+        return info.usual
+    return next(iter(["medium"] if "medium" in names else names), None)
+
+
+def keep_seconds(keep_alive: str) -> float:
+    """How long a model stays loaded after a reply, from the way Ollama writes it: "10m", "300", "-1"."""
+    found = re.fullmatch(r"(-?)(\d{1,9})(ms|s|m|h)?", keep_alive.strip())
+    if not found:
+        return 0.0
+    return math.inf if found[1] else int(found[2]) * UNITS[found[3] or ""]
+
+
+def tagged(model: str) -> str:
+    """A model's name with its tag, which is `latest` where none is given."""
+    return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
+
+
+def _is_context(key: object) -> bool:
+    return isinstance(key, str) and key.endswith(".context_length")
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,77 @@
+"""What a server tells of itself: its models, how much each holds, and whether it is vLLM."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from agent.errors import ModelError
+from models.openai.connection import Connection
+from models.openai.errors import missing, unreadable
+from models.wire.http import figure
+
+Entry = Mapping[str, Any]
+"""One model in the list at /v1/models."""
+
+_NO_CHAT = re.compile(r"embed|rerank|whisper|\btts\b", re.IGNORECASE)
+_CONTEXT = ("max_model_len", "context_length", "context_window", "max_context_length")
+
+
+def listed(connection: Connection) -> list[Entry]:
+    """The models of a server. Raises ModelError."""
+    answer = connection.asked("/v1/models")
+    entries = answer.get("data") if isinstance(answer, dict) else answer
+    if not isinstance(entries, list):
+        raise unreadable(str(answer).encode(errors="replace"), connection.url)
+    return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+
+
+def is_list(answer: Any) -> bool:
+    """Whether this is what /v1/models answers with."""
+    return isinstance(answer, dict) and isinstance(answer.get("data"), list)
+
+
+def is_vllm(entries: Sequence[Entry]) -> bool:
+    """Whether vLLM says that the models are its own."""
+    return any(entry.get("owned_by") == "vllm" for entry in entries if isinstance(entry, dict))
+
+
+def chosen(entries: Sequence[Entry], wanted: str) -> str:
+    """The model that is wanted, by its name or an alias; else the first that can chat.
+
+    Raises:
+        ModelError: There is none; tells which there are.
+    """
+    names = [str(entry["id"]) for entry in entries]
+    if not wanted:
+        first = next((name for name in names if not _NO_CHAT.search(name)), "")
+        if not first:
+            raise ModelError("the server has no model to talk to", "start it with one, or name it: --model NAME")
+        return first
+    if entry(entries, wanted) is None:
+        raise missing(wanted, names)
+    return wanted
+
+
+def entry(entries: Sequence[Entry], model: str) -> Entry | None:
+    """What the list says of a model, which may be called by an alias."""
+    for each in entries:
+        aliases = each.get("aliases")
+        if model == each["id"] or (isinstance(aliases, list) and model in aliases):
+            return each
+    return None
+
+
+def context_tokens(connection: Connection, told: Entry) -> int | None:
+    """How many tokens of prompt and reply a model holds; None where the server does not tell."""
+    meta = told.get("meta")
+    figures = [told.get(name) for name in _CONTEXT] + [meta.get("n_ctx") if isinstance(meta, dict) else None]
+    known = next(filter(None, map(figure, figures)), None)
+    if known is None and told.get("owned_by") == "llamacpp":
+        with suppress(ModelError):
+            props = connection.asked("/props")
+            settings = props.get("default_generation_settings") if isinstance(props, dict) else None
+            known = figure(settings.get("n_ctx")) or None if isinstance(settings, dict) else None
+    return known

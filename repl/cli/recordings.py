@@ -1,0 +1,124 @@
+"""--record and --replay: the file of a recorded session, the pace at which it is played, and its settings."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import UsageError
+from models import READER
+from session.journal import folder
+from session.playback import Pace, Playback, Recording, read_recording
+from session.settings import SETTINGS, Given, Settings
+from strategies.spec import is_code
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
+LIMIT_BYTES = 200_000_000
+SHAPING = ("max_turns", "price")
+"""The settings, beside strategy and budget, that shape what is shown of a played session."""
+ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
+WORD_LETTERS = 5
+"""Letters of a token, about, for a pace in tokens a second."""
+
+
+def new_file(name: str) -> Path:
+    """The file that a session is recorded to. Raises UsageError for one that is there, or cannot be."""
+    try:
+        path = Path(name).expanduser()
+        if path.exists():
+            raise UsageError(f"{path} is there already", "record to another file, or remove it")
+        if os.access(path.parent, os.W_OK):
+            return path
+        why = "its folder cannot be written" if path.parent.exists() else "there is no such folder"
+    except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+        why = str(error)
+    raise UsageError(f"{name[:200]} cannot be recorded to: {why}", "name a file in a folder")
+
+
+def played(given: Namespace, pace: str | None, settings: Settings, headless: bool) -> tuple[Playback, Settings]:
+    """The recorded session of the command line, and the settings to play it with. Raises UsageError."""
+    for flag in ("record", "resume"):
+        if getattr(given, flag) is not None:
+            raise UsageError(f"--{flag} does not go with --replay", "take one of them: a cassette is played as it is")
+    recording = load(given.replay, settings.session_dir)
+    pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL))
+    if steps and (headless or settings.plain):
+        raise UsageError("--pace key is for a conversation that is drawn", "take original, a factor such as 2x, or 0")
+    return Playback(recording, given.replay, pacing, steps), settled(settings, recording)
+
+
+def load(name: str, sessions: Path) -> Recording:
+    """A recorded session: a file by its path, a shipped one by its name, or a session in this folder by its name or id.
+
+    Raises UsageError.
+    """
+    try:
+        path = Path(name).expanduser()
+        if not path.is_file():
+            path = SHIPPED / f"{name}.jsonl" if name in shipped() else _kept(name, sessions)
+        if path.stat().st_size > LIMIT_BYTES:
+            raise UsageError(f"{name} is too large to be a cassette", f"it may have {LIMIT_BYTES:,} bytes")
+        return read_recording(path.read_bytes(), name)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+        raise UsageError(f"{name[:200]} cannot be read: {error}", "give a cassette that can") from error
+
+
+def _kept(name: str, sessions: Path) -> Path:
+    try:
+        return folder.find(sessions, name)
+    except UsageError:
+        fix = f"these are here: {', '.join(shipped())}; or give a file, or a session of yours"
+        raise UsageError(f"there is no cassette {name}", fix) from None
+
+
+def shipped() -> list[str]:
+    """The names of the cassettes that ship."""
+    return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in SHIPPED.glob("*/*.jsonl"))
+
+
+def pace_of(text: str) -> tuple[Pace, bool]:
+    """A pace as it is written, and whether the presenter's key makes it. Raises UsageError.
+
+    "original"; a factor such as 2x or 0.5x; a number of tokens a second, 0 for at once; "key" for step by step.
+    """
+    if text == KEY:
+        return (lambda seconds, text: 0.0), True
+    found = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)(x?)", "1x" if text == ORIGINAL else text.strip().lower())
+    number = float(found[1]) if found else 0.0
+    if found and found[2] and number:
+        return (lambda seconds, text: seconds / number), False
+    if found and not found[2]:
+        return (lambda seconds, text: len(text) / WORD_LETTERS / number if number else 0.0), False
+    what = "original, a factor such as 2x or 0.5x, tokens a second (0: at once), or key"
+    raise UsageError(f"--pace cannot be {text[:40]!r}", f"with --replay it takes {what}")
+
+
+def settled(settings: Settings, recording: Recording) -> Settings:
+    """The settings of a played session: those of the recording where no flag says otherwise, and no server.
+
+    Raises:
+        UsageError: the recording has a setting that is not possible, or a strategy that is code.
+    """
+    opened = recording.opened
+    then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": ""}
+    recorded = {name: value for name, value in opened.settings.items() if name in SHAPING}
+    origins = dict(settings.origins)
+    for name, value in {"strategy": opened.strategy, "budget": opened.limit, **recorded}.items():
+        if name in settings.flags:
+            continue
+        if name == "strategy" and is_code(str(value)):
+            what = f"the cassette was recorded under {str(value)[:60]}, which is code"
+            raise UsageError(what, "if it is yours, say --strategy and the same again")
+        try:
+            then[name] = SETTINGS[name].read(Given(value, "the cassette", Path()))
+        except (ValueError, OverflowError) as error:
+            fix = f"it takes {SETTINGS[name].legal}: say --{name.replace('_', '-')}"
+            raise UsageError(f"{name} cannot be {str(value)[:40]!r} (the cassette)", fix) from error
+        origins[name] = "the cassette"
+    return replace(settings, **then, origins=origins)

@@ -1,0 +1,204 @@
+"""Write the reference pages that come from the code: docs/reference/{command-line,strategies,tools}.md.
+
+    python scripts/reference.py
+
+Each table of a page comes from one function here, and each function reads one table of the program. The words are those
+of the help texts and docstrings. A test makes the pages again and compares.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from corpus.library import Library
+from repl.cli.flags import EPILOG, FLAGS
+from repl.commands.command import ALIASES
+from repl.commands.help import KEYS
+from repl.commands.strategy import first_sentence, paragraphs
+from repl.commands.table import COMMANDS
+from session.settings import SETTINGS, Settings, sessions_folder
+from strategies.parameter import parameters
+from strategies.table import FAMILIES, asks_a_model
+from tools import on_demand, toolbox
+from tools.notes import Notes
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table in Markdown; `|` in a cell is escaped."""
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |"
+    yield ""
+
+
+def commands() -> Iterator[tuple[str, str, str]]:
+    """Each command: how it is written, its summary, and more on it."""
+    for command in COMMANDS.values():
+        yield f"`{command.usage}`", command.summary, command.more
+
+
+def keys() -> Iterator[tuple[str, str]]:
+    """Each key or combination, and its effect."""
+    for entry in re.split(r" · |\n", KEYS):
+        words = entry.split(" ")
+        end = next(at for at, word in enumerate(words) if word.islower() or words[at - 1].endswith(":"))
+        yield " ".join(words[:end]).rstrip(":"), " ".join(words[end:])
+
+
+def flags() -> Iterator[tuple[str, str]]:
+    """Each flag as it is written, and its help."""
+    for flag, how in FLAGS.items():
+        value = how.get("metavar", "")
+        written = f"{flag} [{value}]" if how.get("nargs") == "?" else f"{flag} {value}"
+        yield f"`{written.strip()}`", how["help"]
+
+
+def settings() -> Iterator[tuple[str, str, str, str]]:
+    """Each setting: its name in a file, its variable, its default, the values that it takes."""
+    defaults = {one.name: getattr(Settings(), one.name) for one in fields(Settings)}
+    for name, setting in SETTINGS.items():
+        yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(defaults[name]), setting.legal
+
+
+def _written(default: object) -> str:
+    """A default as a file would have it; a folder by its place in the project or in the user's home."""
+    if default == sessions_folder():
+        return "the user's state folder"
+    if isinstance(default, Path):
+        return f"`{default.parent.name}/{default.name}` of thimble"
+    return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "not set"
+
+
+def exit_codes() -> list[tuple[str, str]]:
+    """Each exit code and its meaning, as `thimble --help` ends with them."""
+    told = " ".join(EPILOG.partition("Exit codes: ")[2].split())
+    return re.findall(r"(\d) ([^,.]+)", told)
+
+
+COMMAND_LINE = """\
+# Command line
+
+`make reference` writes this page. Its words are the help texts in `repl/commands/table.py`, `repl/cli/flags.py` and
+`session/settings.py`.
+
+## Commands
+
+Type a command at the prompt or after `-p`. No command and no output of a command is ever sent to a model. Only whole
+words count: an unknown command is an error that names the nearest one.
+"""
+FLAGS_BELOW = """\
+## Flags
+
+`thimble config`, `thimble doctor`, `thimble prepare` and `thimble lab` work without a conversation.
+
+```sh
+thimble --help
+```
+"""
+SETTINGS_BELOW = """\
+## Settings
+
+A setting comes from the first source that has it: flag, resumed session, environment, `thimble.toml` in the folder, the
+user's `config.toml`, default. `thimble config` prints each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL`
+also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`. The default of `pace` is 120 in a
+conversation.
+"""
+STRATEGIES = """\
+# Strategies
+
+`make reference` writes this page. Its words are the docstrings in `strategies/`.
+
+A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a file (`./mine.py`), a
+`package.module:Name`, or several of these joined by `+`, left to right. `/strategy SPEC` swaps while the session runs.
+The new strategy starts fresh and sees the whole history. ∑ marks a strategy that asks a model: the agent's own, or
+another one by `--summariser`. [Cost](../results/cost.md) and [Answers](../results/answers.md) compare them.
+
+![Help on the strategy sliding-window, with a table of its two parameters; then a swap to it, which says how many tokens
+the next prompt will hold.](../pictures/strategy.svg)
+"""
+TOOLS = """\
+# Tools
+
+`make reference` writes this page. Its words are the docstrings in `tools/`, as the model reads them.
+
+A tool is a typed function; its signature and docstring become the JSON schema. Every result has a size limit and says
+when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategy
+`offload` brings `recall`, and the strategy `delegate` brings `delegate`; every strategy has the others.
+"""
+
+
+def command_line() -> Iterator[str]:
+    """The page of commands, keys, flags, settings and exit codes."""
+    yield COMMAND_LINE
+    yield from table(("command", "does", "more"), commands())
+    yield ", ".join(f"`/{alias}` is `/{name}`" for alias, name in ALIASES.items()) + ".\n"
+    yield "## Keys\n"
+    yield from table(("key", "does"), keys())
+    yield FLAGS_BELOW
+    yield from table(("flag", "does"), flags())
+    yield SETTINGS_BELOW
+    yield from table(("in a file", "in the environment", "default", "takes"), settings())
+    yield "## Exit codes\n"
+    yield from table(("code", "means"), exit_codes())
+
+
+def strategies() -> Iterator[str]:
+    """The page of strategies: all in one table, then each with its paragraphs and parameters."""
+    yield STRATEGIES
+    known = [(family, name, kind) for family, members in FAMILIES.items() for name, kind in members.items()]
+    rows = ((family, f"[`{name}`](#{name}){_sum(kind)}", first_sentence(kind)) for family, name, kind in known)
+    yield from table(("family", "strategy", "does"), rows)
+    for _, name, kind in known:
+        yield f"## {name}\n"
+        yield "\n\n".join(paragraphs(kind)) + "\n"
+        if taken := parameters(kind):
+            cells = ((f"`{one.name}`", f"`{one.shown}`", one.legal, one.meaning) for one in taken)
+            yield from table(("parameter", "default", "takes", "means"), cells)
+
+
+def _sum(kind: type) -> str:
+    return " ∑" if asks_a_model(kind) else ""
+
+
+def tools() -> Iterator[str]:
+    """The page of tools: each with its description and arguments, from its schema."""
+    yield TOOLS
+    rows = []
+    known = toolbox(Library(Path(), ()), Path(), Notes()) | on_demand(list, str)
+    for name, tool in known.items():
+        function = tool.schema["function"]
+        required = function["parameters"].get("required", ())
+        arguments = [
+            f"`{argument}` ({how['type']}{'' if argument in required else ', optional'}): {how['description']}"
+            for argument, how in function["parameters"]["properties"].items()
+        ]
+        rows.append((f"`{name}`", function["description"], " ".join(arguments)))
+    yield from table(("tool", "does", "arguments"), rows)
+
+
+PAGES = {"command-line": command_line, "strategies": strategies, "tools": tools}
+"""The pages by their file, and the function that makes each."""
+
+
+def page(name: str) -> str:
+    """A page as it stands in its file."""
+    return "\n".join(PAGES[name]()).rstrip("\n") + "\n"
+
+
+def main() -> None:
+    """Write every page."""
+    for name in PAGES:
+        (FOLDER / f"{name}.md").write_text(page(name), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,391 @@
+"""Playing a recorded session: its events come again at a pace, and no model is asked.
+
+A session is played as it is resumed, line by line. Its strategy is not run and nothing is counted anew: every view and
+every figure is the recorded one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from agent import figures
+from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
+from agent.events import (
+    Answered,
+    Asked,
+    BudgetChanged,
+    Cancelled,
+    Event,
+    ModelChanged,
+    Planted,
+    Said,
+    StrategyChanged,
+    Withdrawn,
+)
+from agent.history import History
+from agent.protocols import BackendDefaults, ModelId
+from agent.repair import is_sound, repair
+from models import READER
+from session.journal.lines import Damage, Line, read
+from session.journal.records import (
+    Aside,
+    Branched,
+    Change,
+    Command,
+    Named,
+    Opened,
+    PreparedLine,
+    Remark,
+    Resumed,
+    Stored,
+    Switched,
+    Unanswered,
+)
+from session.journal.state import SavedState, saved_state
+from session.journal.tree import Tree
+from strategies.spec import is_code
+
+if TYPE_CHECKING:
+    from agent.agent import Agent
+    from agent.budget import Counter
+    from agent.messages import Message, Schema
+    from agent.protocols import Delta
+
+T = TypeVar("T")
+Pace = Callable[[float, str], float]
+"""Seconds to wait before an event, from the seconds that it took then and the text that it brings."""
+LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load", "/export")
+"""Commands that are never repeated: they reach beyond the session."""
+STOPPED = "stopped, as it was when it was recorded"
+LONGEST_SECONDS = 600.0
+"""No pause is longer."""
+CASSETTE = b'{"type":"cassette",'
+"""The beginning of a recording in the form that a session's journal has replaced."""
+UNTOLD = Withdrawn | Cancelled
+"""Events that a session enters and does not show."""
+BETWEEN = Asked | Planted | Command | Aside | Change
+"""Records between two exchanges."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What can be read of a recorded session.
+
+    Attributes:
+        opened: What the session began with.
+        lines: All lines, the pieces of replies among them.
+        damaged: The lines that cannot be read.
+        cut_off: Whether the end of the last line is missing.
+    """
+
+    opened: Opened
+    lines: Sequence[Line]
+    damaged: Sequence[Damage] = ()
+    cut_off: bool = False
+
+    @property
+    def typed(self) -> list[tuple[int, str]]:
+        """The questions and commands, each with the number of its line.
+
+        A change that no command made, as where the session was resumed, stands as the command that makes it.
+        """
+        found: list[tuple[int, str]] = []
+        commanded = False
+        for line in self.lines:
+            text = _as_typed(line.stored)
+            if text.strip() and not (commanded and isinstance(line.stored, Change | Planted)):
+                found.append((line.number, text))
+            if not isinstance(line.stored, Change | Planted) or isinstance(line.stored, Resumed):
+                commanded = False
+            commanded = commanded or isinstance(line.stored, Command | Branched | Switched)
+        return found
+
+    @property
+    def models(self) -> list[ModelId]:
+        """All that answered, the first one first."""
+        told = (line.stored for line in self.lines if isinstance(line.stored, Opened | ModelChanged))
+        return list(dict.fromkeys(ModelId(one.backend, one.model) for one in told))
+
+
+def read_recording(data: bytes, called: str) -> Recording:
+    """A recorded session; `called` is its name in errors.
+
+    Raises:
+        UsageError: a newer or a much older thimble wrote it, or it is no session at all.
+    """
+    if data.startswith(CASSETTE):
+        raise UsageError(f"{called} is a cassette of a form that is not played any more", "record it again")
+    lines, damaged = read(data)
+    opened = next((line.stored for line in lines if isinstance(line.stored, Opened)), None)
+    if opened is None:
+        raise UsageError(f"{called} is no cassette", "one is made with --record FILE")
+    return Recording(opened, lines, damaged, cut_off=not data.endswith(b"\n"))
+
+
+class Playback:
+    """A recorded session as it is played. Every model is one that says nothing new.
+
+    Args:
+        recording: The session.
+        title: Its name for the user.
+        pace: How fast its events come.
+        steps: Whether the presenter presses a key for each step.
+    """
+
+    def __init__(self, recording: Recording, title: str, pace: Pace, steps: bool = False) -> None:
+        self.recording, self.pace, self.steps = recording, pace, steps
+        self.notices = notices(recording, title)
+        self._suggested = [one for one in recording.typed if is_repeated(one[1]) and not names_code(one[1])]
+        self._position = 0
+        self._played: set[int] = set()
+        self._models = {one: RecordedModel(one.backend, one.name) for one in recording.models}
+        self._tree = Tree(recording.lines)
+        self._branch = {line.number: one.number for one in self._tree.branches.values() for line in one.lines}
+
+    # ---- the models ----
+
+    def models(self) -> list[str]:
+        """The names that /model takes."""
+        return [figures.called(one) for one in self._models]
+
+    def first_model(self) -> RecordedModel:
+        """The model that the session began with."""
+        return next(iter(self._models.values()))
+
+    def model(self, name: str) -> RecordedModel:
+        """The model of this name. Raises ModelError."""
+        for called, model in zip(self.models(), self._models.values(), strict=True):
+            if called == name:
+                return model
+        raise ModelError(f"{name} does not speak on this cassette", f"it holds {', '.join(self.models())}")
+
+    # ---- the lines that were typed ----
+
+    def suggested(self) -> str:
+        """The line that was typed next; "" after the last one."""
+        return next((text for number, text in self._suggested if number > self._position), "")
+
+    def typed(self, text: str) -> None:
+        """The user sends this: where it was recorded, the playback goes on from there."""
+        later = (number for number, recorded in self._suggested if number > self._position and recorded == text)
+        self._position = next(later, self._position)
+
+    # ---- the answers ----
+
+    def answers(
+        self, agent: Agent, question: str, remember: Callable[[Mapping[str, Any]], None]
+    ) -> Generator[Event, None, None]:
+        """The events of the exchange in which this was asked; `agent` goes on by each, as in the session itself.
+
+        Args:
+            agent: The agent of the session that plays.
+            question: The words of the question.
+            remember: Takes what strategy, notes and counter remembered at this point.
+
+        Raises:
+            NotOnTape: the question was never asked, or not as the session stands. Nothing has changed.
+            ThimbleError: the error that ended the exchange.
+            KeyboardInterrupt: the user stopped it then.
+        """
+        asked = [line for line in self.recording.lines if _question(line) == question]
+        if not asked:
+            raise NotOnTape(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
+        first = self._next(agent, asked)
+        self._position = max(self._position, first.number)
+        try:
+            yield from self._play(agent, first, remember)
+        finally:
+            if not is_sound(agent.history):  # a line of it is damaged
+                agent.state.history = History(repair(agent.history).messages)
+            agent.close_calls()
+
+    def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
+        """The outcome of what a command asked in a copy of the session. Raises NotOnTape."""
+        from pydantic import TypeAdapter
+
+        found = [line for line in self.recording.lines if isinstance(line.stored, Aside) and line.stored.asked == asked]
+        stored = self._next(agent, found).stored
+        try:
+            came: T = TypeAdapter(kind).validate_python(stored.came if isinstance(stored, Aside) else None)
+        except ValueError as error:
+            raise self._missing("its line cannot be used") from error
+        return came
+
+    def _play(
+        self, agent: Agent, first: Line, remember: Callable[[Mapping[str, Any]], None]
+    ) -> Generator[Event, None, None]:
+        then, before, answered = self._before(first), first.at, False
+        agent.state = then.copy()
+        for line in self._exchange(first):
+            record = then.read(line)
+            self._wait(line.at - before, record.text if isinstance(record, Said) else "")
+            before = line.at
+            if line.kept:
+                remember(then.kept or {})
+            if isinstance(record, Unanswered):
+                raise _error(record)
+            if isinstance(record, Change | Remark):
+                continue
+            agent.enter(record)
+            if not isinstance(record, UNTOLD):
+                answered = answered or isinstance(record, Answered)
+                yield record
+        if not answered and self.recording.lines[-1].number > line.number:
+            raise KeyboardInterrupt(STOPPED)
+        if not answered:
+            raise self._missing("the end of this answer is missing")
+
+    def _exchange(self, first: Line) -> Iterable[Line]:
+        """The lines of an exchange; what was resumed or named in the middle of it changes nothing."""
+        place = self.recording.lines.index(first)
+        yield first
+        for line in self.recording.lines[place + 1 :]:
+            if isinstance(line.stored, BETWEEN) and not isinstance(line.stored, Resumed | Named):
+                return
+            yield line
+
+    def _wait(self, seconds: float, text: str) -> None:
+        if (paced := self.pace(max(0.0, seconds), text)) > 0:
+            time.sleep(min(paced, LONGEST_SECONDS))
+
+    # ---- where the session stands ----
+
+    def _next(self, agent: Agent, found: Sequence[Line]) -> Line:
+        """The first of these lines that was not played yet and was written where the session stands; else the last.
+
+        Raises NotOnTape where none was.
+        """
+        pasts = [(line, self._before(line)) for line in found]
+        here = [line for line, then in pasts if then.history == agent.history and not _differences(agent, then)]
+        if not here:
+            later = (then for line, then in pasts if line.number >= self._position)
+            nearest = next(later, pasts[-1][1] if pasts else None)
+            raise self._missing(_differences(agent, nearest) if nearest else "")
+        line = next((line for line in here if line.number not in self._played), here[-1])
+        self._played.add(line.number)
+        return line
+
+    def _before(self, line: Line) -> SavedState:
+        """The session right before this line was written."""
+        path = self._tree.path(self._branch[line.number])
+        return saved_state(takewhile(lambda one: one.number < line.number, path))
+
+    def _missing(self, differs: str) -> NotOnTape:
+        lost = "a part of it is lost" if self.recording.damaged or self.recording.cut_off else ""
+        differs = differs or lost or "what was asked before it was not what was asked then"
+        return NotOnTape(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
+
+    def _way_out(self) -> str:
+        asked = [line for line in self.recording.lines if _question(line)]
+        if not asked:
+            return "it holds no question: record another with --record FILE"
+        sent = (line.stored for line in self.recording.lines if isinstance(line.stored, PreparedLine))
+        under = dict.fromkeys(f"{one.strategy} in {one.limit:,} tokens" for one in sent)
+        several = figures.several(len(asked), "question")
+        return f"it holds {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
+
+
+class RecordedModel(BackendDefaults):
+    """A model of a recording. It counts as its own counter or the nearest one does, and says nothing new."""
+
+    def __init__(self, name: str, model: str) -> None:
+        self.name, self.model = name, model
+
+    @cached_property
+    def counter(self) -> Counter:
+        """The nearest counter that is at hand."""
+        from models.counting.choose import counter_for
+
+        return counter_for("qwen2.5:7b" if self.name == READER else self.model)
+
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+    ) -> Generator[Delta, None, None]:
+        """Nothing. Raises NotOnTape."""
+        raise NotOnTape("this prompt is not on the cassette, and no model is asked", "send a recorded line")
+        yield
+
+
+def notices(recording: Recording, title: str) -> list[str]:
+    """One line each: what is played, and what of it is not."""
+    models = ", ".join(map(str, recording.models))
+    lines = figures.several(len(recording.typed), "line")
+    found = [f"Played from {title}: {lines}, recorded with {models}. No model is asked."]
+    if recording.damaged:
+        damaged = figures.several(len(recording.damaged), "line")
+        found.append(
+            f"{damaged} of it cannot be read (the first is line {recording.damaged[0].number}): the rest is used."
+        )
+    code = [text for _, text in recording.typed if names_code(text)]
+    if code:
+        found.append(f"{code[0]} runs a file: it does not come by itself, type it if it is yours.")
+    if recording.cut_off:
+        found.append("Its end is missing: what is there is used.")
+    return found
+
+
+def is_repeated(line: str) -> bool:
+    """Whether a playback repeats this: a question, or a command that stays within the session."""
+    words = line.split()
+    return bool(words) and words[0] not in LEFT_OUT
+
+
+def names_code(line: str) -> bool:
+    """Whether a command names a strategy that is the user's own code, which data must not run by itself."""
+    return line.strip().startswith("/") and any(map(is_code, line.split()[1:]))
+
+
+def unanswered(error: BaseException) -> Unanswered:
+    """How an error or a stop is written down."""
+    if isinstance(error, BudgetError):
+        return Unanswered("BudgetError", figures=(error.needed_tokens, error.available_tokens))
+    if isinstance(error, ThimbleError):
+        return Unanswered(type(error).__name__, error.what, error.fix)
+    return Unanswered()
+
+
+def _error(record: Unanswered) -> BaseException:
+    """The error or the stop that was written down."""
+    match record:
+        case Unanswered(error="BudgetError", figures=(needed, available)):
+            return BudgetError(needed, available)
+        case Unanswered(error="ModelError" | "NotOnTape"):
+            return ModelError(record.what, record.fix)
+        case Unanswered(error=""):
+            return KeyboardInterrupt(STOPPED)
+    return UsageError(record.what, record.fix)
+
+
+def _differences(agent: Agent, then: SavedState) -> str:
+    """In which of strategy, budget and model the session is not as it was then; "" where they are the same."""
+    now = (agent.strategy_name, agent.limit, agent.backend.id)
+    recorded = (then.strategy, then.limit, then.model)
+    named = zip(("strategy", "budget", "model"), now, recorded, strict=True)
+    return "; ".join(f"the {name} is {is_now}, and was {was}" for name, is_now, was in named if is_now != was)
+
+
+def _as_typed(stored: Stored) -> str:
+    """What the user types to have this; "" for nothing."""
+    match stored:
+        case Asked(message):
+            return message.content
+        case Command(text):
+            return text
+        case StrategyChanged(strategy):
+            return f"/strategy {strategy}"
+        case BudgetChanged(limit):
+            return f"/budget {limit}"
+        case ModelChanged(backend, model):
+            return f"/model {READER if backend == READER else model}"
+        case Planted(fact):
+            return f"/plant {fact}"
+    return ""
+
+
+def _question(line: Line) -> str:
+    return line.stored.message.content if isinstance(line.stored, Asked) else ""

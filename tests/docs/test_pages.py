@@ -1,0 +1,248 @@
+"""The pages: every command runs, every transcript is what the program prints, every link leads somewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from corpus.questions import load
+from models.counting.choose import counter_for
+from models.counting.vocabulary import qwen_file
+from models.text_calls.prompt import TextCounter, told
+from scripts import reference
+from session.session import open_session
+from session.settings import Settings
+from tests.support import laws_table
+from tests.support.branched_sessions import run as typed
+from tests.support.paths import ROOT
+from tests.support.printed_replies import call, deltas
+from tests.support.sessions import ask, scripted
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LONG = {
+    "python -m lab.experiments.first_session",
+    "python -m lab.experiments.questions",
+    "python -m lab.experiments.foresight",
+    "python benchmarks/prepare.py",
+    "python benchmarks/commands.py",
+}
+"""Commands that make a page and take long; a test of their own runs each in a small form and compares the page."""
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def page(name: str) -> str:
+    """The text of the page in docs/ whose file has this name, without its ending."""
+    (found,) = (ROOT / "docs").rglob(f"{name}.md")
+    return found.read_text()
+
+
+def blocks(language: str, name: str = "") -> list[str]:
+    """The fenced blocks of a language, on one page or on all of them."""
+    texts = [page(name)] if name else [each.read_text() for each in PAGES]
+    return [body for text in texts for found, body in FENCE.findall(text) if found == language]
+
+
+def commands(name: str = "") -> list[str]:
+    """The lines of the `sh` blocks."""
+    return [line for body in blocks("sh", name) for line in body.strip().splitlines() if line[:1] != "#"]
+
+
+# ---- commands --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Path:
+    """A folder with `mine.py`, the strategy of README and tutorial, and the classes, each in a file of its name."""
+    (mine,) = {body for body in blocks("python") if "def prepare(messages, budget):" in body and "class" not in body}
+    (tmp_path / "mine.py").write_text(mine)
+    for name in ("Oldest", "Fuse", "Gist"):
+        (body,) = {body for body in blocks("python") if f"class {name}:" in body}
+        (tmp_path / f"{name.lower()}.py").write_text(body)
+    (tmp_path / "conversation.json").write_text(blocks("json", "use-as-a-filter")[0])
+    for folder in ("benchmarks", "docs"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    return tmp_path
+
+
+def run_in(workshop: Path, command: str) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command,
+        shell=True,
+        cwd=workshop,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "THIMBLE_BACKEND": "reader"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("command", sorted({*commands()} - LONG))
+def test_every_shown_command_runs(command: str, workshop: Path) -> None:
+    command = re.sub(r"^make\b", f"make -n -C {ROOT}", command)
+    run = run_in(workshop, command)
+    assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
+
+
+def test_the_strategy_of_the_readme_acts_as_shown(workshop: Path) -> None:
+    readme = (ROOT / "README.md").read_text()
+    (command,) = re.findall(r"^thimble --strategy .*$", readme, re.MULTILINE)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    said = run_in(workshop, command).stderr.splitlines()
+    assert [line for line in shown.splitlines() if line not in said] == []
+
+
+def test_a_strategy_of_ones_own_says_why(workshop: Path) -> None:
+    (command,) = (line for line in commands("2-your-own-strategy") if "oldest.py" in line)
+    said = run_in(workshop, command).stderr
+    assert "message 4 (list_articles), dropped, 204 → 0 tokens: the oldest turns go until the view fits" in said
+
+
+def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) -> None:
+    lines = re.findall(r"^\| \d+ \| `(.+?)` \|", page("3-teach-it"), re.MULTILINE)
+    (command,) = commands("3-teach-it")
+    assert [text for flag, text in pairwise(shlex.split(command)) if flag == "-p"] == lines
+    told = run_in(workshop, command).stderr
+    for said in (
+        "984/5,000 20%", "Planted in message 12", " 50 tokens over", " 3,289 tokens over", "hold 3,311 of 5,000",
+        "Predicted: 8 of 21 right", "message 12 (read_file), masked", "miss: ", "hit: ", "known answer: right",
+        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch 2 (in use), budget 5,000, from call 5",
+    ):  # fmt: skip
+        assert said in told, said
+    assert "known answer: wrong" not in told
+    assert told.count("hit: ") == 2
+    assert "over budget" not in told.partition("Branch 2 begins")[2]
+
+
+def test_the_first_look_shows_what_the_program_prints(workshop: Path) -> None:
+    (command,) = commands("1-first-look")
+    run = run_in(workshop, command)
+    rows = re.findall(r"^\| `.+?` \| (.*?) \|", page("1-first-look"), re.MULTILINE)
+    figures = re.findall(r"\d[\d,]*\d", " ".join(rows))
+    assert [figure for figure in figures if figure not in run.stdout + run.stderr] == []
+
+
+def test_the_page_on_prepare_shows_what_comes_out(workshop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    conversation, expected = map(json.loads, blocks("json", "use-as-a-filter"))
+    (command,) = commands("use-as-a-filter")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.chdir(workshop)
+    assert json.loads(subprocess.check_output(command, shell=True)) == expected
+    shown: dict[str, Any] = {}
+    exec(*blocks("python", "use-as-a-filter"), shown)
+    thimble = shlex.split(command.partition("<")[0])
+    assert shown["prepared"](conversation, command=thimble) == expected
+    assert shown["prepared"](conversation)["messages"] == conversation
+
+
+# ---- transcripts -----------------------------------------------------------------------------------------------------
+
+ARTICLES = ("Read the article about context windows", "Now read the article about testing LLM applications")
+THREE = (
+    "How well did humans do on the WebArena tasks?",
+    "What is observation masking?",
+    "And what does the article about KV caches say of prefixes?",
+)
+DIALOGUE = next(one for one in load().questions if one.id == "dialogue-h10").exchanges
+TRANSCRIPTS = (
+    ("history-and-view", 5_000, ARTICLES, "/context"),
+    ("compare-strategies", 3_000, THREE, "/compare\n"),
+    ("compare-strategies", 2_000, [exchange.question for exchange in DIALOGUE[:-1]], "/compare run"),
+    ("compare-strategies", 3_000, (), "What is observation masking?"),
+)
+"""A page, the budget of its session, the questions before the transcript, and its first line."""
+
+
+@pytest.mark.parametrize(("name", "budget", "before", "first"), TRANSCRIPTS)
+def test_a_transcript_is_what_the_program_prints(name: str, budget: int, before: list[str], first: str) -> None:
+    (shown,) = (body for body in blocks("text", name) if body.startswith(f"› {first}"))
+    session = open_session(Settings(backend="reader", budget=budget))
+    for question in before:
+        ask(session, question)
+    printed = []
+    for line in re.findall(r"^› (.*)$", shown, re.MULTILINE):
+        text = typed(session, line, drawn=True).removeprefix("\x1b[?25h").rpartition("\x1b[2K")[2]
+        printed.append("\n".join(map(str.rstrip, f"› {line}\n{text}".rstrip().splitlines())))
+    assert re.sub(r"\b\d+\.\d(?=  )", "  …", "\n\n".join(printed)) == shown.rstrip()
+
+
+def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop: Path) -> None:
+    sample = next(body for body in blocks("text", "test-what-is-lost") if body.startswith("Predicted"))
+    run = run_in(workshop, commands("test-what-is-lost")[0])
+    printed = run.stdout + run.stderr
+    assert [figure for figure in re.findall(r"\d[\d,.]+", sample) if figure.strip(",.") not in printed] == []
+
+
+def test_the_first_session_is_what_the_program_does_today() -> None:
+    command = "-m lab.experiments.first_session"
+    run = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == page("first-session"), f"make it anew: python {command} > docs/results/first-session.md"
+
+
+# ---- tables ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", reference.PAGES)
+def test_a_page_of_the_reference_is_what_the_code_says(name: str) -> None:
+    assert page(name) == reference.page(name), "make it anew: make reference"
+
+
+def test_the_laws_are_those_of_the_tests() -> None:
+    shown = page("laws").partition("python -m tests.support.laws_table\n```\n")[2]
+    assert shown.strip() == laws_table.table(), "make it anew: python -m tests.support.laws_table"
+
+
+def test_the_model_is_told_what_the_page_shows() -> None:
+    assert f"{told(scripted().agent.schemas())}\n" in blocks("text", "models")
+
+
+@pytest.mark.skipif(qwen_file() is None, reason="the vocabulary of the Qwen models is not installed")
+def test_the_tokens_of_calls_in_text_are_those_of_the_page() -> None:
+    schemas, counter = scripted().agent.schemas(), counter_for("qwen2.5:7b")
+    in_text, as_schemas = (each.overhead(schemas) - counter.overhead(()) for each in (TextCounter(counter), counter))
+    said = f"{in_text} tokens where the same tools as JSON schemas take {as_schemas} "
+    assert said in " ".join(page("models").split())
+
+
+def test_every_form_of_a_call_on_the_page_is_recognised() -> None:
+    rows = page("models").partition("| form | as it is written |\n")[2].partition("\n\n")[0]
+    examples = re.findall(r"^\| (.*?) \| `(.*)` \|$", rows, re.MULTILINE)
+    assert len(examples) == 9
+    for form, example in examples:
+        assert deltas(example, labelled=form == "ReAct") == [call(slug="x")], form
+        if "fence" in form:
+            assert deltas(f"```\n{example}\n```") == [call(slug="x")], form
+
+
+# ---- links -----------------------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """What its headings are called in an address."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_links_resolve_to_a_file_and_a_heading_of_it() -> None:
+    for each in PAGES:
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", FENCE.sub("", each.read_text())):
+            file = each.parent / target if target else each
+            assert file.exists(), f"{each.name}: {target}"
+            assert not anchor or anchor in anchors(file), f"{each.name}: {target}#{anchor}"
+
+
+def test_every_page_is_in_the_contents() -> None:
+    contents = ROOT / "docs" / "README.md"
+    linked = {(contents.parent / target).resolve() for target in re.findall(r"\]\(([^)#]+)\)", contents.read_text())}
+    assert {*PAGES[2:]} - linked == {contents}

@@ -1,0 +1,559 @@
+"""A played session is the recorded one: answers, tokens, views and memory; and no model is ever asked."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout, suppress
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.checked import checked, fields_of
+from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
+from agent.events import Answered, Event, Prepared, Preparing, SideCalled, ToolCalled, ToolReturned
+from agent.messages import ToolCall
+from agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from models.scripted import Scripted, Step
+from repl.cli.headless import answer, prompts
+from repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
+from repl.commands.table import obey
+from scripts.cassettes import BUDGET, LINES, hold, make, spec_of
+from session.journal.journal import Journal
+from session.jsonl import event as as_json
+from session.jsonl import to_line
+from session.playback import Playback, Recording, names_code, read_recording
+from session.session import Session, open_session
+from session.settings import Settings
+from strategies.table import STRATEGIES
+from tests.support.histories import TinyCounter, is_sound
+from tests.support.journal_scenes import QUESTIONS, keep, state
+from tests.support.journal_scenes import ask as ask_until
+from tests.support.paths import ROOT
+from tests.support.sessions import Paper, tool_call
+
+NOWHERE = Path("/nowhere")
+
+
+def recorded(path: Path, *steps: Step, **settings: Any) -> Session:
+    """A session with a scripted model that is written to this file."""
+    session = open_session(Settings(backend="reader", **settings), Journal(path))
+    session.backends.first = lambda: Scripted(steps, TinyCounter())  # type: ignore[method-assign]
+    return session
+
+
+def deck(recording: Recording, **settings: Any) -> Session:
+    """A session that plays this at once. A setting that is given is as if by a flag."""
+    told = Settings(**settings, origins=dict.fromkeys(settings, "flag"))
+    return open_session(settled(told, recording), playback=Playback(recording, "it", pace_of("0")[0]))
+
+
+def played(name: object, **settings: Any) -> Session:
+    """A session that plays this file, or shipped cassette."""
+    return deck(load(str(name), NOWHERE), **settings)
+
+
+def suggested(session: Session) -> str:
+    """The line that comes next."""
+    assert session.playback
+    return session.playback.suggested()
+
+
+def facts(events: Iterable[Event]) -> list[object]:
+    """What must be the same, times apart."""
+    found: list[object] = []
+    for event in events:
+        match event:
+            case Prepared():
+                found.append((event.view, event.exact, event.model, event.tools))
+            case ToolReturned() | SideCalled():
+                found.append(
+                    replace(event, seconds=0.0, waited_seconds=0.0)
+                    if isinstance(event, SideCalled)
+                    else (event.call, event.message, event.tokens, event.exact, event.ok)
+                )
+            case Answered():
+                found.append(event)
+    return found
+
+
+def tokens(session: Session) -> list[object]:
+    """The ledger's, call by call."""
+    return [(c.purpose, c.strategy, c.prompt, c.cached, c.output, c.limit) for c in session.agent.ledger.calls]
+
+
+def _answers(events: Iterable[Event]) -> list[str]:
+    return [event.text for event in events if isinstance(event, Answered)]
+
+
+# ---- those that ship ----
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str, tmp_path: Path) -> None:
+    events = make(strategy, tmp_path / "new.jsonl")
+    made, ships = (tmp_path / "new.jsonl").read_bytes(), (SHIPPED / "reader" / f"{strategy}.jsonl").read_bytes()
+    assert made == ships, "make them anew: make cassettes"
+    again = played(f"reader/{strategy}")
+    assert (again.spec, again.settings.budget) == (spec_of(strategy), BUDGET)
+    assert facts(hold(again, LINES)) == facts(events)
+    assert suggested(again) == ""
+    acts = [event.view.acted or event.view.inserted for event in events if isinstance(event, Prepared)]
+    assert any(acts) == (strategy != "none")
+    calls = again.agent.ledger.calls
+    side = sum(call.purpose != "answer" for call in calls)
+    prompt = sum(call.prompt.tokens or 0 for call in calls)
+    knows = "yes" if "7431" in _answers(events)[-1] else "no"
+    row = f"| `reader/{strategy}` | {len(calls) - side} | {side} | {prompt:,} | {knows} |"
+    assert row in (ROOT / "docs" / "how-to" / "record-and-play.md").read_text()
+
+
+def test_every_strategy_ships_and_an_unknown_name_lists_them() -> None:
+    assert shipped() == sorted(f"reader/{name}" for name in STRATEGIES)
+    with pytest.raises(UsageError, match="there is no cassette reader/nope") as error:
+        load("reader/nope", NOWHERE)
+    assert "reader/hybrid" in error.value.fix
+
+
+# ---- all that a model can say ----
+
+REPLIES: list[Step] = [
+    [Waiting("loading", 0.0), Sent("http://there/", '{"half": "\\ud83d"}'), Thinking("Hm."), Text("I look. "),
+     tool_call("read_article", 1, slug="observation-masking"), tool_call("save_note", 2, title="on", text="\x1b[31m")],
+    [ToolCall("c3", "read_file", '{"path": "../x"}'), ToolCall("c4", "nope", "{"), Usage(100, 50, 7, 0.1, 0.2, 0.3)],
+    [tool_call("get_notes", 5), Usage()],
+    "So it is.",
+    ModelError("the server is gone", "start it"),
+    "Again.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", ["none", "hybrid:window=1", "thrifty", "progressive-summary"])
+def test_a_session_comes_back_with_thinking_calls_errors_and_unknown_usage(spec: str, tmp_path: Path) -> None:
+    live = recorded(tmp_path / "one", *REPLIES, *["a summary"] * 9, strategy=spec, budget=2500)
+    again: Session | None = None
+    told: list[list[object]] = []
+    for session in (live, again):
+        session = session or played(tmp_path / "one")
+        seen: list[Event] = []
+        errors = []
+        for question in ("What is masking?", "And?", "Well?"):
+            try:
+                seen += session.ask(question)
+            except ModelError as error:
+                errors.append((error.what, error.fix))
+        told.append([facts(seen), tokens(session), session.agent.history, session.notes.kept, errors])
+    assert told[0] == told[1]
+    assert told[0][4] == [("the server is gone", "start it")] or spec != "none"
+
+
+def test_a_reply_that_was_stopped_stops_again_and_the_rest_goes_on(tmp_path: Path) -> None:
+    live = recorded(tmp_path / "one", [Text("I "), Text("think")], "Again.", budget=2500)
+    with closing(live.ask("What?")) as events:
+        next(event for event in events if event == _said("I "))
+    list(live.ask("What now?"))
+    again = played(tmp_path / "one")
+    with pytest.raises(KeyboardInterrupt, match="as it was"):
+        list(again.ask("What?"))
+    list(again.ask("What now?"))
+    assert again.agent.history == live.agent.history
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(io.StringIO()):
+        code = answer(whole := played(tmp_path / "one"), iter(["What?", "What now?"]), False)
+    assert (code, out.getvalue()) == (1, "Again.\n")
+    assert whole.agent.history == live.agent.history
+
+
+@pytest.mark.parametrize("until", [ToolCalled, ToolReturned, Preparing])
+def test_an_exchange_that_was_stopped_between_two_calls_stops_again(until: type, tmp_path: Path) -> None:
+    read = tool_call("read_article", 1, slug="observation-masking")
+    live = recorded(tmp_path / "one", [Text("I look."), read], "Again.", budget=2500)
+    with closing(live.ask("What?")) as events:
+        seen: list[Event] = []
+        while not (len(seen) > 3 and isinstance(seen[-1], until)):
+            seen.append(next(events))
+    list(live.ask("What now?"))
+    again = played(tmp_path / "one")
+    with pytest.raises(KeyboardInterrupt, match="as it was"):
+        list(again.ask("What?"))
+    list(again.ask("What now?"))
+    assert again.agent.history == live.agent.history
+
+
+def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:
+    live = recorded(tmp_path / "one", "So.", "It is 4711.", "Under none.", "And again.", budget=2500, strategy="none")
+    lines = ("What?", "/budget 3000", "/plant The code is 4711.", "/probe", "/compare none run And?", "Well?")
+    then, now = Paper(80, drawn=False), Paper(80, drawn=False)
+    again: Session | None = None
+    for paper in (then, now):
+        session = live if again is None else again
+        for line in lines:
+            if line.startswith("/"):
+                obey(session, line, paper.console)
+            else:
+                list(session.ask(line))
+        again = again or played(tmp_path / "one")
+    asked = [paper.text[paper.text.index("question: Show me") :] for paper in (then, now)]
+    assert asked[0] == asked[1]
+    assert "answer: It is 4711." in asked[1]
+    assert again
+    with pytest.raises(NotOnTape):
+        obey(again, "/probe And what else?", now.console)
+
+
+def test_commands_that_branch_are_played_as_they_were_typed(tmp_path: Path) -> None:
+    lines = ("One?", "Two?", "/undo", "Two?", "/retry", "/strategy none", "/fork 1", "Three?", "/tree 1", "Four?")
+    live = recorded(tmp_path / "one", *(f"{number}." for number in range(9)), strategy="observation-masking")
+    sent = [*_with_handed_on(live, lines)]
+    again = played(tmp_path / "one")
+    assert [*_with_handed_on(again, _all_suggested(again))] == sent
+    assert again.agent.history == live.agent.history
+    assert len(again.journal.tree.branches) == len(live.journal.tree.branches)
+
+
+def _with_handed_on(session: Session, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    """Each line with its answers; a question that a command hands on is asked."""
+    for line in lines:
+        question = line
+        if line.startswith("/"):
+            obey(session, line, Paper().console)
+            question = session.take_question()
+        yield line, _answers(session.ask(question)) if question else []
+
+
+def _all_suggested(session: Session) -> Iterator[str]:
+    while line := suggested(session):
+        yield line
+
+
+@pytest.mark.parametrize("spec", ["none", "hybrid:window=1", "notes+progressive-summary", "delegate", "thrifty"])
+def test_after_each_exchange_a_played_session_is_the_recorded_one(spec: str, tmp_path: Path) -> None:
+    live = keep(tmp_path / "one.jsonl", strategy=spec, budget=6000)
+    then = []
+    for number, question in enumerate(QUESTIONS):
+        wrong = ask_until(live, question, 12 if "stop" in question else 10_000)[1]
+        if number == 2:
+            live.plant("The code is 4711.")
+        then.append((wrong, deepcopy(state(live))))
+    again = played(tmp_path / "one.jsonl")
+    for number, question in enumerate(QUESTIONS):
+        try:
+            wrong = ask_until(again, question)[1]
+        except KeyboardInterrupt:
+            wrong = ""
+        if number == 2:
+            again.plant("The code is 4711.")
+        assert (wrong, state(again)) == then[number]
+
+
+def test_a_session_that_was_resumed_under_another_strategy_is_played_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "one.jsonl"
+    first = keep(path, strategy="none")
+    ask_until(first, "What is masking? both", 8)
+    first.journal.close()
+    flags = {"strategy": "hybrid", "budget": 6000}
+    second = keep(path, **flags)
+    ask_until(second, "And then?")
+    again, sent = played(path), []
+    while line := suggested(again):
+        sent.append(line)
+        with suppress(KeyboardInterrupt):
+            [*_with_handed_on(again, [line])]
+    assert sent == ["What is masking? both", "/strategy hybrid", "/budget 6000", "And then?"]
+    assert state(again) == state(second)
+
+
+def test_a_question_that_the_budget_refused_is_refused_again(tmp_path: Path) -> None:
+    live = recorded(tmp_path / "one", "So.", budget=800)
+    with pytest.raises(BudgetError) as refused:
+        list(live.ask("x" * 9000))
+    list(live.ask("What?"))
+    again = played(tmp_path / "one")
+    with pytest.raises(BudgetError) as caught:
+        list(again.ask("x" * 9000))
+    assert (caught.value.needed_tokens, caught.value.available_tokens) == (
+        refused.value.needed_tokens,
+        refused.value.available_tokens,
+    )
+    assert _answers(again.ask("What?")) == ["So."]
+
+
+def _said(text: str) -> Event:
+    from agent.events import Said
+
+    return Said("text", text)
+
+
+# ---- never a live model ----
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterable[socket.socket]:
+    """An address at which somebody listens, where every server is said to be."""
+    with socket.create_server(("127.0.0.1", 0)) as here:
+        here.setblocking(False)
+        for variable in ("OLLAMA_HOST", "OPENAI_BASE_URL"):
+            monkeypatch.setenv(variable, f"http://127.0.0.1:{here.getsockname()[1]}")
+        yield here
+
+
+def test_no_road_leads_to_a_server(server: socket.socket) -> None:
+    session = played("reader/compaction", backend="ollama", model="qwen3:8b", summariser="qwen3:8b")
+    with suppress(ModelError):
+        session.backends.look_for_server()
+    session.warm()
+    list(session.ask(LINES[0]))
+    for command in ("/model", "/model qwen3:8b", "/model reader", "/pull qwen3:8b", "/doctor", "/stats", "/probe x"):
+        with suppress(ThimbleError):
+            obey(session, command, Paper().console)
+    with pytest.raises(ModelError):
+        session.backends.server_of("ollama")
+    with pytest.raises(NotOnTape):
+        list(session.ask("Is anybody there?"))
+    with pytest.raises(BlockingIOError):
+        server.accept()
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({}, "“Is anybody there?” is not on the cassette"),
+        ({"budget": 3500}, "the budget is 3500, and was 4000"),
+        ({"strategy": "none"}, "the strategy is none, and was hybrid"),
+    ],
+)
+def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(settings: dict[str, Any], what: str) -> None:
+    session = played("reader/hybrid", **settings)
+    with pytest.raises(NotOnTape) as error:
+        list(hold(session, LINES if settings else ("Is anybody there?",)))
+    assert what in error.value.what
+    assert "it holds 5 questions under hybrid in 4,000 tokens" in error.value.fix
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "thrifty"])
+def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
+    session = played(f"reader/{strategy}")
+    told = [*hold(session, LINES[:2])]
+    with pytest.raises(NotOnTape, match="Is anybody there"):
+        list(session.ask("Is anybody there?"))
+    told += hold(session, LINES[2:3])
+    with pytest.raises(NotOnTape, match="not what was asked then"):
+        list(session.ask(LINES[5]))
+    told += hold(session, LINES[3:])
+    then = [*hold(played(f"reader/{strategy}"), LINES)]
+    assert _answers(told) == _answers(then)
+    assert facts(told)[:9] == facts(then)[:9]
+
+
+def test_a_session_that_is_played_is_not_kept_and_has_no_name() -> None:
+    with pytest.raises(UsageError, match="this session is not kept"):
+        obey(played("reader/none"), "/save it", Paper().console)
+
+
+def test_the_articles_may_be_others(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text("---\ntitle: Another\n---\nNothing of it.\n")
+    session = played("reader/offload", corpus=tmp_path, files=tmp_path)
+    answered = next(event for event in hold(session, LINES[:1]) if isinstance(event, Answered))
+    assert answered.text.startswith("“Context windows")
+
+
+def test_a_swap_of_the_model_comes_back(tmp_path: Path) -> None:
+    live = open_session(Settings(backend="reader", budget=3000), Journal(tmp_path / "one"))
+    lines = (LINES[0], "/model reader", "What is observation masking?", "/strategy none", "What is chunking?")
+    then = facts(hold(live, lines))
+    assert facts(hold(played(tmp_path / "one"), lines)) == then
+    assert (tmp_path / "one").stat().st_mode & 0o077 == 0
+
+
+# ---- headless ----
+
+
+def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO()))
+    session, out, err = played("reader/offload"), io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert answer(session, prompts((), session.playback), False) == 0
+    assert "7431" in out.getvalue()
+    assert "hit: every word" in err.getvalue()
+    assert err.getvalue().startswith("Played from it: 7 lines, recorded with reader/extractive.")
+
+
+# ---- what is written on a command line, and on a tape by others ----
+
+
+@pytest.mark.parametrize(
+    ("pace", "seconds"),
+    [("original", 2.0), ("1x", 2.0), ("2x", 1.0), ("0.5x", 4.0), ("0", 0.0), ("key", 0.0), ("10", 1.0)],
+)
+def test_paces(pace: str, seconds: float) -> None:
+    made, steps = pace_of(pace)
+    assert made(2.0, "x" * 50) == seconds
+    assert steps == (pace == "key")
+
+
+@pytest.mark.parametrize("pace", ["", "x", "0x", "-1", "fast", "1e9", "nan", "99999"])
+def test_what_is_no_pace(pace: str) -> None:
+    with pytest.raises(UsageError, match="--pace"):
+        pace_of(pace)
+
+
+@given(st.dictionaries(st.sampled_from(["strategy", "limit", "price", "max_turns", "files", "x"]),
+                       st.text() | st.integers() | st.floats() | st.booleans()))  # fmt: skip
+def test_settings_of_a_recording_are_settings_or_told(settings: dict[str, Any]) -> None:
+    recording = load("reader/none", NOWHERE)
+    began = {name: settings[name] for name in ("strategy", "limit") if name in settings}
+    try:
+        made = settled(Settings(), replace(recording, opened=replace(recording.opened, settings=settings, **began)))
+    except UsageError:
+        return
+    assert (made.backend, made.files) == ("reader", Settings().files)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("/strategy ./mine.py", True),
+        ("/compare none a.b:Mine", True),
+        ("/strategy none+mine.py:Mine", True),
+        ("/strategy observation-masking:window=4", False),
+        ("What is ./mine.py?", False),
+    ],
+)
+def test_data_runs_no_code(line: str, code: bool) -> None:
+    assert names_code(line) == code
+
+
+def test_a_strategy_of_ones_own_is_said_again(tmp_path: Path) -> None:
+    lines = (SHIPPED / "reader" / "none.jsonl").read_bytes().splitlines()
+    fields = fields_of(lines[0])
+    fields["strategy"] = "./mine.py"
+    (tmp_path / "one").write_bytes(b"\n".join([checked(fields).encode().strip(), *lines[1:], b""]))
+    with pytest.raises(UsageError, match="which is code"):
+        played(tmp_path / "one")
+    assert played(tmp_path / "one", strategy="none").spec == "none"
+
+
+@pytest.mark.parametrize("tokens", [-1, 2**53, 10**400])
+def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> None:
+    whole = (SHIPPED / "reader" / "none.jsonl").read_text()
+    changed = re.sub(r'("prompt_tokens":)\d+', rf"\g<1>{tokens}", whole)
+    sealed = [
+        checked({key: value for key, value in json.loads(line).items() if key != "crc"})
+        for line in changed.splitlines()
+    ]
+    (tmp_path / "one").write_text("".join(sealed))
+    session = played(tmp_path / "one")
+    assert any("cannot be read" in notice for notice in session.notices)
+    with pytest.raises(NotOnTape):
+        list(hold(session, LINES))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9])
+def test_of_a_cassette_without_its_end_the_beginning_is_played(share: float, tmp_path: Path) -> None:
+    whole = (SHIPPED / "reader" / "offload.jsonl").read_bytes()
+    (tmp_path / "one").write_bytes(whole[: int(len(whole) * share)])
+    session = played(tmp_path / "one")
+    assert any("Its end is missing" in notice for notice in session.notices)
+    seen: list[Event] = []
+    with pytest.raises(NotOnTape):
+        seen.extend(hold(session, LINES))
+    then = facts(hold(played("reader/offload"), LINES))
+    assert facts(seen) == then[: len(facts(seen))]
+
+
+def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "one").write_text("mine")
+    with pytest.raises(UsageError, match="is there already"):
+        new_file(str(tmp_path / "one"))
+    for name in (str(tmp_path / "no" / "one"), "~nobody-is-called-so/one", "x" * 5000):
+        with pytest.raises(UsageError, match="cannot be recorded to"):
+            new_file(name)
+    assert new_file(str(tmp_path / "two")) == tmp_path / "two"
+
+
+@pytest.mark.parametrize("strategy", ["hybrid", "delegate", "thrifty"])
+def test_tokens_are_the_same_where_the_vocabulary_is_missing(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_it = facts(hold(played(f"reader/{strategy}"), LINES[:6]))
+    monkeypatch.setattr("models.counting.choose.qwen_file", lambda: None)
+    assert facts(hold(played(f"reader/{strategy}"), LINES[:6])) == with_it
+    assert len(with_it) > 20
+
+
+@pytest.mark.parametrize("question", ["", " ", "\n"])
+def test_a_blank_question_is_no_line_to_send(question: str, tmp_path: Path) -> None:
+    session = open_session(Settings(backend="reader"), Journal(tmp_path / "one"))
+    assert isinstance([*session.ask(question), *session.ask("What is truncation?")][-1], Answered)
+    again = played(tmp_path / "one")
+    assert suggested(again) == "What is truncation?"
+    assert isinstance([*again.ask(question), *again.ask("What is truncation?")][-1], Answered)
+
+
+def test_a_comparison_that_is_not_on_the_cassette_shows_no_rows() -> None:
+    session, paper = played("reader/hybrid"), Paper(80, drawn=False)
+    with pytest.raises(NotOnTape, match="this prompt is not on the cassette, and no model is asked"):
+        obey(session, "/compare none truncate run What is observation masking?", paper.console)
+    assert paper.text == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"", "is no cassette"),
+        (b"# A page\n", "is no cassette"),
+        (b'{"type":"opened","version":1}\n', "is no cassette"),
+        (b'{"type":"cassette","version":1,"settings":{},"crc":"00000000"}\n', "of a form that is not played any more"),
+    ],
+)
+def test_what_cannot_be_played_is_told(data: bytes, what: str) -> None:
+    with pytest.raises(UsageError, match=what):
+        read_recording(data, "it")
+
+
+WHOLE = (SHIPPED / "reader" / "summary-buffer.jsonl").read_bytes()
+
+
+def shown(data: bytes) -> None:
+    """Play this as far as it goes, and look at it. Raises what no user may see."""
+    with suppress(ThimbleError):
+        session = deck(read_recording(data, "it"))
+        for line in [*LINES, "/stats", "/context"]:
+            with suppress(ThimbleError, KeyboardInterrupt):
+                if line.startswith("/"):
+                    obey(session, line, Paper().console)
+                else:
+                    for event in session.ask(line):
+                        to_line(as_json(event))
+        assert not is_sound(session.agent.history)
+
+
+@given(st.data())
+def test_a_damaged_recording_is_played_as_far_as_it_can_be(data: st.DataObject) -> None:
+    lines = WHOLE.splitlines(keepends=True)
+    for place in data.draw(st.lists(st.integers(0, len(lines) - 1), max_size=5)):
+        lines[place] = data.draw(st.sampled_from([b"", b"?\n", lines[place][:-9], lines[place] * 2, lines[-place]]))
+    shown(b"".join(lines)[: data.draw(st.integers(0, len(WHOLE)) | st.just(len(WHOLE)))])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), JSON), max_size=4), st.data())
+def test_a_recording_that_somebody_wrote_is_no_danger(changes: list[tuple[int, Any]], data: st.DataObject) -> None:
+    lines = WHOLE.splitlines()
+    for number, value in changes:
+        fields = {name: one for name, one in json.loads(lines[number % len(lines)]).items() if name != "crc"}
+        fields[data.draw(st.sampled_from(sorted(fields)))] = value
+        lines[number % len(lines)] = checked(json.loads(json.dumps(fields))).encode().rstrip(b"\n")
+    shown(b"\n".join(lines) + b"\n")
