@@ -6,7 +6,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The tests of what coverage is measured of. Tracing makes a test half as slow again, so the others run without.
-TRACED := tests/agent tests/strategies tests/models/tape/test_tape.py
+TRACED := tests/agent tests/strategies
 
 # The model servers have an environment of their own, .servers: 2.4 GB, made once in some ten minutes.
 SERVERS := .servers/bin
