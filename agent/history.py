@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, overload
 
-from agent.messages import Message
+from agent.messages import Message, pending
 
 CHUNK = 256
 """Messages that are stored together: two histories share the chunks that are the same in both."""
@@ -193,8 +193,7 @@ class History(Sequence[Message]):
         return min(start + _same(self[start:], other[start:]), len(self), len(other))
 
     def goes_with(self, other: History) -> bool:
-        """Whether message for message both have the same ids, as far as the shorter one goes, since one became the
-        other by growing and rewriting."""
+        """Whether both have the same ids, message for message, since one came of the other; the longer one has more."""
         return self._register is other._register
 
     @property
@@ -207,10 +206,40 @@ class History(Sequence[Message]):
         """Where each message stands that the user wrote; what was inserted or repaired says why, and is none."""
         return _Upto(self._register.asked, self._length)
 
+    def newest_blocks(self) -> Iterator[range]:
+        """What must be kept or dropped whole, as `agent.messages.blocks` has it, newest first."""
+        stop = self._length
+        for start in reversed(range(self._length)):
+            role = self[start].role
+            if role == "tool" and start:
+                continue
+            if role != "system":
+                yield range(start, stop)
+            stop = start
+
     def newest(self, turns: int) -> int:
         """Where the newest turns begin, so many of them or as many as there are; the end for none."""
         starts = self.turns
         return starts[max(0, len(starts) - turns)] if turns and starts else self._length
+
+
+def question(messages: Sequence[Message]) -> Message | None:
+    """The current question: the user's newest message. What was inserted or repaired says `why` and is none."""
+    history = History.of(messages)
+    return history[history.asked[-1]] if history.asked else None
+
+
+def task(messages: Sequence[Message]) -> Message | None:
+    """The first task: the user's oldest message."""
+    history = History.of(messages)
+    return history[history.asked[0]] if history.asked else None
+
+
+def pinned(messages: Sequence[Message]) -> list[Message]:
+    """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
+    history = History.of(messages)
+    system = history[0] if history and history[0].role == "system" else None
+    return [one for one in (system, task(history), question(history), *pending(history)) if one]
 
 
 class _Register:

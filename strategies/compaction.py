@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, question, turns
+from agent.history import question
+from agent.messages import Message, turns
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.summary import Memory

@@ -11,7 +11,8 @@ from typing import Any
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
-from agent.messages import Message, question, turns
+from agent.history import question
+from agent.messages import Message, turns
 from agent.side import SideModel
 from strategies.observation_masking import mask
 from strategies.parameter import parameter

@@ -12,7 +12,8 @@ from math import log
 from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, pending, question
+from agent.history import question
+from agent.messages import Message, pending
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import ObservationMasking

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, blocks, pinned, turns
+from agent.history import pinned
+from agent.messages import Message, blocks, turns
 from strategies.making_room import aged
 from strategies.parameter import parameter
 

@@ -15,7 +15,8 @@ from typing import Any
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
-from agent.messages import Message, blocks, pinned, question, turns
+from agent.history import pinned, question
+from agent.messages import Message, blocks, turns
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
 

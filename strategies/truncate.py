@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
-from agent.messages import Message, blocks, pinned
+from agent.history import pinned
+from agent.messages import Message, blocks
 
 
 @dataclass

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from agent.messages import task
+from agent.history import task
 from lab.experiments import foresight
 from lab.experiments.facts import facts, left_in_view, left_when_compressed, pages, session, stands
 from lab.experiments.facts import main as facts_main
