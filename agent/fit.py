@@ -41,8 +41,8 @@ def fit(
         return view
     draft = _Draft(view, budget, {message.id for message in pinned(view)} if stays is None else stays)
     if draft.enough_halved():
-        kept, over = range(len(view)), budget.size(view) - budget.limit
-        over = draft.halve(kept, over, draft.large)
+        kept = list(range(len(view)))
+        over = draft.halve(kept, budget.size(view) - budget.limit, draft.large)
     else:
         kept, over = draft.newest(left)
         over = draft.halve(kept, over, SMALLEST)
@@ -78,6 +78,7 @@ class _Halved:
     large: int
 
     def __call__(self, message: Message) -> int:
+        """Tokens of the halved message."""
         tokens = self.tokens(message)
         if tokens <= self.large or message.role != "tool":
             return tokens
@@ -100,6 +101,7 @@ class _Draft:
         self.large = max(SMALLEST, budget.limit // 8)
         self.stays = {place for id_ in stays if (place := view.place(id_)) is not None}
         self._pieces: dict[int, _Piece] = {}
+        self._sizes: dict[int, int] = {}
 
     def __getitem__(self, place: int) -> _Piece:
         if place not in self._pieces:
@@ -137,19 +139,20 @@ class _Draft:
         """
         fixed = self._fixed()
         free = None if left is None else {at for at in left if self._begins(at)} - fixed
-        limit, least = self.budget.limit - self.budget.overhead, self._size(fixed)
-        size = 0 if free is None else self._size(free)
+        limit, least = self.budget.limit - self.budget.overhead, sum(map(self._size, fixed))
+        size = sum(map(self._size, free or ()))
         if free is None or least + size - limit < -self.budget.limit // 2:
             free, size = None, self.view.total(_Halved(self.budget.tokens, self.large)) - least
         quarter = max(1, self.budget.limit // 4)
         room = size + (limit - least - size) // quarter * quarter
-        kept = set(fixed)
+        kept, over = [*fixed], least - limit
         for start in self._last_to_go(free, fixed):
-            room -= self._size([start])
+            room -= self._size(start)
             if room < 0:
                 break
-            kept.add(start)
-        return sorted(at for start in kept for at in self._block(start)), self._size(kept) - limit
+            kept.append(start)
+            over += self._size(start)
+        return sorted(at for start in kept for at in self._block(start)), over
 
     def _fixed(self) -> set[int]:
         """Where the blocks begin that never go: what stays, and the last turn since the question."""
@@ -179,8 +182,11 @@ class _Draft:
             stop += 1
         return range(start, stop)
 
-    def _size(self, starts: Iterable[int]) -> int:
-        return sum(self[at].tokens for start in starts for at in self._block(start))
+    def _size(self, start: int) -> int:
+        """Tokens of the block that begins here."""
+        if start not in self._sizes:
+            self._sizes[start] = sum(self[at].tokens for at in self._block(start))
+        return self._sizes[start]
 
 
 def shortened(message: Message, share: float, budget: Budget) -> Message:

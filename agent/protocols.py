@@ -117,7 +117,7 @@ class Strategy(Protocol):
     `priced = True` says that its views depend on `budget.prices`: a replay at several prices then asks it at each.
     """
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view that the next model call is sent. `messages` is the whole history and must not be changed."""
 
 

@@ -59,7 +59,7 @@ class Settled:
 
 
 def _ordered(view: History, history: History, notes: list[str]) -> History:
-    if view.goes_with(history) and len(view) <= len(history):
+    if view.rewrites(history):
         return view
     placed = [-1 if (place := history.place(message.id)) is None else place for message in view]
     known = [index for index in placed if index >= 0]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from agent.budget import Budget
+from agent.chunked import Chunked
 from agent.fit import fit
 from agent.history import History, pinned
 from agent.messages import Message, common_prefix
@@ -33,7 +34,7 @@ class View:
     """
 
     messages: Sequence[Message]
-    fates: tuple[Fate, ...]
+    fates: Sequence[Fate]
     inserted: tuple[int, ...]
     tokens: int
     history_tokens: int
@@ -93,7 +94,7 @@ def _left(view: History, history: History, before: View) -> list[int]:
             return False
         return place < same or history[place] == before.history[place]
 
-    if not view.goes_with(history):
+    if not view.rewrites(history):
         return [at for at, message in enumerate(view) if not gone(history.place(message.id))]
     shown = {id_ for message in before.messages for id_ in (message.id, *message.covers)}
     early = sorted(at for id_ in shown if (at := view.place(id_)) is not None and at < same)
@@ -155,7 +156,7 @@ def measure(
     return View(
         messages=messages,
         fates=fates,
-        inserted=() if messages.goes_with(history) else tuple(_inserted(history, messages)),
+        inserted=() if messages.rewrites(history) else tuple(_inserted(history, messages)),
         tokens=tokens,
         history_tokens=budget.size(history),
         limit=budget.limit,
@@ -174,31 +175,29 @@ def _inserted(history: History, messages: History) -> Iterator[int]:
     return (at for at, message in enumerate(messages) if history.place(message.id) is None)
 
 
-def _fates(history: History, messages: History, before: View | None) -> tuple[tuple[Fate, ...], Mapping[Fate, int]]:
+def _fates(history: History, messages: History, before: View | None) -> tuple[Sequence[Fate], Mapping[Fate, int]]:
     """What became of each message, and how many fates of each kind are new.
 
     Where the history has only grown since the view before, the fates are those of that view, but for what only one of
     the two views shows.
     """
-    covered = {id_ for message in messages.covering for id_ in message.covers}
     was: Sequence[Fate] = before.fates if before else ()
-    fates = list(was[: len(history)])
+    old: Chunked[Fate] = was if isinstance(was, Chunked) else Chunked(was)
     if before and len(was) == len(before.history) == history.shared(before.history):
         same = messages.shared(before.messages)
         differ = [*messages[same:], *before.messages[same:]]
         ids = {id_ for message in differ for id_ in (message.id, *message.covers)}
-        known = sorted(at for id_ in ids if (at := history.place(id_)) is not None and at < len(was))
-        places = [*known, *range(len(was), len(history))]
+        places = sorted(at for id_ in ids if (at := history.place(id_)) is not None and at < len(was))
     else:
-        places, fates = list(range(len(history))), []
-    changed: list[Fate] = []
-    for at in places:
+        old, places = Chunked(), []
+    covered = {id_ for message in messages.covering for id_ in message.covers}
+    fates: dict[int, Fate] = {}
+    for at in (*places, *range(len(old), len(history))):
         message = history[at]
-        fate = _fate(message, messages.named(message.id), message.id in covered)
-        fates[at : at + 1] = [fate]
-        if fate not in ("kept", was[at] if at < len(was) else None):
-            changed.append(fate)
-    return tuple(fates), Tally(changed)
+        fates[at] = _fate(message, messages.named(message.id), message.id in covered)
+    new = [fate for at, fate in fates.items() if fate not in ("kept", was[at] if at < len(was) else None)]
+    changed = {at: fates[at] for at in places if fates[at] != old[at]}
+    return old.with_entries(changed, *[*fates.values()][len(places) :]), Tally(new)
 
 
 def _fate(message: Message, copy: Message | None, covered: bool) -> Fate:

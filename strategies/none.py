@@ -18,6 +18,6 @@ class NoManagement:
 
     fitted = False
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history itself, whatever it costs."""
-        return list(messages)
+        return messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import FrozenInstanceError
@@ -16,6 +16,7 @@ from typing import Any
 
 from agent import settle
 from agent.errors import ThimbleError, UsageError
+from agent.history import History
 from agent.messages import Message
 from agent.protocols import Strategy
 from agent.settle import messages_of
@@ -91,13 +92,13 @@ def _tell(spec: str, strategy: Any) -> None:
     object.__setattr__(strategy, "__class__", told)
 
 
-def _told(spec: str, prepare: Callable[..., Any], written: Any) -> Callable[..., list[Message]]:
+def _told(spec: str, prepare: Callable[..., Any], written: Any) -> Callable[..., Sequence[Message]]:
     """The same `prepare`; what goes wrong in it is a UsageError, with the line of the file where it is written."""
     code = getattr(inspect.unwrap(written), "__code__", None)
 
-    def told(*given: Any) -> list[Message]:
+    def told(*given: Any) -> Sequence[Message]:
         try:
-            return messages_of(prepare(*given))
+            return messages_of(prepare(*(list(one) if isinstance(one, History) else one for one in given)))
         except ThimbleError:
             raise
         except BaseException as error:

@@ -117,7 +117,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _compare(files: Sequence[Path]) -> None:
-    runs = [repair(run.messages).messages for run in read(files)] or [made_up(seed) for seed in range(MADE_UP)]
+    runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read(files)] or [
+        made_up(seed) for seed in range(MADE_UP)
+    ]
     show([run for run in runs if len(turns(run)) > WINDOW])
 
 

@@ -218,7 +218,7 @@ def past(lines: Iterable[Line]) -> Past:
         told.lost.append("what the session remembered")
     if not is_sound(told.history):
         told.lost.append("messages between those that are left")
-        told.history = repair(told.history).messages
+        told.history = [*repair(told.history).messages]
         left = {message.id for message in told.history}
         told.planted = [planted for planted in told.planted if planted.holder.id in left]
     return told
