@@ -36,7 +36,7 @@ class Own(Strategy):
     spec: str
     inner: Any
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view that `inner` makes of a list of its own.
 
         Raises:

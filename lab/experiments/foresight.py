@@ -109,7 +109,9 @@ def main(arguments: Sequence[str], prog: str) -> None:
     parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded runs; default: made-up ones")
     files = parser.parse_args(arguments).files
-    runs = [repair(run.messages).messages for run in read(files)] or [made_up(seed) for seed in range(MADE_UP)]
+    runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read(files)] or [
+        made_up(seed) for seed in range(MADE_UP)
+    ]
     show([run for run in runs if len(turns(run)) > WINDOW])
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.events import Asked, Planted, SideCalled
+from agent.history import question as asked_last
 from agent.loop import prepare
 from agent.messages import Message
-from agent.messages import question as asked_last
 from agent.protocols import Text, Usage
 from agent.view import View
 from agent.why import why

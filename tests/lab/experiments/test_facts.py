@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from agent.messages import task
+from agent.history import task
 from lab import __main__ as lab
 from lab.experiments import foresight
 from lab.experiments.facts import facts, left_in_view, left_when_compressed, pages, session, stands
