@@ -27,7 +27,7 @@ class ProgressiveSummary(Stateful):
     Over the budget, memory_i = f(memory_{i-1}, piece_i), where a piece is the `piece` oldest turns left, until the view
     is down to `target` of the budget. Each call is sent the memory and one piece, however long the history is. What was
     folded before an interruption stays folded, and the rest follows at the next call (Wang et al., Recursively
-    Summarizing Enables Long-Term Dialogue Folding, 2023, arXiv 2308.15022).
+    Summarizing Enables Long-Term Dialogue Memory, 2023, arXiv 2308.15022).
     """
 
     model: SideModel
