@@ -96,7 +96,7 @@ def ledger(session: Session) -> list[Row]:
             "exchange": call.exchange,
             "purpose": call.purpose,
             "strategy": call.strategy,
-            "model": call.model,
+            "model": str(call.model),
             "limit": call.limit,
             "prompt": call.prompt.tokens,
             "cached": call.cached.tokens,

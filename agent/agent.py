@@ -1,99 +1,117 @@
-"""The agent: what a session is made of, and what follows from its parts."""
+"""The agent: the parts of a session, its state, and what follows from both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry
 from agent.history import History
 from agent.ledger import Ledger
-from agent.messages import Message, Role, Schema, last_turn
+from agent.messages import Message, Schema, last_turn
 from agent.prices import estimated
-from agent.prompts import SYSTEM
 from agent.protocols import Backend, Strategy, Tool
 from agent.side import SideModel
+from agent.state import State
 from agent.view import View
 
 CANCELLED = "[cancelled before it returned]"
 
 
+@dataclass(frozen=True, slots=True)
+class NextCall:
+    """What is known of a model call before its view is made.
+
+    `tools` are offered with it; `closing` says that the model must answer now, without tools. `before` is the view of
+    the call before, `warm` whether the server may still hold it: the same model was asked.
+    """
+
+    tools: Sequence[Schema]
+    closing: bool
+    budget: Budget
+    before: View | None
+    warm: bool
+
+
 @dataclass
 class Agent:
-    """One session: its parts, any of which may be swapped between two exchanges, its history and its ledger.
+    """One session: its state, and its parts, any of which may be swapped between two exchanges.
 
-    `side` is the model that strategies and tools ask, which may be the agent's own. `on_demand` are tools that the
-    model is offered only when the strategy names them. `prices` is the price card; None
-    is the one that the timings of the model in use amount to. `record` is told every event, when it is in the ledger.
+    `side` is the model that strategies and tools ask, which may be the agent's own. The model is offered a tool that is
+    `on_demand` only when the strategy names it. `prices` is the price card; with None the timings of the model in use
+    make one. `record` is given every event after the state has changed.
     """
 
     backend: Backend
     strategy: Strategy
-    strategy_name: str
+    state: State
     tools: Mapping[str, Tool]
     side: SideModel
-    limit: int = 8000
     max_turns: int = 12
     max_output: int = 1024
     prices: Prices | None = None
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
-    system: str = SYSTEM
-    history: History = field(default_factory=History)
-    ledger: Ledger = field(default_factory=Ledger)
     record: Callable[[Entry], None] | None = None
 
+    @property
+    def history(self) -> History:
+        """Every message of the session."""
+        return self.state.history
+
+    @property
+    def ledger(self) -> Ledger:
+        """The account of all model calls."""
+        return self.state.ledger
+
+    @property
+    def limit(self) -> int:
+        """Tokens of prompt that a call may use."""
+        return self.state.limit
+
+    @property
+    def strategy_name(self) -> str:
+        """The SPEC of the strategy in use."""
+        return self.state.strategy
+
     def enter(self, event: Entry) -> None:
-        """Enter an event in the ledger and on record; by then it has happened."""
-        self.ledger.add(event)
+        """Add an event that has happened to the state and to the journal."""
+        self.state.take(event)
         if self.record:
             self.record(event)
 
-    def add(self, role: Role, content: str, **rest: object) -> Message:
-        """Append a message to the history; nothing else does."""
-        if not self.history and role != "system":
-            self.add("system", self.system)
-        numbers = count(len(self.history) + 1)
-        fresh = next(made for number in numbers if self.history.place(made := f"m{number}") is None)
-        message = Message(fresh, role, content, **rest)  # type: ignore[arg-type]
-        self.history = self.history.plus(message)
-        return message
-
-    def withdraw(self) -> Message:
-        """Take the newest message out of the history again."""
-        newest = self.history[-1]
-        self.history = self.history.upto(len(self.history) - 1)
-        return newest
+    def use(self, backend: Backend) -> None:
+        """Go on with this backend; so do the strategies, unless they have a model of their own."""
+        if self.side.backend is self.backend:
+            self.side.backend = backend
+        self.backend = backend
 
     def close_calls(self) -> None:
         """Give every call that was left without a result one, so that the history stays sound."""
         turn = self.history[last_turn(self.history) :]
         answered = {message.call_id for message in turn}
         left = [call for message in turn for call in message.calls if call.id not in answered]
-        closed = [self.add("tool", CANCELLED, call_id=call.id, name=call.name) for call in left]
-        if closed:
-            self.enter(Cancelled(tuple(closed)))
-
-    @property
-    def model(self) -> str:
-        """The backend and its model in one name."""
-        return f"{self.backend.name}/{self.backend.model}"
-
-    @property
-    def before(self) -> tuple[View | None, bool]:
-        """The view of the newest call, and whether the server of the next one knows it: the same model."""
-        last = self.ledger.prepared
-        return (last.view, last.model == self.model) if last else (None, False)
+        if left:
+            ids = self.state.new_ids()
+            results = (Message(next(ids), "tool", CANCELLED, call_id=call.id, name=call.name) for call in left)
+            self.enter(Cancelled(tuple(results)))
 
     def offered(self) -> dict[str, Tool]:
         """The tools that the model may call: the usual ones, and those that the strategy brings."""
         brought = getattr(self.strategy, "tools", ())
         return {**self.tools, **{name: tool for name, tool in self.on_demand.items() if name in brought}}
 
-    def schemas(self, turn: int = 1) -> list[Schema]:
-        """What the model is told of the tools in this turn of an exchange: nothing in the last one."""
-        return [tool.schema for tool in self.offered().values()] if turn < self.max_turns else []
+    def schemas(self) -> list[Schema]:
+        """What the model learns of the tools."""
+        return [tool.schema for tool in self.offered().values()]
+
+    def next_call(self, turn: int = 1) -> NextCall:
+        """The call of this turn of an exchange. In the last turn the tools are withdrawn."""
+        closing = turn >= self.max_turns
+        tools = [] if closing else self.schemas()
+        last = self.ledger.prepared
+        before, warm = (last.view, last.model == self.backend.id) if last else (None, False)
+        return NextCall(tools, closing, self.budget(tools), before, warm)
 
     def budget(self, tools: Sequence[Schema]) -> Budget:
         """The budget of a call that offers these tools."""
@@ -104,5 +122,5 @@ class Agent:
         """What a token costs now."""
         if self.prices is not None:
             return self.prices
-        model = self.model
+        model = self.backend.id
         return estimated(call for call in self.ledger.calls if call.model == model)

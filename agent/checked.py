@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from typing import Any
+
+from agent.protocols import ModelId
 
 CHECK = len(',"crc":"01234567"}')
 CUT_OFF = "the end is missing"
@@ -18,9 +21,22 @@ def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
     return json.dumps(value, ensure_ascii=True, separators=separators).replace("\x7f", "\\u007f")
 
 
-def checked(fields: Mapping[str, Any]) -> str:
+def as_fields(value: Any) -> Any:
+    """A value as JSON takes it: the fields of a dataclass by name, whatever they hold; a model as `backend/name`."""
+    if isinstance(value, str | int | float | None):
+        return value
+    if isinstance(value, ModelId):
+        return str(value)
+    if is_dataclass(value):
+        return {field.name: as_fields(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: as_fields(each) for key, each in value.items()}
+    return [as_fields(each) for each in value]
+
+
+def checked(line: Mapping[str, Any]) -> str:
     """The line that holds these fields, at least one, its end included."""
-    body = as_json(fields)
+    body = as_json(line)
     return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
 
 

@@ -13,6 +13,7 @@ from agent.messages import Message
 from agent.prompts import DELEGATE
 from agent.protocols import Strategy
 from agent.side import SideModel
+from agent.state import State
 
 WORDS = 250
 """Asked of the brief."""
@@ -36,14 +37,12 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
     reader = Agent(
         backend=backend,
         strategy=strategy,
-        strategy_name="delegate",
+        state=State("delegate", agent.limit, DELEGATE.format(words=WORDS)),
         tools={name: tool for name, tool in agent.tools.items() if name not in WRITING},
         side=SideModel(backend),
-        limit=agent.limit,
         max_turns=agent.max_turns,
         max_output=agent.max_output,
         prices=agent.price_card(),
-        system=DELEGATE.format(words=WORDS),
     )
     try:
         text = next((event.text.strip() for event in run(reader, task) if isinstance(event, Answered)), "")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Sent, Usage, Waiting
+from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
 from agent.view import View
 
 Ending = Literal["answered", "turn-limit", "thought", "empty"]
@@ -39,20 +39,24 @@ class SideCalled:
     usage: Usage
     seconds: float
     error: str = ""
-    model: str = ""
+    model: ModelId = UNKNOWN_MODEL
     waited_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The view is made and is about to be sent, with these tools. `exact` says how its tokens were counted."""
+    """The view is made and is about to be sent, with these tools. `exact` says how its tokens were counted.
+
+    `before` is the view of the call before, None for the first.
+    """
 
     turn: int
     strategy: str
-    model: str
+    model: ModelId
     view: View
     exact: bool
     tools: Sequence[Schema] = ()
+    before: View | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +121,41 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """The question could not be put to a model at all: it is out of the history again. Nobody waits for this event."""
+    """No model could be asked the question: it is out of the history again. Recorded; `run` never yields it."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The exchange was broken off: each call that had no result yet has got one that says so. Nobody waits for it."""
+    """The exchange was broken off: each call without a result gets one that says so.
+
+    Recorded; `run` never yields it.
+    """
 
     messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StrategyChanged:
+    """From here on this SPEC manages the context, and remembers nothing."""
+
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetChanged:
+    """From here on a prompt may hold this many tokens."""
+
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChanged:
+    """From here on this model answers."""
+
+    backend: str
+    model: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,5 +190,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | Withdrawn | Cancelled
-"""What is entered in the ledger and on record: the events, and what is settled when nobody waits for one any more."""
+Entry = Event | Withdrawn | Cancelled | StrategyChanged | BudgetChanged | ModelChanged
+"""All that changes the state of a session: the events of its exchanges, and what happens between or after them."""

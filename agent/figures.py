@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent.ledger import Amount
-    from agent.protocols import Backend
+    from agent.protocols import Backend, ModelId
 
 
 def tokens(count: int | None, exact: bool = True) -> str:
@@ -68,10 +68,9 @@ def several(count: int, noun: str) -> str:
 
 def model(backend: Backend) -> str:
     """What the model is called where it is chosen: the built-in reader by its backend's name."""
-    return called(f"{backend.name}/{backend.model}")
+    return called(backend.id)
 
 
-def called(model: str) -> str:
-    """The same for a model of an event, which is written backend/model."""
-    backend, _, name = model.partition("/")
-    return backend if backend == "reader" else name
+def called(model: ModelId) -> str:
+    """The same for the model of an event."""
+    return model.backend if model.backend == "reader" else model.name

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agent.events import Answered, Asked, Entry, Prepared, Preparing, Replied, SideCalled, ToolReturned
-from agent.protocols import Sent, Usage
+from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from agent.view import View
 
 
@@ -31,9 +31,9 @@ class Call:
     """One model call as it was: what it was sent, what the server reported, and what no management would have cost.
 
     `raw_prompt` and `raw_prefill` are tokens that the whole history would have cost in this call. `shared` are the
-    tokens that its prompt began with as the prompt before, by our own count; None where that is not known. `model` is
-    backend/name, `usage` what the server reported, its timings among it. `seconds` are those in which it worked,
-    `waited` those in which it was busy, or loaded the model.
+    first tokens of its prompt that are those of the prompt before, by our own count; None if that is not known.
+    `usage` is what the server reported. `seconds` are those in which it worked, `waited` those in which it was busy or
+    loaded the model.
     """
 
     exchange: int
@@ -46,7 +46,7 @@ class Call:
     seconds: float
     raw_prompt: int = 0
     raw_prefill: int = 0
-    model: str = ""
+    model: ModelId = UNKNOWN_MODEL
     usage: Usage = field(default_factory=Usage)
     shared: int | None = None
     waited: float = 0.0

@@ -9,7 +9,7 @@ from itertools import count
 from time import perf_counter
 
 from agent import view as views
-from agent.agent import Agent
+from agent.agent import Agent, NextCall
 from agent.errors import BudgetError, NotOnTape, ToolError
 from agent.events import (
     Answered,
@@ -51,47 +51,46 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
 
 
 def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
-    asked = agent.add("user", question)
-    first = len(agent.history)
+    asked = Message(next(agent.state.new_ids()), "user", question)
     try:
         yield Asked(asked)
+        first = len(agent.history)
         for turn in count(1):
-            closing_turn = turn >= agent.max_turns
             reply = yield from _ask(agent, turn)
             if not reply.calls:
-                yield Answered(reply.content, _ending(reply, closing_turn))
+                yield Answered(reply.content, _ending(reply, turn >= agent.max_turns))
                 return
             for call in reply.calls:
                 yield from _act(agent, call, first)
     except (BudgetError, NotOnTape):
         if agent.history[-1] is asked:
-            agent.enter(Withdrawn(agent.withdraw()))
+            agent.enter(Withdrawn(asked))
         raise
     finally:
         for paid in agent.side.drain():
-            agent.enter(paid)  # nobody is told any more, but it was paid for
+            agent.enter(paid)  # the exchange is over, but this call was paid for
         agent.close_calls()
 
 
 def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     """One model call; on the closing turn the tools are withdrawn and the model is asked to answer."""
-    tools = agent.schemas(turn)
     yield Preparing(turn, agent.strategy_name, agent.limit)
-    view = prepare(agent, turn)
+    backend, call = agent.backend, agent.next_call(turn)
+    view = prepare(agent, call)
     yield from agent.side.drain()
-    yield Prepared(turn, agent.strategy_name, agent.model, view, agent.backend.counter.exact, tools)
+    yield Prepared(turn, agent.strategy_name, backend.id, view, backend.counter.exact, call.tools, call.before)
 
     reply, started = Reply(), perf_counter()
-    with closing(agent.backend.stream(view.messages, tools, max_tokens=agent.max_output)) as stream:
+    with closing(backend.stream(view.messages, call.tools, max_tokens=agent.max_output)) as stream:
         for delta in stream:
             shown = reply.take(delta, perf_counter() - started)
             if shown:
                 yield shown
-    calls = () if turn >= agent.max_turns else named(reply.calls, f"m{len(agent.history) + 1}")
-    message = agent.add("assistant", "".join(reply.text), thinking="".join(reply.thinking), calls=calls)
+    calls = () if call.closing else named(reply.calls, f"m{len(agent.history) + 1}")
+    message = Message(next(agent.state.new_ids()), "assistant", "".join(reply.text), "".join(reply.thinking), calls)
     seconds, first = perf_counter() - started, reply.first_token_seconds
     yield Replied(turn, message, reply.usage, seconds, first, min(seconds, reply.waited_seconds))
-    read, counter = reply.usage.prompt_tokens, agent.backend.counter
+    read, counter = reply.usage.prompt_tokens, backend.counter
     if read is not None and not counter.calibrate(view.tokens, read):
         yield PromptCut(turn, view.tokens, read, counter.exact)
     return message
@@ -103,13 +102,11 @@ def _ending(reply: Message, closing_turn: bool) -> Ending:
     return "thought" if reply.thinking.strip() else "empty"
 
 
-def prepare(agent: Agent, turn: int) -> views.View:
-    """The view that the call of this turn is sent. Raises BudgetError."""
-    tools = agent.schemas(turn)
-    budget = agent.budget(tools)
-    agent.side.offer(tools, agent.backend)
-    before, warm = agent.before
-    if turn < agent.max_turns:
+def prepare(agent: Agent, call: NextCall) -> views.View:
+    """The view that this call is sent. Raises BudgetError."""
+    budget, before, warm = call.budget, call.before, call.warm
+    agent.side.offer(call.tools, agent.backend)
+    if not call.closing:
         return views.prepare(agent.history, agent.strategy, budget, before, warm)
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
     view = views.prepare(agent.history, agent.strategy, tight, before, warm)
@@ -126,6 +123,6 @@ def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, Non
         observation, ok = f"Error: {error.what}", False
     seconds = perf_counter() - started
     yield from agent.side.drain()
-    message = agent.add("tool", observation, call_id=call.id, name=call.name)
+    message = Message(next(agent.state.new_ids()), "tool", observation, call_id=call.id, name=call.name)
     counter = agent.backend.counter
     yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok)

@@ -31,6 +31,9 @@ class ModelId:
         return cls(backend, name)
 
 
+UNKNOWN_MODEL = ModelId()
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A piece of the answer, as it streams."""

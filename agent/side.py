@@ -88,6 +88,6 @@ class _Reporting(BackendDefaults):
             error = failure.what
             raise
         finally:
-            seconds, model = perf_counter() - started, f"{self.name}/{self.model}"
+            seconds, model = perf_counter() - started, self.backend.id
             waited = min(seconds, reply.waited_seconds)
             self.calls.append(SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited))

@@ -156,15 +156,14 @@ def _console() -> Console:
 def milliseconds(session: Session, text: str) -> float:
     """Time to obey this line; the session is then as it was."""
     agent, journal = session.agent, session.journal
-    history, planted, was = agent.history, [*session.planted], (agent.strategy, agent.strategy_name, agent.limit)
-    session.journal = _copied(journal)
-    console, ledger, spec = _console(), agent.ledger, session.spec
+    state, strategy = agent.state, agent.strategy
+    session.parts.journal, agent.state = _copied(journal), agent.state.copy()
+    console = _console()
     started = perf_counter()
     obey(session, text, console)
     took = perf_counter() - started
-    session.journal, session.spec = journal, spec
-    session.planted[:], agent.history, agent.ledger = planted, history, ledger
-    agent.strategy, agent.strategy_name, agent.limit = was
+    session.parts.journal = journal
+    agent.state, agent.strategy = state, strategy
     return took * 1000
 
 

@@ -61,7 +61,7 @@ def long_session(messages: int) -> Session:
             query = f"{WORDS[number % 10]} {WORDS[number // 10 % 10]}"
             call = ToolCall(f"c{number}", "search_articles", f'{{"query": "{query} {turn}"}}')
             steps.append([Text(f"I look for {query}."), call])
-        session.use(Scripted([*steps, f"It is in what was found, {number} times."], counter))
+        session.agent.use(Scripted([*steps, f"It is in what was found, {number} times."], counter))
         for _ in session.ask(f"What is said of {WORDS[number % 10]} in exchange {number // 9}?"):
             pass
     return session

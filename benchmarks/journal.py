@@ -24,7 +24,6 @@ from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Delta, Text
 from models.scripted import Reply, Scripted
-from session.journal.header import past_of
 from session.journal.journal import Journal
 from session.session import Session
 from session.settings import Settings
@@ -52,7 +51,7 @@ def _say(messages: object, tools: object) -> Reply:
 def session_at(path: Path | None, strategy: str) -> Session:
     """A session of this file, gone on with where there is one; its model streams long answers, or calls tools."""
     journal = Journal.reopen(path) if path and path.exists() else Journal(path)
-    session = Session(Settings(backend="reader", strategy=strategy, budget=8000), journal, past_of(journal))
+    session = Session(Settings(backend="reader", strategy=strategy, budget=8000), journal, journal.state())
     session.backends.first = lambda: Scripted([_say] * 100_000, TinyCounter())  # type: ignore[method-assign]
     _ = session.agent
     return session

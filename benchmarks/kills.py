@@ -30,11 +30,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 from agent.messages import pending
 from agent.repair import is_sound
 from models.scripted import Scripted
-from session.journal.header import past_of
 from session.journal.journal import Journal
 from session.journal.lines import read
 from session.journal.records import Branched
-from session.journal.state import past
+from session.journal.state import saved_state
 from session.journal.tree import Tree
 from session.session import Session
 from session.settings import Settings
@@ -52,7 +51,7 @@ SLOW_BYTES, SLOW_SECONDS = 256, 0.0005
 def resumed(path: Path, strategy: str) -> Session:
     """The session of this file; its model reads two articles at once, notes something, searches, and answers."""
     journal = Journal.reopen(path) if path.exists() else Journal(path)
-    session = Session(Settings(backend="reader", strategy=strategy, budget=4000), journal, past_of(journal))
+    session = Session(Settings(backend="reader", strategy=strategy, budget=4000), journal, journal.state())
     session.backends.first = lambda: Scripted([say] * 10_000, pace=PACE)  # type: ignore[method-assign]
     return session
 
@@ -137,7 +136,7 @@ def faults(before: bytes, path: Path, acknowledged: int) -> Iterator[str]:
     yield from (f"line {one.number} is damaged: {one.why}" for one in damage)
     tree = Tree(lines)
     for branch in tree.branches:
-        told = past(tree.path(branch))
+        told = saved_state(tree.path(branch))
         yield from (f"branch {branch} has lost {what}" for what in told.lost)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from agent.errors import ModelError, ThimbleError, UsageError
@@ -10,7 +11,7 @@ from models import READER, SERVERS, backend_on, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback
-from session.once import Later
+from session.once import Once
 from session.settings import AUTO, Settings, address_of
 
 if TYPE_CHECKING:
@@ -23,10 +24,9 @@ class Backends:
     """Finds the models that the settings ask for. Nothing is looked for before it is needed.
 
     Attributes:
-        notices: One-line words for the user.
+        notify: Takes a notice for the user, one line.
         playback: The recorded session whose models they are; None where they are live.
         widest: The largest budget that there was, in tokens: what a server makes room for.
-        resumed: The session that goes on, which had a model already; "" for a new one.
         look_for_server: The server to begin with, looked for once; None for the reader. Raises UsageError.
         reader: The built-in reader: one, so that no swap to it counts all messages anew.
     """
@@ -34,18 +34,16 @@ class Backends:
     def __init__(
         self,
         settings: Settings,
-        notices: list[str],
+        notify: Callable[[str], object],
         playback: Playback | None = None,
         widest: int = 0,
-        resumed: str = "",
     ) -> None:
         self.settings = settings
-        self.notices = notices
+        self.notify = notify
         self.playback = playback
         self.widest = max(settings.budget, widest)
-        self.resumed = resumed
-        self.look_for_server = Later(self._find_server)
-        self.reader = Later(lambda: built_in(settings.pace))
+        self.look_for_server = Once(self._find_server)
+        self.reader = Once(lambda: built_in(settings.pace))
         self._options = ServerOptions(settings.think, settings.stream, settings.timeout, settings.keep_alive)
 
     def names(self) -> list[str]:
@@ -101,9 +99,6 @@ class Backends:
         except ModelError as error:
             if wanted.backend == AUTO and not wanted.model:
                 return self._reader_because(error.what, error.fix)
-            if self.resumed:
-                without = f"or go on without it: thimble --resume {self.resumed} --backend {READER}"
-                raise ModelError(error.what, f"{error.fix}; {without}") from error
             raise
 
     def summariser(self) -> Backend | None:
@@ -151,5 +146,5 @@ class Backends:
         return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
 
     def _reader_because(self, why: str, way_out: str) -> Backend:
-        self.notices.append(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
+        self.notify(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
         return self.reader()

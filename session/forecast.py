@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent.errors import BudgetError, ModelError
-from agent.history import History
+from agent.events import Asked
 from agent.loop import prepare
 from agent.messages import Message
 from agent.side import SideModel
+from agent.state import State
 from agent.view import View
 
 if TYPE_CHECKING:
@@ -61,22 +62,21 @@ def forecast(session: Session, question: str = "", *, foreign: bool = False) -> 
     from strategies.spec import is_code
 
     agent = session.agent
-    tools = agent.schemas()
-    budget = agent.budget(tools)
-    so_far = agent.history.apart() or History([Message("m1", "system", agent.system)])
-    history = so_far.plus(Message(DRAFT, "user", question))
-    if is_code(session.spec) and not foreign:
-        return Forecast(budget.size(_as_it_stands(session, history)), budget.limit, None)
+    state = agent.state.copy()
+    state.change(Asked(Message(DRAFT, "user", question)))
+    if is_code(state.strategy) and not foreign:
+        return Forecast(agent.budget(agent.schemas()).size(_as_it_stands(state)), agent.limit, None)
     side = _Unasked(agent.backend)
-    asking = replace(agent, history=history, strategy=session.copied_strategy(side), side=side)
+    asking = replace(agent, state=state, strategy=session.copied_strategy(side), side=side)
+    call = asking.next_call()
     try:
-        view = prepare(asking, 1)
+        view = prepare(asking, call)
     except BudgetError as error:
-        return Forecast(error.needed_tokens, budget.limit, None, side.asked)
-    return Forecast(view.tokens, budget.limit, view, side.asked, len(tools))
+        return Forecast(error.needed_tokens, agent.limit, None, side.asked)
+    return Forecast(view.tokens, agent.limit, view, side.asked, len(call.tools))
 
 
-def _as_it_stands(session: Session, history: Sequence[Message]) -> Sequence[Message]:
+def _as_it_stands(state: State) -> Sequence[Message]:
     """The newest view and what came after it; the history where there is no view."""
-    view = session.agent.ledger.view
-    return [*view.messages, *history[len(view.fates) :]] if view else history
+    view = state.ledger.view
+    return [*view.messages, *state.history[len(view.fates) :]] if view else state.history

@@ -80,7 +80,7 @@ def session(of: Session) -> Fields:
         "id": of.journal.id or None,
         "backend": agent.backend.name,
         "model": agent.backend.model,
-        "strategy": of.spec,
+        "strategy": agent.strategy_name,
         "budget": agent.limit,
         "exchanges": ledger.exchanges,
         "answered": ledger.answered,
@@ -123,7 +123,7 @@ def _side_called(of: SideCalled) -> Fields:
     return {
         "type": "side_called",
         "purpose": of.purpose,
-        "model": of.model,
+        "model": str(of.model),
         "counted_tokens": of.prompt_tokens,
         "exact": of.exact,
         "usage": _usage(of.usage),

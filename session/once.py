@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 Made = TypeVar("Made")
 
 
-class Later(Generic[Made]):
+class Once(Generic[Made]):
     """A value that is made once, by whichever thread asks first; the others wait for it."""
 
     def __init__(self, make: Callable[[], Made]) -> None:

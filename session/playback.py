@@ -7,17 +7,28 @@ every figure is the recorded one.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent import figures
 from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
-from agent.events import Answered, Asked, Cancelled, Event, Planted, Said, Withdrawn
+from agent.events import (
+    Answered,
+    Asked,
+    BudgetChanged,
+    Cancelled,
+    Event,
+    ModelChanged,
+    Planted,
+    Said,
+    StrategyChanged,
+    Withdrawn,
+)
 from agent.history import History
-from agent.protocols import BackendDefaults
+from agent.protocols import BackendDefaults, ModelId
 from agent.repair import is_sound, repair
 from models import READER
 from session.journal.lines import Damage, Line, read
@@ -26,19 +37,16 @@ from session.journal.records import (
     Branched,
     Change,
     Command,
-    Limited,
     Named,
     Opened,
+    PreparedLine,
     Remark,
-    Remodelled,
     Resumed,
     Stored,
-    Swapped,
     Switched,
     Unanswered,
-    Viewed,
 )
-from session.journal.state import Past, past
+from session.journal.state import SavedState, saved_state
 from session.journal.tree import Tree
 from strategies.spec import is_code
 
@@ -98,10 +106,10 @@ class Recording:
         return found
 
     @property
-    def models(self) -> list[tuple[str, str]]:
-        """Backend and model of all that answered, the first one first."""
-        told = (line.stored for line in self.lines if isinstance(line.stored, Opened | Remodelled))
-        return list(dict.fromkeys((one.backend, one.model) for one in told))
+    def models(self) -> list[ModelId]:
+        """All that answered, the first one first."""
+        told = (line.stored for line in self.lines if isinstance(line.stored, Opened | ModelChanged))
+        return list(dict.fromkeys(ModelId(one.backend, one.model) for one in told))
 
 
 def read_recording(data: bytes, called: str) -> Recording:
@@ -135,7 +143,7 @@ class Playback:
         self._suggested = [one for one in recording.typed if is_repeated(one[1]) and not names_code(one[1])]
         self._position = 0
         self._played: set[int] = set()
-        self._models = {one: RecordedModel(*one) for one in recording.models}
+        self._models = {one: RecordedModel(one.backend, one.name) for one in recording.models}
         self._tree = Tree(recording.lines)
         self._branch = {line.number: one.number for one in self._tree.branches.values() for line in one.lines}
 
@@ -143,7 +151,7 @@ class Playback:
 
     def models(self) -> list[str]:
         """The names that /model takes."""
-        return [READER if backend == READER else model for backend, model in self._models]
+        return [figures.called(one) for one in self._models]
 
     def first_model(self) -> RecordedModel:
         """The model that the session began with."""
@@ -169,13 +177,15 @@ class Playback:
 
     # ---- the answers ----
 
-    def answers(self, agent: Agent, question: str, remember: Callable[[Past], None]) -> Generator[Event, None, None]:
+    def answers(
+        self, agent: Agent, question: str, remember: Callable[[Mapping[str, Any]], None]
+    ) -> Generator[Event, None, None]:
         """The events of the exchange in which this was asked; `agent` goes on by each, as in the session itself.
 
         Args:
             agent: The agent of the session that plays.
             question: The words of the question.
-            remember: Gives the session what strategy, notes and counter remembered at this point.
+            remember: Takes what strategy, notes and counter remembered at this point.
 
         Raises:
             NotOnTape: the question was never asked, or not as the session stands. Nothing has changed.
@@ -191,7 +201,7 @@ class Playback:
             yield from self._play(agent, first, remember)
         finally:
             if not is_sound(agent.history):  # a line of it is damaged
-                agent.history = History(repair(agent.history).messages)
+                agent.state.history = History(repair(agent.history).messages)
             agent.close_calls()
 
     def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
@@ -206,22 +216,22 @@ class Playback:
             raise self._missing("its line cannot be used") from error
         return came
 
-    def _play(self, agent: Agent, first: Line, remember: Callable[[Past], None]) -> Generator[Event, None, None]:
+    def _play(
+        self, agent: Agent, first: Line, remember: Callable[[Mapping[str, Any]], None]
+    ) -> Generator[Event, None, None]:
         then, before, answered = self._before(first), first.at, False
-        agent.history, agent.ledger = History(then.history), then.ledger
+        agent.state = then.copy()
         for line in self._exchange(first):
-            record = then.take(line)
-            agent.history = History(then.history)
+            record = then.read(line)
             self._wait(line.at - before, record.text if isinstance(record, Said) else "")
             before = line.at
             if line.kept:
-                remember(then)
+                remember(then.kept or {})
             if isinstance(record, Unanswered):
                 raise _error(record)
             if isinstance(record, Change | Remark):
                 continue
-            if agent.record:
-                agent.record(record)
+            agent.enter(record)
             if not isinstance(record, UNTOLD):
                 answered = answered or isinstance(record, Answered)
                 yield record
@@ -260,10 +270,10 @@ class Playback:
         self._played.add(line.number)
         return line
 
-    def _before(self, line: Line) -> Past:
+    def _before(self, line: Line) -> SavedState:
         """The session right before this line was written."""
         path = self._tree.path(self._branch[line.number])
-        return past(takewhile(lambda one: one.number < line.number, path))
+        return saved_state(takewhile(lambda one: one.number < line.number, path))
 
     def _missing(self, differs: str) -> NotOnTape:
         lost = "a part of it is lost" if self.recording.damaged or self.recording.cut_off else ""
@@ -274,7 +284,7 @@ class Playback:
         asked = [line for line in self.recording.lines if _question(line)]
         if not asked:
             return "it holds no question: record another with --record FILE"
-        sent = (line.stored for line in self.recording.lines if isinstance(line.stored, Viewed))
+        sent = (line.stored for line in self.recording.lines if isinstance(line.stored, PreparedLine))
         under = dict.fromkeys(f"{one.strategy} in {one.limit:,} tokens" for one in sent)
         several = figures.several(len(asked), "question")
         return f"it holds {several} under {'; '.join(under)}, in this order, from “{_question(asked[0])[:40]}” on"
@@ -303,7 +313,7 @@ class RecordedModel(BackendDefaults):
 
 def notices(recording: Recording, title: str) -> list[str]:
     """One line each: what is played, and what of it is not."""
-    models = ", ".join("/".join(one) for one in recording.models)
+    models = ", ".join(map(str, recording.models))
     lines = figures.several(len(recording.typed), "line")
     found = [f"Played from {title}: {lines}, recorded with {models}. No model is asked."]
     if recording.damaged:
@@ -351,10 +361,10 @@ def _error(record: Unanswered) -> BaseException:
     return UsageError(record.what, record.fix)
 
 
-def _differences(agent: Agent, then: Past) -> str:
+def _differences(agent: Agent, then: SavedState) -> str:
     """In which of strategy, budget and model the session is not as it was then; "" where they are the same."""
-    now = (agent.strategy_name, agent.limit, agent.model)
-    recorded = (then.strategy, then.limit, f"{then.backend}/{then.model}")
+    now = (agent.strategy_name, agent.limit, agent.backend.id)
+    recorded = (then.strategy, then.limit, then.model)
     named = zip(("strategy", "budget", "model"), now, recorded, strict=True)
     return "; ".join(f"the {name} is {is_now}, and was {was}" for name, is_now, was in named if is_now != was)
 
@@ -366,11 +376,11 @@ def _as_typed(stored: Stored) -> str:
             return message.content
         case Command(text):
             return text
-        case Swapped(strategy):
+        case StrategyChanged(strategy):
             return f"/strategy {strategy}"
-        case Limited(limit):
+        case BudgetChanged(limit):
             return f"/budget {limit}"
-        case Remodelled(backend, model):
+        case ModelChanged(backend, model):
             return f"/model {READER if backend == READER else model}"
         case Planted(fact):
             return f"/plant {fact}"

@@ -3,62 +3,63 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.agent import Agent
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
-from agent.delegate import brief
+from agent.checked import as_fields
 from agent.errors import ThimbleError, UsageError
-from agent.events import Event, Planted
+from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged
 from agent.ledger import Ledger
 from agent.loop import run
 from agent.messages import Message
 from agent.plant import plant
-from agent.prices import read_prices
 from agent.protocols import Backend, Strategy
 from agent.side import SideModel
 from models.server import ServedBackend
 from session.articles import Reading
 from session.backends import Backends
+from session.journal.header import opened
 from session.journal.journal import Journal
-from session.journal.records import Aside, Change, Command, Limited, Record, Remark, Remodelled, Swapped
-from session.once import Later
-from session.settings import AUTO, Settings
-from tools import on_demand, toolbox
+from session.journal.records import Aside, Branched, Change, Command, Record, Remark, Switched
+from session.journal.state import SavedState
+from session.memory import remember
+from session.parts import Parts, strategy_of
+from session.settings import Settings
+from session.trust import check_strategy
 from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
     from session.guess import Guess
-    from session.journal.state import Past
     from session.playback import Playback
 
 T = TypeVar("T")
-SKIPPED_TOLD = 5
-READS_WITH = "observation-masking"
-"""The strategy of a sub-agent."""
 
 
 def open_session(
-    settings: Settings, journal: Journal | None = None, past: Past | None = None, playback: Playback | None = None
+    settings: Settings,
+    journal: Journal | None = None,
+    saved: SavedState | None = None,
+    playback: Playback | None = None,
 ) -> Session:
     """A session with these settings, at once: a server is looked for in the background, the rest is made when used.
 
-    It is written to `journal`; without one nothing of it reaches a disk. It goes on from `past`, which that tells of.
+    It is written to `journal`; without one nothing of it reaches a disk. It goes on from `saved`, the journal's state.
     With a `playback` a recorded session answers, and no model.
     """
-    session = Session(settings, journal, past, playback)
+    session = Session(settings, journal, saved, playback)
     threading.Thread(target=_look_ahead, args=(session,), daemon=True).start()
     return session
 
 
 def _look_ahead(session: Session) -> None:
-    """Look for a server. An address that is none is told when it is used."""
+    """Look for a server. An invalid address is reported when it is used."""
     with suppress(ThimbleError):
         session.backends.look_for_server()
 
@@ -67,16 +68,9 @@ class Session:
     """One conversation and everything it is made of. A swap that fails leaves the session as it was.
 
     Attributes:
-        settings: What the session was opened with; swaps do not change it.
-        spec: The SPEC of the strategy in use, as it was typed.
-        said: The SPECs that the user has said, which may be code.
+        parts: What the session is made of.
         notices: One-line words for the user. Those about the articles come when these are first read.
-        backends: The models to choose from, and the server that has them.
-        notes: What the model has noted down.
-        planted: The facts that /plant has put into the history, oldest first.
-        guess: What the room has said of the next prompt; it waits to be revealed.
-        journal: Where it is written as it happens.
-        past: The session that it goes on with, as it was; None for a new one.
+        guess: What the room expects of the next prompt, until it is revealed.
         playback: The recorded session that answers; None where a model does.
         reading: How far the reading of the articles is.
     """
@@ -85,30 +79,42 @@ class Session:
         self,
         settings: Settings,
         journal: Journal | None = None,
-        past: Past | None = None,
+        saved: SavedState | None = None,
         playback: Playback | None = None,
     ) -> None:
         self.playback = playback
         self.reading = Reading()
-        self._told = 0
-        self._begin(settings, journal, past)
-
-    def _begin(self, settings: Settings, journal: Journal | None, past: Past | None) -> None:
-        self.settings = settings
-        self.journal = journal or Journal()
-        self.past = past
-        self.spec = settings.strategy.strip()
-        self.said = {self.spec}
-        self.notices: list[str] = [*self.playback.notices] if self.playback else []
-        widest, resumed = (past.widest, self.journal.id) if past else (0, "")
-        self.backends = Backends(settings, self.notices, self.playback, widest, resumed)
-        self.notes = Notes()
-        self.planted: list[Planted] = []
+        self.notices: list[str] = [*playback.notices] if playback else []
         self.guess: Guess | None = None
+        self.parts = Parts(settings, journal or Journal(), saved, playback, self.reading, self.notices.append)
+        self._shown_notices = 0
         self._checked: Backend | None = None
         self._events: Generator[Event, None, None] | None = None
-        self._agent = Later(self._make_agent)
-        self._library = Later(self._read_library)
+
+    @property
+    def settings(self) -> Settings:
+        """What the session was opened with; swaps do not change it."""
+        return self.parts.settings
+
+    @property
+    def journal(self) -> Journal:
+        """Where the session is written as it happens."""
+        return self.parts.journal
+
+    @property
+    def saved(self) -> SavedState | None:
+        """The session that goes on, as it was left; None for a new one."""
+        return self.parts.saved
+
+    @property
+    def backends(self) -> Backends:
+        """The models to choose from, and the server that has them."""
+        return self.parts.backends
+
+    @property
+    def notes(self) -> Notes:
+        """What the model has noted down."""
+        return self.parts.notes
 
     @property
     def agent(self) -> Agent:
@@ -118,32 +124,42 @@ class Session:
             UsageError: the strategy or the server's address is not possible, or there are no articles.
             ModelError: the server that was asked for cannot be used.
         """
-        return self._agent()
+        return self.parts.agent()
 
     @property
     def is_ready(self) -> bool:
         """Whether the agent is made, so that nobody would wait for it."""
-        return self._agent.is_made
+        return self.parts.agent.is_made
+
+    @property
+    def spec(self) -> str:
+        """The SPEC of the strategy in use, as it was typed."""
+        return self.agent.strategy_name if self.is_ready else self.settings.strategy.strip()
+
+    @property
+    def planted(self) -> tuple[Planted, ...]:
+        """The facts that /plant has put into the history, oldest first."""
+        return self.agent.state.planted
 
     @property
     def library(self) -> Library:
         """The articles. Raises UsageError when there are none."""
-        return self._library()
+        return self.parts.library()
 
     def warm(self) -> None:
-        """Make now what the first question would wait for. Errors are left for that question to tell."""
+        """Make now what the first question would wait for. Errors are left for that question to report."""
         try:
             agent = self.agent
         except ThimbleError:
             return
-        agent.budget(agent.schemas()).size([Message("", "system", agent.system)])
+        agent.budget(agent.schemas()).size([Message("", "system", agent.state.system)])
         if isinstance(agent.backend, ServedBackend):
             import httpx  # noqa: F401
 
     def ask(self, question: str) -> Generator[Event, None, None]:
-        """Answer one question, event by event, as `agent.loop.run` does. How it is badly served is a notice.
+        """Answer one question, event by event, as `agent.loop.run` does. A warning of the server becomes a notice.
 
-        An answer that nobody took to its end, as in a notebook, is stopped first.
+        An answer that was not read to its end, as may happen in a notebook, is stopped first.
         """
         agent = self.agent
         if self._events:
@@ -162,7 +178,7 @@ class Session:
     def _answers(self, agent: Agent, question: str) -> Generator[Event, None, None]:
         """The events of one exchange; how it ended without an answer goes into the journal."""
         if self.playback:
-            yield from self.playback.answers(agent, question, partial(self._remember, agent))
+            yield from self.playback.answers(agent, question, self._remember)
             return
         try:
             yield from run(agent, question)
@@ -171,6 +187,9 @@ class Session:
 
             self.remark(unanswered(error))
             raise
+
+    def _remember(self, kept: Mapping[str, Any]) -> None:
+        self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)
 
     def typed(self, command: str) -> None:
         """Know that the user typed this command; it goes into the journal, to be played again."""
@@ -189,119 +208,109 @@ class Session:
         """
         if self.playback:
             return self.playback.aside(self.agent, asked, kind)
-        from pydantic import TypeAdapter
-
         found = make()
-        self.remark(Aside(asked, TypeAdapter(kind).dump_python(found)))
+        self.remark(Aside(asked, as_fields(found)))
         return found
 
     def remark(self, remark: Remark) -> None:
         """Write a remark to the journal."""
-        from session.journal.header import append
-
-        append(self, remark)
-
-    def _remember(self, agent: Agent, past: Past) -> None:
-        from session.journal.header import remember
-
-        remember(self, agent, past)
+        self.notices += self.journal.write(remark)
 
     def news(self) -> list[str]:
-        """The notices that nobody has asked for yet."""
-        news = self.notices[self._told :]
-        self._told += len(news)
+        """Notices not shown yet; each is returned once."""
+        news = self.notices[self._shown_notices :]
+        self._shown_notices += len(news)
         return news
 
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
         agent.strategy = strategy_of(spec, agent.side)
-        agent.strategy_name = self.spec = spec
-        self.said.add(spec)
-        self.record(Swapped(spec))
+        self.parts.trusted.add(spec)
+        agent.enter(StrategyChanged(spec))
 
     def use_budget(self, tokens: int) -> None:
         """Change how many prompt tokens a call may use. Raises UsageError for a number that makes no sense."""
         if not LEAST_BUDGET <= tokens <= MOST_BUDGET:
             what = f"a budget of {tokens:,} tokens is not possible"
             raise UsageError(what, f"it takes {LEAST_BUDGET} to {MOST_BUDGET:,} tokens")
-        agent, side = self.agent, self.agent.side
-        agent.limit, self.backends.widest = tokens, max(self.backends.widest, tokens)
+        agent, side, backends = self.agent, self.agent.side, self.backends
+        backends.widest = max(backends.widest, tokens)
         if side.backend is not agent.backend:
-            side.backend = self.backends.widened(side.backend)
-        self.use(self.backends.widened(agent.backend))
-        self.record(Limited(tokens))
+            side.backend = backends.widened(side.backend)
+        agent.use(backends.widened(agent.backend))
+        agent.enter(BudgetChanged(tokens))
 
     def use_model(self, name: str) -> None:
         """Go on with "reader" or with a model of the server; tokens are counted as it counts them.
 
         Raises:
-            UsageError: the server's address is none.
+            UsageError: the server's address is invalid.
             ModelError: the server cannot be used, or does not have the model.
         """
-        self.use(self.backends.of(name.strip()))
-        self.record(Remodelled(self.agent.backend.name, self.agent.backend.model))
+        agent = self.agent
+        agent.use(self.backends.of(name.strip()))
+        agent.enter(ModelChanged(agent.backend.name, agent.backend.model))
 
     def plant(self, fact: str) -> Planted:
         """Put a fact into the history, as the one line of a file. Raises UsageError for one that cannot be planted."""
-        planted = plant(self.agent, fact, len(self.planted) + 1)
-        self.planted.append(planted)
-        self.record(planted)
-        return planted
+        return plant(self.agent, fact)
 
     def reset(self) -> None:
         """Begin anew, on a new branch: strategy, budget and model stay; the journal keeps the rest."""
-        from session.journal.header import begin_anew
-
-        begin_anew(self)
+        agent, model = self.agent, self.agent.backend.id
+        empty = SavedState()
+        empty.go_on(opened(self.journal.id, self.settings, agent, self.backends.widest))
+        now = StrategyChanged(empty.strategy), BudgetChanged(empty.limit), ModelChanged(model.backend, model.name)
+        self._become(empty, self._new_branch(1), *now)
 
     def branch(self, after: int, *changes: Change) -> None:
-        """Go on from where this branch was behind a line of the journal: strategy, budget and model as they were then.
+        """Go on from where this branch was after a line of the journal: strategy, budget and model as they were then.
 
         Changes of them are made at once. The branch that is left stays as it is; `switch` goes back to it.
 
         Raises:
             ThimbleError: the strategy or the model of then cannot be had any more; nothing has changed.
         """
-        from session.journal.header import branch
-
-        self.said |= {change.strategy for change in changes if isinstance(change, Swapped)}
-        branch(self, after, *changes)
+        self.parts.trusted |= {change.strategy for change in changes if isinstance(change, StrategyChanged)}
+        then = self.journal.state(until=after)
+        for change in changes:
+            then.go_on(change)
+        self._become(then, self._new_branch(after), *changes)
 
     def switch(self, number: int) -> None:
-        """Go on with a branch as it was left. Raises ThimbleError, as `branch` does, and for one that there is not."""
-        from session.journal.header import switch
+        """Go on with a branch as it was left. Raises ThimbleError, as `branch` does."""
+        if number not in self.journal.tree.branches:
+            raise UsageError(f"there is no branch {number}", "/tree shows the branches")
+        self._become(self.journal.state(number), Switched(number))
 
-        switch(self, number)
-
-    def load(self, settings: Settings, journal: Journal, past: Past) -> None:
-        """Leave this session, which is kept, and go on with the one that `past` tells of.
+    def load(self, settings: Settings, journal: Journal, saved: SavedState) -> None:
+        """Leave this session, which is kept, and go on with the one that `saved` describes.
 
         Raises:
             ThimbleError: that one cannot be used; all is as it was.
         """
-        before = {**vars(self)}
-        self._begin(settings, journal, past)
+        notices: list[str] = []
+        parts = Parts(settings, journal, saved, self.playback, self.reading, notices.append)
         try:
-            _ = self.agent
+            parts.agent()
         except BaseException:
             journal.close()
-            vars(self).update(before)
             raise
-        self.notices[:0] = before["notices"]
-        before["journal"].close()
+        self.journal.close()
+        self.parts, self.guess, self._checked, self._events = parts, None, None, None
+        self.notices += notices
+        parts.notify = self.notices.append
 
     def leave(self) -> None:
-        """Close the journal, for others to use. Lines that could not be written are lost, and a notice says so."""
+        """Close the journal and release its lock. Lines that could not be written are lost, with a notice."""
         self.journal.close()
         if self.journal.error:
             self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""
-        from session.journal.header import write
-
-        write(self, self.agent, record)
+        self.parts.record(self.agent, record)
 
     def fork(self, spec: str = "") -> Agent:
         """An agent that goes on from here; nothing that it does is seen in this session.
@@ -311,73 +320,40 @@ class Session:
         Raises:
             UsageError: the SPEC names no strategy.
         """
-        agent = self.agent
-        side = SideModel(agent.side.backend)
+        agent, side = self.agent, SideModel(self.agent.side.backend)
         strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
-        fork = replace(agent, strategy=strategy, strategy_name=spec or self.spec, side=side, ledger=ledger)
-        fork.prices = agent.price_card()
-        fork.record = None
+        state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
+        fork = replace(agent, strategy=strategy, state=state, side=side, prices=agent.price_card(), record=None)
         notes = Notes()
         notes.state = self.notes.state
-        self._equip(fork, notes)
+        self.parts.equip(fork, notes)
         return fork
 
     def copied_strategy(self, side: SideModel) -> Strategy:
         """A copy of the one in use that asks `side`; one that cannot be copied, such as a module, starts anew."""
         try:
             return deepcopy(self.agent.strategy, {id(self.agent.side): side})
-        except Exception:
+        except Exception:  # a user's own strategy decides how it is copied
             return strategy_of(self.spec, side)
 
-    def use(self, backend: Backend) -> None:
-        """Go on with this backend; so do the strategies, unless they have a model of their own."""
-        agent, side = self.agent, self.agent.side
-        if side.backend is agent.backend:
-            side.backend = backend
-        agent.backend = backend
+    def _new_branch(self, after: int) -> Branched:
+        there = self.journal.tree.branches
+        return Branched(next(number for number in count(1) if number not in there), after)
 
-    def _make_agent(self) -> Agent:
-        from session.journal.header import resume, write
-
-        backend = self.backends.first()
-        side = SideModel(self.backends.summariser() or backend)
-        agent = Agent(
-            backend=backend,
-            strategy=strategy_of(self.spec, side),
-            strategy_name=self.spec,
-            tools={},
-            limit=self.settings.budget,
-            max_turns=self.settings.max_turns,
-            side=side,
-            prices=None if self.settings.price == AUTO else read_prices(self.settings.price),
-        )
-        self._equip(agent, self.notes)
-        if self.playback:
-            agent.system = self.playback.recording.opened.system
-        agent.record = partial(write, self, agent)
-        if self.past:
-            resume(self, agent, self.past)
-        return agent
-
-    def _equip(self, agent: Agent, notes: Notes) -> None:
-        """Give an agent its tools."""
-        side = agent.side
-        agent.tools = toolbox(self.library, self.settings.files, notes)
-        agent.on_demand = on_demand(
-            lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
-        )
-
-    def _read_library(self) -> Library:
-        library = self.reading.read(self.settings.corpus)
-        told = [f"Left out {skipped.path}: {skipped.reason}." for skipped in library.skipped]
-        rest = [f"Left out {len(told) - SKIPPED_TOLD:,} more files."] if len(told) > SKIPPED_TOLD else []
-        self.notices += told[:SKIPPED_TOLD] + rest
-        return library
-
-
-def strategy_of(spec: str, side: SideModel) -> Strategy:
-    """The strategy of a SPEC. All of them are imported for it, which the first prompt need not wait for."""
-    from strategies import parse
-
-    return parse(spec, side)
+    def _become(self, then: SavedState, *changes: Change) -> None:
+        """Be what the session was then, and write the changes. Raises ThimbleError; nothing has changed then."""
+        agent, backend = self.agent, self.agent.backend
+        if then.strategy not in self.parts.trusted:
+            check_strategy(then.strategy)
+        if backend.id != then.model:
+            backend = self.backends.of(then.model.name, then.model.backend)
+        agent.strategy = strategy_of(then.strategy, agent.side)
+        agent.use(self.backends.widened(backend))
+        self.guess = None
+        same_strategy = not any(isinstance(change, StrategyChanged) for change in changes)
+        same_model = not any(isinstance(change, ModelChanged) for change in changes)
+        self.parts.restore(agent, then, same_strategy, same_model)
+        for change in changes:
+            self.record(change)
+        agent.close_calls()

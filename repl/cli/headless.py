@@ -44,7 +44,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     session.reading.tell = lambda: tell(session.reading.words)
     with redirect_stdout(sys.stderr):
         _ = session.agent  # what cannot work at all is said before anything is asked
-    if session.past:
+    if session.saved:
         _tell_resumed(session)
     _tell_news(session)
     printer = None if as_json else _Printer(session)

@@ -160,7 +160,7 @@ def _asked(settings: Settings) -> Backend:
     from session.backends import Backends
 
     notices: list[str] = []
-    backends = Backends(settings, notices)
+    backends = Backends(settings, notices.append)
     try:
         backend = backends.summariser() or backends.first()
     except ModelError as error:

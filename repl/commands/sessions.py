@@ -17,34 +17,34 @@ from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import say
 from repl.screen.trace import cut
-from session.journal import folder as shelf
-from session.journal.folder import Shelved
+from session.journal import folder as kept
+from session.journal.folder import Listed
 from session.journal.records import Named
 
 if TYPE_CHECKING:
     from session.session import Session
 
-SHOWN = 12
-OFFERED = 40
+MOST_SHOWN = 12
+MOST_OFFERED = 40
 QUESTION_WIDTH, NAME_WIDTH = 60, 40
-COLUMNS = ("session", ">prompt", ">last", "first question")
+TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
     """List those that are kept, the newest first. Raises UsageError where none has these words."""
     folder = session.settings.session_dir
-    paths = shelf.paths(folder)
+    paths = kept.paths(folder)
     if not paths:
         say(console, f"No session is kept in {line(str(folder))} yet: one is from its first question on.")
         return
-    found = [one for path in paths if (one := shelf.glance(path)).has(words)] if words else []
+    found = [one for path in paths if (one := kept.listed(path)).has(words)] if words else []
     if words and not found:
         raise UsageError(f"no session has {words[:40]!r} in a question or its name", "/sessions lists them all")
     count = len(found) if words else len(paths)
-    shown = found[:SHOWN] if words else [shelf.glance(path) for path in paths[:SHOWN]]
+    shown = found[:MOST_SHOWN] if words else [kept.listed(path) for path in paths[:MOST_SHOWN]]
     about = f" with {line(words)}" if words else ""
     title = f"{figures.several(count, 'session')}{about} in {line(str(folder))}, the newest first"
-    Table(title, COLUMNS, [_row(one, one.path == session.journal.path) for one in shown]).show(console)
+    Table(title, TABLE_COLUMNS, [_row(one, one.path == session.journal.path) for one in shown]).show(console)
     if count > len(shown):
         rest = f"{count - len(shown):,} older ones are not shown: /sessions WORDS looks in all of them."
         say(console, rest, "quiet")
@@ -59,14 +59,14 @@ def save(session: Session, text: str, console: Console) -> None:
         raise UsageError("/save takes a name", "such as /save masking talk; the session is kept without one, too")
     if not name.isprintable() or clean(name) != name or cell_len(name) > NAME_WIDTH:
         raise UsageError("that name cannot be typed again", f"take letters and figures, at most {NAME_WIDTH} of them")
-    if shelf.ID.match(name) or name.startswith("-"):
+    if kept.ID.match(name) or name.startswith("-"):
         raise UsageError(f"{name} would be taken for {'a flag' if name[0] == '-' else 'an id'}", "take a name of words")
-    for path in shelf.paths(session.settings.session_dir):
-        if path != session.journal.path and shelf.glance(path).name == name:
+    for path in kept.paths(session.settings.session_dir):
+        if path != session.journal.path and kept.listed(path).name == name:
             raise UsageError(f"another session is called {name}: {path.stem}", "take another name")
     session.record(Named(name))
-    told = f"This session is called “{name}”: thimble --resume {quote(name)} goes on with it, and so does /load {name}."
-    say(console, line(told))
+    again = f"thimble --resume {quote(name)} goes on with it, and so does /load {name}."
+    say(console, line(f"This session is called “{name}”: {again}"))
 
 
 def load(session: Session, wanted: str, console: Console) -> None:
@@ -75,7 +75,7 @@ def load(session: Session, wanted: str, console: Console) -> None:
         raise UsageError("a cassette that is played is left by /quit only", "then thimble --resume ID")
     if not wanted:
         raise UsageError("/load takes the id or the name of a session", "/sessions lists them")
-    path = shelf.find(session.settings.session_dir, wanted)
+    path = kept.find(session.settings.session_dir, wanted)
     journal = session.journal
     if path == journal.path:
         raise UsageError(f"{line(wanted)} is the session that you are in", "/sessions lists the others")
@@ -83,19 +83,19 @@ def load(session: Session, wanted: str, console: Console) -> None:
     if journal.error:
         what = f"this session would not be kept: its journal cannot be written ({journal.error})"
         raise UsageError(what, "make room for it first, then /load again")
-    session.load(*shelf.reopened(session.settings, path))
+    session.load(*kept.reopened(session.settings, path))
     show_resumed(session, console)
 
 
 def offers(session: Session) -> Iterator[tuple[str, str]]:
-    """What Tab offers behind /load: the newest sessions, by name where they have one, with their first question."""
-    for path in shelf.paths(session.settings.session_dir)[:OFFERED]:
+    """The completions of /load: the newest sessions, by name if they have one, with their first question."""
+    for path in kept.paths(session.settings.session_dir)[:MOST_OFFERED]:
         if path != session.journal.path:
-            one = shelf.glance(path)
+            one = kept.listed(path)
             yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
 
 
-def _row(one: Shelved, here: bool) -> tuple[str, str, str, str]:
+def _row(one: Listed, here: bool) -> tuple[str, str, str, str]:
     question = cut(line(one.questions[0]), QUESTION_WIDTH) if one.questions else "nothing was asked"
     more = [
         one.id if one.name else "",

@@ -1,4 +1,4 @@
-"""What a user sees of a session that goes on: which one it is, what of it was lost, and its last exchange."""
+"""A resumed session on the screen: its name, its losses and its last exchange."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def show_resumed(session: Session, console: Console) -> None:
 
 def resumed(session: Session) -> list[tuple[str, str]]:
     """Which session goes on, and what of it was lost; each a line with its style."""
-    past = session.past
+    past = session.saved
     if past is None:
         return []
     called = f"“{line(past.name)}” ({session.journal.id})" if past.name else session.journal.id
@@ -70,7 +70,7 @@ def _folders(settings: Settings) -> list[tuple[str, str]]:
 
 def last_exchange(session: Session) -> tuple[str, str]:
     """The last question and its answer; both "" where nothing was asked."""
-    history = session.past.history if session.past else []
+    history = session.saved.history if session.saved else []
     asked = max((place for place, message in enumerate(history) if message.role == "user"), default=None)
     if asked is None:
         return "", ""

@@ -13,7 +13,7 @@ MOST_PIECES = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextDelta:
     """A text by what it shares with the one before: so many characters at both ends, `text` between, a check of all."""
 
     text: str
@@ -22,14 +22,14 @@ class Piece:
     crc: int = 0
 
 
-class Strand:
+class DeltaWriter:
     """Writes one text after the other, each as a piece; now and then a whole one, so that a loss lasts for a while."""
 
     def __init__(self) -> None:
         self._last = ""
         self._written = 0
 
-    def pack(self, text: str) -> Piece:
+    def pack(self, text: str) -> TextDelta:
         """The text as a piece."""
         before, self._last = self._last, text
         start = shared(before, text)
@@ -37,17 +37,17 @@ class Strand:
         self._written += PIECE_CHARACTERS + len(text) - start - end
         if self._written * MOST_PIECES > len(text):
             start = end = self._written = 0
-        return Piece(text[start : len(text) - end], start, end, checksum(text))
+        return TextDelta(text[start : len(text) - end], start, end, checksum(text))
 
 
-class Reader:
+class DeltaReader:
     """Reads the pieces of a strand. They are put together when their text is asked for, and not before."""
 
     def __init__(self) -> None:
-        self._pieces: list[Piece] = []
+        self._pieces: list[TextDelta] = []
         self._text: str | None = ""
 
-    def feed(self, piece: Piece) -> None:
+    def feed(self, piece: TextDelta) -> None:
         """Go on by one piece; a whole one needs none of those before."""
         if not piece.start and not piece.end:
             self._pieces, self._text = [], ""

@@ -1,4 +1,4 @@
-"""The shelf: the folder of all sessions. What is listed of a session is found in its file without reading each line."""
+"""The folder of all sessions. What is listed of a session is found in its file without reading each line."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.ledger import NOTHING, Amount
+from agent.protocols import UNKNOWN_MODEL, ModelId
 from session.journal.records import VERSION
 
 if TYPE_CHECKING:
     from session.journal.journal import Journal
-    from session.journal.state import Past
+    from session.journal.state import SavedState
     from session.settings import Settings
 
 SUFFIX = ".jsonl"
-LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+FATE_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
 KINDS = b"opened|asked|named|swapped|remodelled|prepared|replied|side_called"
 LISTED = re.compile(rb'\n(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS)
@@ -36,7 +37,7 @@ MOST_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
+class Listed:
     """A session as it is listed. `at` is when it was written last, in seconds since 1970.
 
     `strategy` and `model` are its newest, `prompt` the tokens of all its prompts, on every branch.
@@ -48,7 +49,7 @@ class Shelved:
     name: str = ""
     questions: tuple[str, ...] = ()
     strategy: str = ""
-    model: str = ""
+    model: ModelId = UNKNOWN_MODEL
     prompt: Amount = NOTHING
     trouble: str = ""
 
@@ -65,7 +66,7 @@ class Shelved:
 
 def new_path(folder: Path) -> Path:
     """Where a new session is kept: its id says when it began, in local time, and is short to type."""
-    letters = "".join(LETTERS[byte % len(LETTERS)] for byte in os.urandom(4))
+    letters = "".join(FATE_LETTERS[byte % len(FATE_LETTERS)] for byte in os.urandom(4))
     return folder / f"{time.strftime('%Y-%m-%d-%H%M')}-{letters}{SUFFIX}"
 
 
@@ -86,12 +87,12 @@ def paths(folder: Path) -> list[Path]:
     return [path for _, path in sorted(found, reverse=True)]
 
 
-def glance(path: Path) -> Shelved:
+def listed(path: Path) -> Listed:
     """What is listed of a session. Never raises: what cannot be read is its `trouble`."""
     try:
         at, data = path.stat().st_mtime, path.read_bytes()
     except OSError as error:
-        return Shelved(path, 0.0, trouble=error.strerror or type(error).__name__)
+        return Listed(path, 0.0, trouble=error.strerror or type(error).__name__)
     newest: dict[bytes, bytes] = {}
     asked, prompt, strategy, model = [], NOTHING, b"", b""
     for raw, kind in LISTED.findall(b"\n" + data):
@@ -105,13 +106,13 @@ def glance(path: Path) -> Shelved:
     opened, model_told = _fields(newest.get(b"opened", b"")), _fields(model)
     version = opened.get("version", 0)
     newer = isinstance(version, int) and version > VERSION
-    return Shelved(
+    return Listed(
         path,
         at,
         name=_text(_fields(newest.get(b"named", b"")), "name"),
         questions=tuple(asked),
         strategy=_text(_fields(strategy), "strategy"),
-        model="/".join(filter(None, (_text(model_told, "backend"), _text(model_told, "model")))),
+        model=ModelId.read("/".join(filter(None, (_text(model_told, "backend"), _text(model_told, "model"))))),
         prompt=prompt,
         trouble=NEWER if newer else "" if opened else "its first line cannot be read",
     )
@@ -129,7 +130,7 @@ def find(folder: Path, wanted: str = "") -> Path:
     by_id = {path.stem: path for path in found}
     if wanted in by_id:
         return by_id[wanted]
-    by_name = {name: path for path in reversed(found) if (name := glance(path).name)}
+    by_name = {name: path for path in reversed(found) if (name := listed(path).name)}
     if wanted in by_name:
         return by_name[wanted]
     begun = [id for id in by_id if id.startswith(wanted)]
@@ -143,24 +144,24 @@ def find(folder: Path, wanted: str = "") -> Path:
     raise UsageError(f"there is no session {wanted[:60]!r}", f"{hint}/sessions lists them (thimble -p /sessions)")
 
 
-def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, Past]:
-    """A session to go on with, as `open_session` takes it: its own settings but for flags, its journal, its past.
+def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedState]:
+    """A session to go on with, as `open_session` takes it: its own settings but for flags, its journal, its state.
 
     Raises:
         UsageError: another process has it, a newer thimble wrote it, or a setting of its own is not possible any more,
             or not its to decide.
     """
-    from session.journal.header import past_of, settings_of
+    from session.journal.header import settings_of
     from session.journal.journal import Journal
     from session.settings import going_on
     from session.trust import check
 
     journal = Journal.reopen(path)
     try:
-        told = past_of(journal)
-        own = settings_of(told, settings.flags)
+        saved = journal.state()
+        own = settings_of(saved, settings.flags)
         check(settings.asked or settings, {name: own[name] for name in own if name not in settings.flags})
-        return going_on(settings, own), journal, told
+        return going_on(settings, own), journal, saved
     except BaseException:
         journal.close()
         raise

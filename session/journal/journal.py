@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import signal
 import sys
@@ -17,8 +18,9 @@ from agent.errors import UsageError
 from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Waiting
-from session.journal.lines import Damage, Line, Writer, read, read_line
+from session.journal.lines import Damage, Line, Writer, read
 from session.journal.records import Opened, Record, Remark, Resumed
+from session.journal.state import SavedState, saved_state
 from session.journal.tree import Tree
 
 PASSING = Said | Waiting | Remark
@@ -28,6 +30,8 @@ BEGINNING = b'{"type":"opened",'
 GONE = "its file was deleted or replaced"
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 """What a lock that another process holds is refused with; any other error says that there are no locks here."""
+IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
+ALONE = "The session is kept all the same: open it in one thimble at a time."
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
 
@@ -43,7 +47,7 @@ class Journal:
         damaged: The lines that could not be read when it was opened again.
         error: Why lines wait; "" while none does.
         clock: The time of a line, in seconds since 1970.
-        unlocked: Why nothing keeps another process from writing it too; "" where that is seen to, or has been told.
+        unlocked: Why nothing keeps another process from writing it too; "" where a lock does, or `write` has said so.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -98,15 +102,16 @@ class Journal:
         journal._resumes = True
         return journal
 
-    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
-        """Append a line, at once. Never raises for a disk that is full or gone: `error` says so.
+    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> list[str]:
+        """Append a line, at once; what the user should know of it. Never raises for a disk that is full or gone.
 
         A remark alone neither begins a journal nor resumes one: it waits for the first other record.
         """
+        waited = self.error
         with uninterrupted():
             if isinstance(record, Remark) and (self._resumes or not self.begun):
                 self._remarks.append(record)
-                return
+                return []
             if self._resumes:
                 self._resumes = False
                 self._waiting += self._cut_off
@@ -114,15 +119,24 @@ class Journal:
             while self.begun and self._remarks:
                 self._append(self._remarks.pop(0))
             self._append(record, history, kept)
+        notices = []
+        if self.unlocked:
+            notices.append(f"The journal cannot be locked: {self.unlocked}. {ALONE}")
+            self.unlocked = ""
+        if self.error and not waited:
+            notices.append(f"The journal cannot be written: {self.error}. {IN_MEMORY}")
+        elif waited and not self.error:
+            notices.append("The journal can be written again, and nothing of the session is missing in it.")
+        return notices
 
     def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
         at = max(0.0, self.clock())  # no clock is before 1970, but those that are wrong
-        raw = self._writer.line(record, at, history, kept).encode()
-        self._waiting += raw
+        line, text = self._writer.line(self.count + 1, record, at, history, kept)
+        self._waiting += text.encode()
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)
         if not isinstance(record, PASSING):
-            self.tree.take(read_line(self.count, raw[:-1]))  # read back: what goes on from it is what stands there
+            self.tree.take(line)
         self.flush()
 
     def flush(self) -> None:
@@ -141,8 +155,19 @@ class Journal:
         """All lines, and what of them cannot be read."""
         return read(self._data() + self._waiting)
 
+    def state(self, branch: int = 0, until: float = math.inf) -> SavedState:
+        """The session as a branch left it, after line `until`; by default as the journal was left.
+
+        What is not of a branch alone is that of the whole journal: the name, the largest budget, what is lost.
+        """
+        tree = self.tree
+        saved = saved_state(line for line in tree.path(branch or tree.current) if line.number <= until)
+        saved.lost[:0] = [f"line {damage.number}" for damage in self.damaged]
+        saved.name, saved.widest = tree.name, tree.widest
+        return saved
+
     def close(self) -> None:
-        """Give the file free for others."""
+        """Release the file for others."""
         self.flush()
         if self._file is not None:
             os.close(self._file)

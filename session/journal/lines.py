@@ -11,14 +11,14 @@ from itertools import chain, groupby, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from agent.checked import CUT_OFF, as_json, check, checked, fields_of
+from agent.checked import CUT_OFF, as_fields, as_json, check, checked, fields_of
 from agent.errors import UsageError
-from agent.events import Planted, Prepared
+from agent.events import Planted, Prepared, SideCalled
 from agent.messages import Message
-from agent.protocols import Sent
+from agent.protocols import ModelId, Sent
 from agent.view import Fate
-from session.journal.deltas import Piece, Strand, checksum
-from session.journal.records import KINDS, VERSION, Change, Opened, Record, Requested, Resumed, Stored, Viewed
+from session.journal.deltas import DeltaWriter, TextDelta, checksum
+from session.journal.records import KINDS, VERSION, Change, Opened, PreparedLine, Record, Resumed, SentLine, Stored
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 NAMES = {kind: name for name, kind in KINDS.items()}
 STREAMED = b'{"type":"said",'
 MOST_MESSAGES = 10_000_000
+FIGURES = (*("tokens", "history_tokens", "limit", "overhead", "cached", "prefill", "edited", "acted", "notes", "warm"),)
+"""The fields of a view that stand on a line as they are."""
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 Name = tuple[str, int]
 """How a listing names a copy: its id and a checksum."""
@@ -41,7 +43,7 @@ class Line:
     number: int
     at: float
     stored: Stored
-    kept: Piece | None = None
+    kept: TextDelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,69 +54,62 @@ class Damage:
     why: str
 
 
-class Strands:
+class Texts:
     """The texts of a journal that change little, and the copies that it has already, by all that they are."""
 
     def __init__(self) -> None:
         self.copies: dict[object, Name] = {}
-        self.listing, self.fates, self.left_out = Strand(), Strand(), Strand()
-        self.tools, self.request, self.kept = Strand(), Strand(), Strand()
+        self.listing, self.fates, self.left_out = DeltaWriter(), DeltaWriter(), DeltaWriter()
+        self.tools, self.request, self.kept = DeltaWriter(), DeltaWriter(), DeltaWriter()
 
 
 class Writer:
     """Records as lines, one after the other."""
 
     def __init__(self) -> None:
-        self._strands = Strands()
+        self._texts = Texts()
         self._kept = ""
 
-    def line(self, record: Record, at: float, history: Sequence[Message] = (), kept: str = "") -> str:
-        """The line, its end included. `history` is the session's; `kept` is left out where it has not changed."""
+    def line(
+        self, number: int, record: Record, at: float, history: Sequence[Message] = (), kept: str = ""
+    ) -> tuple[Line, str]:
+        """The line of this number, and its text. `history` is the session's; an unchanged `kept` is left out."""
         if isinstance(record, Change):  # it may be another branch that follows: nothing builds on what was before
-            self._strands, self._kept = Strands(), ""
-        stored = self._stored(record, history)
-        kind: type = type(stored)
-        fields = {"type": NAMES[kind], "at": round(at, 3), **_adapter(kind).dump_python(stored)}
+            self._texts, self._kept = Texts(), ""
+        stored, delta = self._stored(record, history), None
         if kept and kept != self._kept:
-            self._kept = kept
-            fields["kept"] = _adapter(Piece).dump_python(self._strands.kept.pack(kept))
-        return checked(fields)
+            self._kept, delta = kept, self._texts.kept.pack(kept)
+        line = Line(number, round(at, 3), stored, delta)
+        kind: type = type(stored)
+        fields = {"type": NAMES[kind], "at": line.at, **as_fields(stored)}
+        return line, checked({**fields, "kept": as_fields(delta)} if delta else fields)
 
     def _stored(self, record: Record, history: Sequence[Message]) -> Stored:
-        strands = self._strands
+        texts = self._texts
         if isinstance(record, Sent):
-            return Requested(record.to, strands.request.pack(record.body))
+            return SentLine(record.to, texts.request.pack(record.body))
         if not isinstance(record, Prepared):
             return record
         view = record.view
         listed, copies = self._listed(view.messages, history)
-        return Viewed(
+        return PreparedLine(
             turn=record.turn,
             strategy=record.strategy,
-            model=record.model,
+            model=str(record.model),
             exact=record.exact,
-            tools=strands.tools.pack(as_json(list(record.tools))),
-            listing=strands.listing.pack(as_json(listed)),
-            fates=strands.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
-            tokens=view.tokens,
-            history_tokens=view.history_tokens,
-            limit=view.limit,
-            overhead=view.overhead,
-            cached=view.cached,
-            prefill=view.prefill,
-            edited=view.edited,
-            acted=dict(view.acted),
-            notes=view.notes,
-            warm=view.warm,
-            left_out=strands.left_out.pack(as_json(_by_rule(view.left_out))),
+            tools=texts.tools.pack(as_json(list(record.tools))),
+            listing=texts.listing.pack(as_json(listed)),
+            fates=texts.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
+            left_out=texts.left_out.pack(as_json(_by_rule(view.left_out))),
             copies=copies,
+            **{name: getattr(view, name) for name in FIGURES},
         )
 
     def _listed(
         self, messages: Sequence[Message], history: Sequence[Message]
     ) -> tuple[list[str | Name], tuple[Message, ...]]:
         """The names of these messages, and those of them that stand on no line yet."""
-        known, copies = {message.id: message for message in history}, self._strands.copies
+        known, copies = {message.id: message for message in history}, self._texts.copies
         names: list[str | Name] = []
         new: list[Message] = []
         for message in messages:
@@ -159,7 +154,7 @@ def read(data: bytes, streamed: bool = True) -> tuple[list[Line], list[Damage]]:
 
 def name_of(copy: Message) -> Name:
     """How a listing names a copy."""
-    return copy.id, checksum(as_json(_adapter(Message).dump_python(copy)))
+    return copy.id, checksum(as_json(as_fields(copy)))
 
 
 def messages_of(
@@ -208,10 +203,12 @@ def read_line(number: int, raw: bytes) -> Line:
         raise ValueError("it is of no known type")
     kept = fields.pop("kept", None)
     at = _adapter(float).validate_python(fields.pop("at", None))
+    if kind is SideCalled and isinstance(model := fields.get("model"), str):
+        fields["model"] = ModelId.read(model)
     stored: Stored = _adapter(kind).validate_python(fields)
     if isinstance(stored, Planted) and [message.role for message in stored.messages][1:3] != ["assistant", "tool"]:
         raise ValueError("it plants nothing")
-    return Line(number, at, stored, None if kept is None else _adapter(Piece).validate_python(kept))
+    return Line(number, at, stored, None if kept is None else _adapter(TextDelta).validate_python(kept))
 
 
 def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:

@@ -1,4 +1,4 @@
-"""What a journal holds beside the events of the loop, and the form in which two of these are written."""
+"""What a journal holds beside the events of a session, and the form in which two of these are written."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 from agent.events import (
     Answered,
     Asked,
+    BudgetChanged,
     Cancelled,
     Entry,
+    ModelChanged,
     Planted,
     Preparing,
     PromptCut,
     Replied,
     Said,
     SideCalled,
+    StrategyChanged,
     ToolCalled,
     ToolReturned,
     Withdrawn,
@@ -24,7 +27,7 @@ from agent.events import (
 from agent.messages import Message
 from agent.protocols import Waiting
 from agent.view import Fate
-from session.journal.deltas import Piece
+from session.journal.deltas import TextDelta
 
 VERSION = 2
 """2 has remarks; 1 has none."""
@@ -53,28 +56,6 @@ class Resumed:
 
 
 @dataclass(frozen=True, slots=True)
-class Swapped:
-    """From here on this SPEC manages the context, and remembers nothing."""
-
-    strategy: str
-
-
-@dataclass(frozen=True, slots=True)
-class Limited:
-    """From here on a prompt may hold this many tokens."""
-
-    limit: int
-
-
-@dataclass(frozen=True, slots=True)
-class Remodelled:
-    """From here on this model answers."""
-
-    backend: str
-    model: str
-
-
-@dataclass(frozen=True, slots=True)
 class Named:
     """The session has a name."""
 
@@ -97,8 +78,8 @@ class Switched:
 
 
 @dataclass(frozen=True, slots=True)
-class Viewed:
-    """`Prepared` as it is written: what hardly changes from call to call are pieces of JSON.
+class PreparedLine:
+    """`Prepared` as it is written: what hardly changes from call to call are deltas of JSON.
 
     `listing` is a list: the id of a message that is sent as it is in the history, the id and a checksum of any other,
     which is among the `copies` of this line or of one before. `fates` is a list of fates, each with how often it comes
@@ -109,9 +90,9 @@ class Viewed:
     strategy: str
     model: str
     exact: bool
-    tools: Piece
-    listing: Piece
-    fates: Piece
+    tools: TextDelta
+    listing: TextDelta
+    fates: TextDelta
     tokens: int
     history_tokens: int
     limit: int
@@ -122,16 +103,16 @@ class Viewed:
     acted: Mapping[Fate, int]
     notes: tuple[str, ...]
     warm: bool
-    left_out: Piece
+    left_out: TextDelta
     copies: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Requested:
+class SentLine:
     """`Sent` as it is written."""
 
     to: str
-    body: Piece
+    body: TextDelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,29 +143,29 @@ class Unanswered:
     figures: tuple[int, ...] = ()
 
 
-Change = Opened | Resumed | Swapped | Limited | Remodelled | Named | Branched | Switched
-"""What a session writes itself."""
+Change = Opened | Resumed | StrategyChanged | BudgetChanged | ModelChanged | Named | Branched | Switched
+"""What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
 """What a session needs to be played, and not to go on."""
-Record = Entry | Change | Remark
+Record = Entry | Opened | Resumed | Named | Branched | Switched | Remark
 """All that can be written."""
-Stored = Record | Viewed | Requested
-"""All that can stand on a line: `Prepared` and `Sent` stand there as `Viewed` and `Requested`."""
+Stored = Record | PreparedLine | SentLine
+"""All that can stand on a line: `Prepared` and `Sent` stand there as `PreparedLine` and `SentLine`."""
 
 KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
-    "swapped": Swapped,
-    "limited": Limited,
-    "remodelled": Remodelled,
+    "swapped": StrategyChanged,
+    "limited": BudgetChanged,
+    "remodelled": ModelChanged,
     "named": Named,
     "branched": Branched,
     "switched": Switched,
     "asked": Asked,
     "preparing": Preparing,
     "side_called": SideCalled,
-    "prepared": Viewed,
-    "sent": Requested,
+    "prepared": PreparedLine,
+    "sent": SentLine,
     "waiting": Waiting,
     "said": Said,
     "replied": Replied,

@@ -1,4 +1,4 @@
-"""The past: the session that the lines of a journal tell of, as it stood behind the last of them."""
+"""The state of a session, rebuilt from the lines of its journal."""
 
 from __future__ import annotations
 
@@ -7,177 +7,129 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent.events import Asked, Cancelled, Entry, Planted, Prepared, Replied, ToolReturned, Withdrawn
-from agent.ledger import Ledger
+from agent.events import Entry, ModelChanged, Prepared, Replied
+from agent.history import History
 from agent.messages import Message, Schema
 from agent.prompts import SYSTEM
-from agent.protocols import Sent
+from agent.protocols import ModelId, Sent
 from agent.repair import is_sound, repair
+from agent.state import State
 from agent.view import View
-from session.journal.deltas import Reader
-from session.journal.lines import Line, Name, fates_of, left_out_of, messages_of, name_of
+from session.journal.deltas import DeltaReader
+from session.journal.lines import FIGURES, Line, Name, fates_of, left_out_of, messages_of, name_of
 from session.journal.records import (
     VERSION,
+    Aside,
     Branched,
-    Change,
-    Limited,
+    Command,
     Named,
     Opened,
+    PreparedLine,
     Record,
-    Remark,
-    Remodelled,
-    Requested,
     Resumed,
-    Swapped,
+    SentLine,
     Switched,
-    Viewed,
+    Unanswered,
 )
 
 UNKNOWN = Opened(VERSION, "", SYSTEM, "observation-masking", 8000, "reader", "", {})
-"""What is taken for the first line where that is lost."""
+"""Stands for a first line that is lost."""
+UNKNOWN_MODEL = ModelId(UNKNOWN.backend, UNKNOWN.model)
 
 
-class Pieces:
-    """The readers of what is written in pieces."""
+class Readers:
+    """The readers of all that is written as deltas."""
 
     def __init__(self) -> None:
-        self.listing, self.fates, self.left_out = Reader(), Reader(), Reader()
-        self.tools, self.request, self.kept = Reader(), Reader(), Reader()
+        self.listing, self.fates, self.left_out = DeltaReader(), DeltaReader(), DeltaReader()
+        self.tools, self.request, self.kept = DeltaReader(), DeltaReader(), DeltaReader()
 
 
 @dataclass
-class Past:
-    """A session as it was. `lost` is what could not be read.
+class SavedState(State):
+    """A state with what else the lines of a journal say of the session. `lost` is what could not be read.
 
-    `widest` is the largest budget that it had, on any branch. `at` is when its newest line was written, in seconds
-    since 1970.
+    `model` is the one that answered last, `widest` the largest budget on any branch, in tokens. `at` is when the newest
+    line was written, in seconds since 1970.
     """
 
-    opened: Opened = UNKNOWN
     strategy: str = UNKNOWN.strategy
     limit: int = UNKNOWN.limit
-    backend: str = UNKNOWN.backend
-    model: str = UNKNOWN.model
+    opened: Opened = UNKNOWN
+    model: ModelId = UNKNOWN_MODEL
     widest: int = 0
     name: str = ""
     at: float = 0.0
-    history: list[Message] = field(default_factory=list)
-    ledger: Ledger = field(default_factory=Ledger)
-    planted: list[Planted] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
-    _pieces: Pieces = field(default_factory=Pieces)
+    _readers: Readers = field(default_factory=Readers)
     _copies: dict[Name, Message] = field(default_factory=dict)
     _tools: tuple[str, Sequence[Schema]] = ("", ())
 
     @property
     def kept(self) -> dict[str, Any] | None:
-        """What it remembered beside history and ledger; None where that is lost."""
-        text = self._pieces.kept.text
+        """What the session remembered beside its state; None where that is lost."""
+        text = self._readers.kept.text
         kept = _loaded(text) if text else {}
         return kept if text is not None and isinstance(kept, dict) else None
 
-    def take(self, line: Line, whole: bool = True) -> Record:
+    def read(self, line: Line, whole: bool = True) -> Record:
         """Go on by one line; the record that was written there. With `whole` off a view has its figures only."""
         record = self._record(line, whole)
         self.at = self.at if isinstance(record, Resumed) else line.at
-        if isinstance(record, Change):
-            self.change(record)
-        elif not isinstance(record, Remark):
-            self._happened(record)
+        self.go_on(record)
         if line.kept:
-            self._pieces.kept.feed(line.kept)
+            self._readers.kept.feed(line.kept)
         return record
+
+    def go_on(self, record: Record) -> None:
+        """Go on by one record."""
+        match record:
+            case Opened():
+                self.opened, self.strategy, self.limit = record, record.strategy, record.limit
+                self.system, self.model = record.system, ModelId(record.backend, record.model)
+            case Named():
+                self.name = record.name
+            case Resumed() | Branched() | Switched() | Command() | Aside() | Unanswered():
+                pass
+            case _:
+                if isinstance(record, Replied) and self.ledger.prepared is None:
+                    self.lost.append("what a reply cost")
+                self.take(record)
+
+    def change(self, event: Entry) -> None:
+        """Go on by one event, but for what it cost."""
+        super().change(event)
+        if isinstance(event, ModelChanged):
+            self.model = ModelId(event.backend, event.model)
 
     def _record(self, line: Line, whole: bool) -> Record:
         stored = line.stored
-        if isinstance(stored, Viewed):
+        if isinstance(stored, PreparedLine):
             return self._prepared(stored, line.number, whole)
-        if isinstance(stored, Requested):
-            self._pieces.request.feed(stored.body)
-            return Sent(stored.to, (self._pieces.request.text or "") if whole else "")
+        if isinstance(stored, SentLine):
+            self._readers.request.feed(stored.body)
+            return Sent(stored.to, (self._readers.request.text or "") if whole else "")
         return stored
 
-    def change(self, change: Change) -> None:
-        """Go on by one thing that the session did itself."""
-        match change:
-            case Opened():
-                self.opened, self.strategy, self.limit = change, change.strategy, change.limit
-                self.backend, self.model = change.backend, change.model
-            case Swapped():
-                self.strategy = change.strategy
-            case Limited():
-                self.limit = change.limit
-            case Remodelled():
-                self.backend, self.model = change.backend, change.model
-            case Named():
-                self.name = change.name
-            case Resumed() | Branched() | Switched():
-                pass
-
-    def _happened(self, event: Entry) -> None:
-        match event:
-            case Asked(message):
-                self._begin()
-                self.history.append(message)
-            case Replied(message=message) | ToolReturned(message=message):
-                self.history.append(message)
-            case Cancelled(messages):
-                self.history += messages
-            case Withdrawn(message):
-                if self.history and self.history[-1].id == message.id:
-                    self.history.pop()
-            case Planted(messages=messages):
-                self._begin()
-                self.history += messages
-                self.planted += [event] if any(message.role == "tool" for message in messages) else []
-        if isinstance(event, Replied) and self.ledger.prepared is None:
-            self.lost.append("what a reply cost")
-        else:
-            self.ledger.add(event)
-
-    def _begin(self) -> None:
-        if not self.history:
-            self.history.append(Message("m1", "system", self.opened.system))
-
-    def _prepared(self, stored: Viewed, number: int, whole: bool) -> Prepared:
-        pieces = self._pieces
+    def _prepared(self, stored: PreparedLine, number: int, whole: bool) -> Prepared:
+        readers = self._readers
         self._copies |= {name_of(copy): copy for copy in stored.copies}
-        for reader, piece in (
-            (pieces.listing, stored.listing),
-            (pieces.fates, stored.fates),
-            (pieces.left_out, stored.left_out),
-            (pieces.tools, stored.tools),
-        ):
-            reader.feed(piece)
-        view = View(
-            messages=(),
-            fates=(),
-            inserted=(),
-            tokens=stored.tokens,
-            history_tokens=stored.history_tokens,
-            limit=stored.limit,
-            overhead=stored.overhead,
-            cached=stored.cached,
-            prefill=stored.prefill,
-            edited=stored.edited,
-            acted=stored.acted,
-            notes=stored.notes,
-            warm=stored.warm,
-        )
+        for name in ("listing", "fates", "left_out", "tools"):
+            getattr(readers, name).feed(getattr(stored, name))
+        view = View(messages=(), fates=(), inserted=(), **{name: getattr(stored, name) for name in FIGURES})
         view = self._listed(view) if whole else view
         if whole and not view.messages:
             self.lost.append(f"what the call of line {number} was sent")
-        return Prepared(
-            stored.turn, stored.strategy, stored.model, view, stored.exact, self._schemas() if whole else ()
-        )
+        model, tools = ModelId.read(stored.model), self._schemas() if whole else ()
+        return Prepared(stored.turn, stored.strategy, model, view, stored.exact, tools, self.ledger.view)
 
     def _listed(self, view: View) -> View:
         """The view with its messages and their fates; as it is where they are lost."""
-        pieces = self._pieces
-        fates = fates_of(pieces.fates.text or "") or ()
+        readers = self._readers
+        fates = fates_of(readers.fates.text or "") or ()
         history = self.history if len(fates) == len(self.history) else repair(self.history).messages
         there = {message.id: message for message in self.history}
-        messages = messages_of(pieces.listing.text or "", there, self._copies)
+        messages = messages_of(readers.listing.text or "", there, self._copies)
         there = there if history is self.history else {message.id: message for message in history}
         if messages is None or len(fates) != len(history):
             return view
@@ -187,12 +139,12 @@ class Past:
             fates=fates,
             inserted=tuple(at for at, message in enumerate(messages) if message.id not in there),
             history=list(history),
-            left_out=left_out_of(pieces.left_out.text or ""),
+            left_out=left_out_of(readers.left_out.text or ""),
         )
 
     def _schemas(self) -> Sequence[Schema]:
         """What the newest call was told of tools; nothing where that is lost."""
-        text = self._pieces.tools.text or ""
+        text = self._readers.tools.text or ""
         if text != self._tools[0]:
             tools = _loaded(text)
             self._tools = text, [one for one in tools if isinstance(one, dict)] if isinstance(tools, list) else []
@@ -207,19 +159,19 @@ def _loaded(text: str | None) -> object:
         return None
 
 
-def past(lines: Iterable[Line]) -> Past:
-    """The session behind the last of these lines."""
-    told, listed = Past(), list(lines)
-    newest = max((line.number for line in listed if isinstance(line.stored, Viewed)), default=0)
+def saved_state(lines: Iterable[Line]) -> SavedState:
+    """The session after the last of these lines."""
+    saved, listed = SavedState(), list(lines)
+    newest = max((line.number for line in listed if isinstance(line.stored, PreparedLine)), default=0)
     for line in listed:
-        told.take(line, whole=line.number >= newest)
-    if told.ledger.view and not told.ledger.view.messages:
-        told.ledger.prepared, told.ledger.prepared_in, told.ledger.sent = None, 0, None
-    if told.kept is None:
-        told.lost.append("what the session remembered")
-    if not is_sound(told.history):
-        told.lost.append("messages between those that are left")
-        told.history = repair(told.history).messages
-        left = {message.id for message in told.history}
-        told.planted = [planted for planted in told.planted if planted.holder.id in left]
-    return told
+        saved.read(line, whole=line.number >= newest)
+    if saved.ledger.view and not saved.ledger.view.messages:
+        saved.ledger.prepared, saved.ledger.prepared_in, saved.ledger.sent = None, 0, None
+    if saved.kept is None:
+        saved.lost.append("what the session remembered")
+    if not is_sound(saved.history):
+        saved.lost.append("messages between those that are left")
+        saved.history = History(repair(saved.history).messages)
+        left = {message.id for message in saved.history}
+        saved.planted = tuple(planted for planted in saved.planted if planted.holder.id in left)
+    return saved

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
+from agent.events import BudgetChanged
 from session.journal.lines import Line
-from session.journal.records import Branched, Limited, Named, Opened, Switched
+from session.journal.records import Branched, Named, Opened, Switched
 
 TRUNK = 1
 
@@ -59,7 +60,7 @@ class Tree:
                 self.name = name
             case Opened(limit=limit, settings=settings):
                 self.widest = max(self.widest, limit, _budget(settings))
-            case Limited(limit):
+            case BudgetChanged(limit):
                 self.widest = max(self.widest, limit)
         self.branches[self.current].lines.append(line)
 

@@ -70,7 +70,9 @@ def test_every_call_of_it_is_an_event_and_in_the_ledger() -> None:
     events = list(run(session, "?"))
     assert kinds(events)[3:8] == ["Replied", "ToolCalled", "SideCalled", "SideCalled", "ToolReturned"]
     sides = [event for event in events if isinstance(event, SideCalled)]
-    assert {(event.purpose, event.model, event.error) for event in sides} == {("delegate", "scripted/scripted", "")}
+    assert {(event.purpose, str(event.model), event.error) for event in sides} == {
+        ("delegate", "scripted/scripted", "")
+    }
     assert [event.usage.prompt_tokens for event in sides] == [200, 100]
     spent = totals(session.ledger.calls)
     assert (spent.calls, spent.turns) == (4, 2)
@@ -98,7 +100,7 @@ def test_its_views_keep_to_the_budget() -> None:
 def test_a_task_that_the_budget_cannot_hold_is_told_to_the_model() -> None:
     session = delegating([call(1, "delegate", f'{{"task": "{"word " * 1_000}"}}')], says("done"), limit=3_000)
     session.strategy = type("Loose", (Delegating,), {"fitted": False})()
-    session.tools, session.limit = {}, 900
+    session.tools, session.state.limit = {}, 900
     events = list(run(session, "?"))
     (returned,) = [event for event in events if isinstance(event, ToolReturned)]
     assert not returned.ok

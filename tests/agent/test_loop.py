@@ -268,7 +268,7 @@ def test_calls_that_a_server_names_badly_leave_a_sound_history(id: str) -> None:
 
 def test_ids_of_a_resumed_history_with_gaps_are_not_given_again() -> None:
     session = agent(says("Yes."))
-    session.history = History(
+    session.state.history = History(
         [Message("m1", "system", "s"), Message("m2", "user", "?"), Message("m4", "assistant", "!")]
     )
     list(run(session, "and?"))
@@ -369,7 +369,7 @@ def test_strategy_backend_and_limit_can_be_swapped_between_exchanges() -> None:
     list(run(session, "?"))
     whole = list(session.history)
 
-    session.strategy, session.strategy_name, session.limit = ObservationMasking(), "observation-masking", 2_000
+    session.strategy, session.state.strategy, session.state.limit = ObservationMasking(), "observation-masking", 2_000
     session.backend = Script([says("Two.")])
     events = list(run(session, "and?"))
     (prepared,) = [event for event in events if isinstance(event, Prepared)]
@@ -388,7 +388,7 @@ def test_another_model_has_nothing_cached() -> None:
     session.backend.model = "other"
     events = [*run(session, "and?"), *run(session, "and?")]
     first, second = (event for event in events if isinstance(event, Prepared))
-    assert (first.model, first.view.cached) == ("scripted/other", 0)
+    assert (str(first.model), first.view.cached) == ("scripted/other", 0)
     assert second.view.cached > 0
     assert [one.raw_prefill for one in session.ledger.calls] == [
         session.ledger.calls[0].raw_prompt,

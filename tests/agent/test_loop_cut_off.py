@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from agent.agent import CANCELLED
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Asked, Prepared, Preparing, Replied, Said, ToolReturned
+from agent.history import History
 from agent.loop import run
-from agent.messages import ToolCall
+from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from strategies.sliding_window import SlidingWindow
 from tests.support.histories import is_sound, pending
@@ -38,10 +39,10 @@ def test_a_reply_that_fails_is_dropped(error: BaseException, before: list[Delta]
 def test_every_open_call_is_closed_whichever_of_its_turn_it_is(returned: list[int]) -> None:
     """Of a damaged journal any results may be left, in any order."""
     session = agent()
-    session.add("user", "?")
-    session.add("assistant", "", calls=tuple(map(call, range(1, 6))))
-    for number in returned:
-        session.add("tool", "found", call_id=call(number).id)
+    asked = [Message("m1", "system"), Message("m2", "user", "?")]
+    turn = Message("m3", "assistant", calls=tuple(map(call, range(1, 6))))
+    results = [Message(f"r{number}", "tool", "found", call_id=call(number).id) for number in returned]
+    session.state.history = History([*asked, turn, *results])
     session.close_calls()
     assert is_sound(session.history) == [] == pending(session.history)
     assert observations(session) == ["found"] * len(returned) + [CANCELLED] * (5 - len(returned))
@@ -143,5 +144,5 @@ def test_whatever_the_model_does_the_session_goes_on(
             one.id for message in session.history for one in message.calls
         ]
     session.backend = Script([says("going on")])
-    session.limit = 10**6
+    session.state.limit = 10**6
     assert list(run(session, "and now?"))[-1] == Answered("going on", "answered")

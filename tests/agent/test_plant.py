@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -7,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.agent import Agent
 from agent.errors import UsageError
 from agent.loop import run
-from agent.messages import Message, Role
 from agent.plant import LONGEST, plant
 from agent.repair import repair
+from agent.state import State
 from agent.view import prepare
 from models.reader.observation import observe
 from strategies import STRATEGIES
@@ -27,7 +28,7 @@ FACTS = LINES.map(str.strip).filter(bool)
 
 @given(FACTS)
 def test_the_result_is_what_read_file_gives_for_a_file_of_that_line(fact: str) -> None:
-    planted = plant(agent(), fact, 1)
+    planted = plant(agent(), fact)
     with TemporaryDirectory() as folder:
         Path(folder, planted.path).write_text(f"{fact}\n", "utf-8")
         read_file = next(tool for tool in file_tools(Path(folder)) if tool.name == "read_file")
@@ -35,7 +36,7 @@ def test_the_result_is_what_read_file_gives_for_a_file_of_that_line(fact: str) -
 
 
 def test_the_reader_knows_it_for_lines_of_a_file() -> None:
-    shown = observe(plant(agent(), "The launch code is 4711.", 1).holder.content)
+    shown = observe(plant(agent(), "The launch code is 4711.").holder.content)
     assert shown.form == "lines"
     assert [sentence.text for sentence in shown.sentences] == ["The launch code is 4711."]
 
@@ -45,10 +46,10 @@ def test_the_history_is_sound_and_only_the_result_holds_the_fact(facts: list[str
     session = agent([call(1), *says("I look.")], says("Found."))
     if asked:
         list(run(session, "What is masking?"))
-    for number, fact in enumerate(facts, 1):
+    for fact in facts:
         before, history = len(session.history), [*session.history]
         try:
-            planted = plant(session, fact, number)
+            planted = plant(session, fact)
         except UsageError:
             assert session.history == history
             continue
@@ -63,10 +64,10 @@ def test_the_history_is_sound_and_only_the_result_holds_the_fact(facts: list[str
 def test_every_strategy_takes_it_as_any_other_turn(name: str) -> None:
     session = agent()
     for number in range(1, 30):
-        plant(session, f"Fact {number}: {'word ' * 80}", number)
+        plant(session, f"Fact {number}: {'word ' * 80}")
     tools = session.budget(session.schemas())
     for limit in (900, 2_000, 20_000):
-        session.limit = limit
+        session.state.limit = limit
         assert prepare(session.history, build(name), session.budget(session.schemas())).notes == ()
     assert tools.size(session.history) > 2_000
 
@@ -75,20 +76,19 @@ def test_every_strategy_takes_it_as_any_other_turn(name: str) -> None:
 def test_what_cannot_be_planted_changes_nothing(fact: str) -> None:
     session = agent()
     with pytest.raises(UsageError) as raised:
-        plant(session, fact, 1)
+        plant(session, fact)
     assert "/plant" in raised.value.fix
     assert session.history == []
 
 
 def test_ctrl_c_plants_all_or_nothing() -> None:
-    class Stopped(Agent):
-        def add(self, role: Role, content: str, **rest: object) -> Message:
-            if role == "tool":
-                raise KeyboardInterrupt
-            return super().add(role, content, **rest)
+    class Stopped(State):
+        def new_ids(self) -> Iterator[str]:
+            yield from islice(super().new_ids(), 2)
+            raise KeyboardInterrupt
 
     session = agent(says("Found."))
-    session.__class__ = Stopped
+    session.state = Stopped("none")
     with pytest.raises(KeyboardInterrupt):
-        plant(session, "The launch code is 4711.", 1)
+        plant(session, "The launch code is 4711.")
     assert session.history == []

@@ -80,7 +80,7 @@ def test_another_backend_may_report_here_too() -> None:
     model.ask(ASKED, "summary", 50)
     made = list(model.drain())
     assert [one.purpose for one in made] == ["delegate", "delegate", "summary"]
-    assert [one.model for one in made] == ["elsewhere/large", "elsewhere/large", "scripted/scripted"]
+    assert [str(one.model) for one in made] == ["elsewhere/large", "elsewhere/large", "scripted/scripted"]
     assert [one.error for one in made] == ["", "gone", ""]
     assert made[0].prompt_tokens == made[1].prompt_tokens + 20
     assert other.requests[0] == Request(tuple(ASKED), ({"name": "x"},), 9)

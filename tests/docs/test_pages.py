@@ -185,9 +185,8 @@ def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop:
 
 
 def test_the_first_session_is_what_the_program_does_today() -> None:
-    command = "-m lab first-session"
-    run = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True)
-    assert run.stdout == page("first-session"), f"make it anew: python {command} > docs/results/first-session.md"
+    run = subprocess.run([sys.executable, "-m", "lab", "first-session"], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == page("first-session"), "make it anew: thimble lab first-session"
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError, ThimbleError
 from agent.messages import Message, Schema
-from agent.protocols import Delta, Text, Thinking, Usage
+from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
 from repl.commands.table import obey
@@ -41,7 +41,7 @@ FAILURES = ("", "", "model", "half", "cut", "bug")
 SPECS = ("observation-masking:window=0,target=0.2", "hybrid", "summary-buffer", "notes+offload", "delegate+thrifty")
 
 
-class Server:
+class Server(BackendDefaults):
     """A model that reads, notes, delegates and answers; its server reads a third more tokens than we count."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def opened(spec: str) -> tuple[Session, Server, Scripted]:
     """A session with some exchanges, a planted fact, and a counter that learns."""
     session, server = open_session(Settings(backend="reader", strategy=spec, budget=3_500)), Server()
     model = Scripted([server] * 400, server.counter)
-    session.use(model)
+    session.agent.use(model)
     ask(session)
     obey(session, "/plant The launch code of Heron is 4711-Zebra.", Paper().console)
     obey(session, "/predict 1-4", Paper().console)

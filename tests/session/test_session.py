@@ -25,7 +25,7 @@ from models.server import ServedBackend
 from repl.screen import trace
 from session import jsonl
 from session.forecast import forecast
-from session.once import Later
+from session.once import Once
 from session.session import Session, open_session
 from session.settings import Settings, resolve
 from strategies import STRATEGIES
@@ -271,7 +271,7 @@ def test_an_address_that_is_none_is_named() -> None:
 def test_a_swap_back_to_the_reader_counts_no_message_anew() -> None:
     session = open_session(Settings(backend="reader"))
     reader = session.agent.backend
-    session.use(Scripted([]))
+    session.agent.use(Scripted([]))
     session.use_model("reader")
     assert session.agent.backend is reader
 
@@ -331,7 +331,7 @@ def test_the_trace_names_the_model_that_was_asked() -> None:
     session = scripted(*LOOKS, "Done.", strategy="delegate:target=0.1", budget=4_000, summariser="reader")
     assert side_backend(session).name == "reader"
     sides = [event for event in ask(session) if isinstance(event, SideCalled)]
-    assert {(event.purpose, event.model) for event in sides} == {("brief", "reader/extractive")}
+    assert {(event.purpose, str(event.model)) for event in sides} == {("brief", "reader/extractive")}
     assert "brief asked of reader: " in trace.side_line(sides[0])
     assert jsonl.event(sides[0])["model"] == "reader/extractive"
 
@@ -390,7 +390,7 @@ def test_a_task_is_delegated_to_the_agents_own_model() -> None:
         summariser="reader",
     )
     sides = [event for event in ask(session) if isinstance(event, SideCalled)]
-    assert [(event.purpose, event.model) for event in sides] == [("delegate", "scripted/scripted")] * 2
+    assert [(event.purpose, str(event.model)) for event in sides] == [("delegate", "scripted/scripted")] * 2
     assert session.agent.history[3].content == "It hides old results [observation-masking]."
     assert session.agent.ledger.exchanges == 1
     assert session.notes.kept == []
@@ -501,7 +501,7 @@ def test_what_is_made_late_is_made_once() -> None:
         made.append(1)
         return len(made)
 
-    later = Later(make)
+    later = Once(make)
     threads = [threading.Thread(target=later) for _ in range(8)]
     for thread in threads:
         thread.start()

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from agent.errors import ThimbleError, UsageError
-from agent.events import Asked
+from agent.events import Asked, BudgetChanged, ModelChanged, StrategyChanged
 from repl.cli.recordings import load, settled
 from repl.commands.table import obey
 from repl.screen.resumed import resumed
 from session.journal import folder as shelf
 from session.journal.journal import Journal
-from session.journal.records import Command, Limited, Opened, Remodelled, Swapped
+from session.journal.records import Command, Opened
 from session.playback import LEFT_OUT, Playback
 from session.session import Session, open_session
 from session.settings import Settings
@@ -62,7 +62,7 @@ def test_a_strategy_that_is_code_is_said_again_or_not_run(
     assert is_code(spec)
     for path in (
         forged(ran.parent, replace(OPENED, strategy=spec)),
-        forged(ran.parent / "swapped", OPENED, Swapped(spec)),
+        forged(ran.parent / "swapped", OPENED, StrategyChanged(spec)),
     ):
         with pytest.raises(UsageError, match="which is code") as caught:
             resume(path)
@@ -76,7 +76,7 @@ def test_a_strategy_that_is_code_is_said_again_or_not_run(
 
 def test_nor_on_another_branch(ran: Path) -> None:
     spec = f"{ran.parent}/theirs.py"
-    path = forged(ran.parent, OPENED, Swapped(spec), Limited(9000), Swapped("none"))
+    path = forged(ran.parent, OPENED, StrategyChanged(spec), BudgetChanged(9000), StrategyChanged("none"))
     session = resume(path)
     for after in (2, 3):
         with pytest.raises(UsageError, match="which is code"):
@@ -98,7 +98,7 @@ def test_what_the_user_has_said_is_run_again(tmp_path: Path) -> None:
     session.use_strategy("none")
     session.branch(asked)
     assert session.spec == str(mine)
-    session.branch(asked, Swapped(f" {mine}"))
+    session.branch(asked, StrategyChanged(f" {mine}"))
     session.switch(1)
     session.switch(3)
     assert session.spec == f" {mine}"
@@ -112,9 +112,9 @@ FAR = "https://far.example"
 @pytest.mark.parametrize(
     "settings", [{"base_url": FAR}, {"summariser": f"small@{FAR}"}, {"base_url": "http://10.0.0.1"}]
 )
-@pytest.mark.parametrize("later", [(), (Remodelled("openai", "big"),)])
+@pytest.mark.parametrize("later", [(), (ModelChanged("openai", "big"),)])
 def test_no_session_names_the_server_that_it_is_sent_to(
-    settings: dict[str, str], later: tuple[Remodelled, ...], tmp_path: Path
+    settings: dict[str, str], later: tuple[ModelChanged, ...], tmp_path: Path
 ) -> None:
     path = forged(tmp_path, replace(OPENED, backend="openai", model="big", settings=settings), *later)
     with pytest.raises(UsageError, match="only the session itself names"):

@@ -10,12 +10,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
-from session.cassette import names_code
 
 from agent.errors import UsageError
 from agent.side import SideModel
 from repl.commands.strategy import show_all
 from repl.prompt.completion import Completions
+from session.playback import names_code
 from session.trust import check_strategy
 from strategies.hybrid import Hybrid
 from strategies.parameter import parameters

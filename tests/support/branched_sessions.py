@@ -17,7 +17,7 @@ from models import built_in
 from models.scripted import Reply, Scripted
 from repl.commands.table import obey
 from session.journal.journal import Journal
-from session.journal.state import past
+from session.journal.state import saved_state
 from session.session import Session, open_session
 from session.settings import Settings
 from tests.support.histories import TinyCounter, outcome
@@ -49,10 +49,10 @@ def session_in(path: Path | None = None, **settings: Any) -> Session:
     """A session; it goes on with the journal in this file, if there is one."""
     journal = Journal.reopen(path) if path and path.exists() else Journal(path)
     lines = journal.tree.path(journal.tree.current)
-    told = past(lines) if lines else None
+    told = saved_state(lines) if lines else None
     going_on = {"strategy": told.strategy, "budget": told.limit} if told else {}
     session = open_session(Settings(backend="reader", **{**settings, **going_on}), journal, told)
-    session.use(Actor())
+    session.agent.use(Actor())
     return session
 
 
@@ -70,7 +70,7 @@ def run(session: Session, text: str, drawn: bool = False, width: int = 80) -> st
 def stands(session: Session) -> Any:
     """All that the next call depends on, and that call, as it is now."""
     agent = session.agent
-    following = outcome(lambda: prepare(agent, 1))
+    following = outcome(lambda: prepare(agent, agent.next_call()))
     view = following.what if isinstance(following, ThimbleError) else following
     state = agent.history, agent.ledger, getattr(agent.strategy, "state", None), session.notes.kept, view
     return deepcopy((state, session.spec, agent.limit, [one.fact for one in session.planted]))

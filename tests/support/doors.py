@@ -51,7 +51,7 @@ from repl.screen.stage import Stage
 from repl.screen.theme import say
 from session.journal.journal import Journal
 from session.journal.records import Command, Named
-from session.journal.state import past
+from session.journal.state import saved_state
 from session.playback import Playback, Recording, read_recording
 from session.session import Session, open_session
 from session.settings import Settings
@@ -88,9 +88,9 @@ def session() -> Session:
 def begin(*steps: Step) -> Session:
     """The session, begun anew, with this script."""
     here = session()
-    here.spec, here.journal = "none", Journal()
+    here.agent.state.strategy, here.parts.journal = "none", Journal()
     here.reset()
-    here.use(Scripted(steps, TinyCounter()))
+    here.agent.use(Scripted(steps, TinyCounter()))
     return here
 
 
@@ -161,9 +161,9 @@ def command(form: str, is_drawn: bool, payload: str) -> str:
     note = tool_call("save_note", 1, title=payload, text=payload)
     sent = Sent(payload, json.dumps({"messages": payload}, ensure_ascii=False))
     here = begin([Text(payload), note], [tool_call("get_notes", 2)], [sent, Text(payload)], *[payload] * 6)
-    here.agent.strategy, here.agent.strategy_name, here.spec = Doing(payload), payload, payload
+    here.agent.strategy, here.agent.state.strategy = Doing(payload), payload
     with suppress(UsageError):
-        here.planted.append(plant(here.agent, payload, 1))
+        plant(here.agent, payload)
     list(here.ask(payload))
     paper = Paper(80, drawn=is_drawn)
     run_command(here, form.format(payload), paper.console)
@@ -174,24 +174,25 @@ def resumed(is_drawn: bool, payload: str) -> str:
     """A session on disk, full of it, as it is resumed, in a conversation and without one, and as it is listed."""
     with TemporaryDirectory() as folder:
         here = begin(payload, payload)
-        before, here.settings = here.settings, replace(here.settings, session_dir=Path(folder), plain=not is_drawn)
-        here.journal, here.spec = Journal(Path(folder, "one.jsonl")), payload
+        before = here.settings
+        here.parts.settings = replace(before, session_dir=Path(folder), plain=not is_drawn)
+        here.parts.journal, here.agent.state.strategy = Journal(Path(folder, "one.jsonl")), payload
         list(here.ask(payload))
         here.record(Named(payload))
-        here.past = past(here.journal.read()[0])
-        here.past.lost.append(payload)
-        here.spec = f"{payload}!"
+        here.parts.saved = saved_state(here.journal.read()[0])
+        here.saved.lost.append(payload)
+        here.agent.state.strategy = f"{payload}!"
         paper, err = Paper(80, drawn=is_drawn), io.StringIO()
         show_resumed(here, paper.console)
         with redirect_stderr(err):
             headless._tell_resumed(here)
         here.journal.close()
-        here.journal, here.past = Journal(), None
+        here.parts.journal, here.parts.saved = Journal(), None
         for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):
             run_command(here, listed, paper.console)
         offered = Completions(here).get_completions(Document("/load "), CompleteEvent())
         offers = "".join(f"{offer.text}{offer.display_text}{offer.display_meta_text}" for offer in offered)
-        here.settings = before
+        here.parts.settings = before
     return paper.text + err.getvalue() + offers
 
 
@@ -199,7 +200,7 @@ def around(payload: str) -> str:
     """Footer and meter, the model's name in them."""
     here = begin(payload)
     list(here.ask(payload))
-    here.spec = here.agent.backend.model = payload  # type: ignore[misc]
+    here.agent.state.strategy = here.agent.backend.model = payload  # type: ignore[misc]
     here.agent.backend.name = payload
     meter = Meter(here)
     meter.warm()

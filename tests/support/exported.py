@@ -35,11 +35,11 @@ def hostile(texts: list[str]) -> Session:
     calls = [tool_call("save_note", 1, title=payload, text=payload), tool_call(payload, 2, a=payload)]
     session = begin([Thinking(payload), Text(payload), *calls], [tool_call("get_notes", 3)], payload, payload)
     session.agent.strategy = Doing(payload)
-    session.agent.strategy_name = session.spec = payload
-    session.agent.limit, limit = 10**6, session.agent.limit
+    session.agent.state.strategy = payload
+    session.agent.state.limit, limit = 10**6, session.agent.limit
     ask(session, payload)
     ask(session, payload)
-    session.agent.limit = limit
+    session.agent.state.limit = limit
     return session
 
 

@@ -14,7 +14,6 @@ from agent.messages import Message, Schema
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from models.counting.estimate import EstimateCounter
 from models.scripted import Reply, Request, Scripted
-from session.journal.header import past_of
 from session.journal.journal import Journal
 from session.session import Session
 from session.settings import Settings
@@ -65,7 +64,7 @@ class Kept(Session):
 def keep(path: Path, **settings: Any) -> Kept:
     """A session in this file, which goes on from what that holds."""
     journal = Journal.reopen(path) if path.exists() else Journal(path)
-    session = Kept(Settings(backend="reader", **settings), journal, past_of(journal))
+    session = Kept(Settings(backend="reader", **settings), journal, journal.state())
     session.backends.first = lambda: Scripted([say] * 500, EstimateCounter())  # type: ignore[method-assign]
     return session
 
@@ -94,7 +93,7 @@ def state(session: Session) -> dict[str, Any]:
         "notes": session.notes.state,
         "planted": session.planted,
         "learnt": getattr(agent.backend.counter, "learnt", None),
-        "spec": (session.spec, agent.strategy_name, agent.limit, agent.model),
+        "spec": (session.spec, agent.strategy_name, agent.limit, agent.backend.id),
         "view": uncompared(session),
     }
 

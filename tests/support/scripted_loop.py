@@ -11,8 +11,10 @@ from agent.errors import ToolError
 from agent.events import Answered, Event
 from agent.loop import run
 from agent.messages import Message, Schema, ToolCall
+from agent.prompts import SYSTEM
 from agent.protocols import Delta, Text, Usage
 from agent.side import SideModel
+from agent.state import State
 from models.scripted import Scripted
 from strategies.none import NoManagement
 from tests.support.histories import TinyCounter, is_sound, pending
@@ -84,7 +86,7 @@ def agent(*steps: Step, **settings: Any) -> Agent:
     return Agent(
         backend=backend,
         strategy=settings.pop("strategy", NoManagement()),
-        strategy_name=settings.pop("strategy_name", "none"),
+        state=State(settings.pop("strategy_name", "none"), settings.pop("limit", 8000), settings.pop("system", SYSTEM)),
         tools={tool.name: tool for tool in tools},
         side=settings.pop("side", SideModel(backend)),
         **settings,

@@ -24,7 +24,7 @@ from tests.support.histories import TinyCounter
 def scripted(*steps: Step, counter: Counter | None = None, pace: float = 0, **settings: Any) -> Session:
     """A session whose model says these things; counted exactly, four characters a token, unless told otherwise."""
     session = open_session(Settings(backend="reader", **settings))
-    session.use(Scripted(steps, counter or TinyCounter(), pace=pace))
+    session.agent.use(Scripted(steps, counter or TinyCounter(), pace=pace))
     return session
 
 

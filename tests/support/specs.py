@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import ModelError
 from agent.messages import Message, Schema, turns
-from agent.protocols import Delta, Strategy, Text, Usage
+from agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
 from agent.side import SideModel
 from strategies.critic_summary import CriticSummary
 from strategies.hybrid import Hybrid
@@ -55,7 +55,7 @@ SUMMARISERS: dict[str, Callable[[Sequence[Message]], str]] = {
 
 
 @dataclass
-class Summariser:
+class Summariser(BackendDefaults):
     """A backend that answers with what a function makes of the prompt; the function may be swapped."""
 
     answer: Callable[[Sequence[Message]], str] = short

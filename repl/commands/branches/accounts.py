@@ -1,4 +1,4 @@
-"""Accounts: what each branch has cost of its own. What two branches have in common is in the one that it began on."""
+"""The cost of each branch on its own. A part that two branches share counts for the branch where it began."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.events import Asked
+from agent.history import History
 from agent.ledger import Call
-from session.journal.state import Past, Pieces
+from session.journal.state import Readers, SavedState
 from session.journal.tree import Tree
 
 
@@ -31,7 +32,7 @@ class Account:
 
 def accounts(tree: Tree) -> list[Account]:
     """An account for each branch, a parent before its children, each child behind its elder siblings' own."""
-    starts: dict[int, Past] = {}
+    starts: dict[int, SavedState] = {}
     found = {number: _account(tree, number, starts) for number in tree.branches}
     ordered: list[Account] = []
     waiting = [one for one in reversed(found.values()) if not one.parent]
@@ -41,16 +42,16 @@ def accounts(tree: Tree) -> list[Account]:
     return ordered
 
 
-def _account(tree: Tree, number: int, starts: dict[int, Past]) -> Account:
+def _account(tree: Tree, number: int, starts: dict[int, SavedState]) -> Account:
     """Go through the lines of a branch's own; what stood where others grow from them is left in `starts`."""
-    branch, then = tree.branches[number], starts.pop(number, Past())
+    branch, then = tree.branches[number], starts.pop(number, SavedState())
     behind, before, question = then.ledger.exchanges, len(then.ledger.calls), ""
     answers = sum(call.purpose == "answer" for call in then.ledger.calls)
     children = sorted((one for one in tree.branches.values() if one.parent == number), key=lambda one: one.after)
     for line in branch.lines:
         while children and children[0].after < line.number:
             starts[children.pop(0).number] = _copy(then)
-        then.take(line, whole=False)
+        then.read(line, whole=False)
         question = line.stored.message.content if isinstance(line.stored, Asked) else question
     starts.update((child.number, _copy(then)) for child in children)
     ledger = then.ledger
@@ -58,7 +59,7 @@ def _account(tree: Tree, number: int, starts: dict[int, Past]) -> Account:
     return Account(number, branch.parent, behind, answers, then.strategy, exchanges, calls, question)
 
 
-def _copy(past: Past) -> Past:
+def _copy(past: SavedState) -> SavedState:
     """The same account, to go on from on its own; what was said is left behind."""
     ledger = replace(past.ledger, calls=[*past.ledger.calls])
-    return replace(past, history=[], planted=[], lost=[], ledger=ledger, _pieces=Pieces())
+    return replace(past, history=History(), planted=(), lost=[], ledger=ledger, _readers=Readers())

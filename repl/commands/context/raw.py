@@ -27,7 +27,7 @@ def show_raw(session: Session, console: Console) -> None:
     if ledger.prepared is None:
         raise UsageError("nothing was sent yet", "ask something; /context next shows what it would be sent with")
     if ledger.sent is None:
-        model = line(ledger.prepared.model)
+        model = line(str(ledger.prepared.model))
         words = f"No request went over a wire to {model}. It was given these messages and tools:"
         body: Any = given(ledger.prepared)
     else:

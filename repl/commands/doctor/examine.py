@@ -52,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a session would do now, and the exit code for it. `backend` and `model` are "" where none can start."""
+    """The verdict on a session that would start now, and its exit code. `backend` and `model` may be "" for none."""
 
     text: str
     fix: str = ""
@@ -70,14 +70,15 @@ class Report:
 
 
 def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SECONDS) -> Report:
-    """What a session with these settings would find. Changes nothing and raises nothing.
+    """Run every check for a session with these settings. Changes nothing and raises nothing.
 
     Args:
         settings: What the session would be opened with.
         others: What else to look at.
         seconds: The longest that servers are waited for.
     """
-    backends = Backends(settings, [])
+    notices: list[str] = []
+    backends = Backends(settings, notices.append)
     started: list[Backend] = []
     servers = _servers(backends)
     chosen = _chosen(backends, servers)
@@ -90,11 +91,11 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    return Report(findings, _verdict(backends, findings, started, chosen, elsewhere))
+    return Report(findings, _verdict(notices, findings, started, chosen, elsewhere))
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
-    """What each finds, in their order. Servers are asked at once, and what came so many seconds later is too late."""
+    """The findings of each check, in order. All run in parallel; one that takes longer than so many seconds is late."""
     found: queue.SimpleQueue[tuple[int, Finding | None]] = queue.SimpleQueue()
     here = [place for place, look in enumerate(looks) if look.late is None]
     for place in set(range(len(looks))) - set(here):
@@ -204,7 +205,7 @@ def _strategy(settings: Settings) -> Iterator[Check]:
 
 
 def _verdict(
-    backends: Backends, findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
+    notices: Sequence[str], findings: Sequence[Finding], started: Sequence[Backend], chosen: str, others: Iterable[str]
 ) -> Verdict:
     errors = sorted((f.error for f in findings if f.error), key=lambda error: not isinstance(error, UsageError))
     if errors:
@@ -218,8 +219,8 @@ def _verdict(
         what = f"A session would take {backend.name}/{backend.model} and fail: {broken.found}."
         return Verdict(what, broken.fix, MODEL, backend.name, backend.model)
     text, fix = f"A session uses {backend.name}/{backend.model}.", ""
-    if backends.notices:  # the reader, because there is nothing else
-        text = backends.notices[-1]
+    if notices:  # the reader, because there is nothing else
+        text = notices[-1]
         slow = (f"a server works, which was too slow to be found: --backend {n}" for n in _working(findings, others))
         fix = next(slow, "")
     return Verdict(text, fix, DONE, backend.name, backend.model)

@@ -1,4 +1,4 @@
-"""The session as Markdown. What was said stands in fences that it cannot leave; a word in a table has no marks left."""
+"""The session as Markdown. Messages stand in fences that they cannot close; words in tables lose their marks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def export(session: Session, columns: int) -> Iterator[str]:
     told = story(session)
     past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
-    facts = [f"Model {past.backend}/{past.model}", past.strategy, f"{past.limit:,} tokens", begun]
+    facts = [f"Model {past.model}", past.strategy, f"{past.limit:,} tokens", begun]
     yield f"# {plain(past.name) or 'A session of thimble'}\n\n{', '.join(map(plain, facts))}\n"
     for exchange in told.exchanges:
         yield from _exchange(exchange)

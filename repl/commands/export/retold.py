@@ -1,4 +1,4 @@
-"""The screen of a session, told anew from its journal: what the renderer wrote, and when."""
+"""The screen of a session, rendered again from its journal, with the time of each piece."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent.events import Answered, Asked, Planted, Prepared, Withdrawn
+from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, Prepared, StrategyChanged, Withdrawn
 from agent.view import View
 from repl.commands.export.story import beginning, path
 from repl.screen.exchange import Screen
 from repl.screen.footer import footer
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import GLYPH, STYLES
-from session.journal.records import Change, Limited, Record, Remodelled, Swapped
-from session.journal.state import Past
+from session.journal.records import Change, Record
+from session.journal.state import SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from agent.agent import Agent
     from session.session import Session
 
-STOPPED = "no answer: it was stopped, or it failed"
+NO_ANSWER = "no answer: it was stopped, or it failed"
 WITHDRAWN = "the budget could not hold the question"
 ROWS = 32
 
 
 class Retold(Screen):
-    """The screen as it was at each moment: its clock is that of the record, and it draws when it is told to."""
+    """The screen as it was at each moment: its clock is the time of the record, and `redraw` draws it."""
 
     auto_refresh = False
     at = 0.0
@@ -53,17 +53,17 @@ class Retelling:
         self.agent: Agent = session.agent
         self.lines = path(session)
         beginning(self.lines)
-        self.past = Past()
+        self.past = SavedState()
         self.live = live
         self._console, self._written = screen(columns)
         self._shown: Retold | None = None
         self._view: View | None = None
 
-    def told(self) -> Iterator[tuple[float, Record, str]]:
+    def records(self) -> Iterator[tuple[float, Record, str]]:
         """Each record with its time, and what the terminal was written for it."""
         for each in self.lines:
             before = self._values()
-            record = self.past.take(each)
+            record = self.past.read(each)
             if isinstance(record, Change):
                 self._changed(record, before)
             else:
@@ -103,7 +103,7 @@ class Retelling:
         else:
             self._console.print()
 
-    def _end(self, why: str = STOPPED) -> None:
+    def _end(self, why: str = NO_ANSWER) -> None:
         """End the exchange that is shown, if there is one, and say why it has no answer."""
         if self._shown:
             self._shown.__exit__()
@@ -114,8 +114,7 @@ class Retelling:
 
     def _foot(self) -> None:
         past = self.past
-        agent = replace(self.agent, strategy_name=past.strategy, limit=past.limit, ledger=past.ledger)
-        words = footer(agent, self._console.width)
+        words = footer(replace(self.agent, state=past), self._console.width)
         self._console.print()
         self._console.print(Text(words, style="quiet"), no_wrap=True, overflow="ignore", crop=False)
         self._console.print()
@@ -125,11 +124,11 @@ class Retelling:
 
     def _values(self) -> Mapping[str, str]:
         past = self.past
-        return {"strategy": past.strategy, "budget": f"{past.limit}", "model": past.model or past.backend}
+        return {"strategy": past.strategy, "budget": f"{past.limit}", "model": past.model.name or past.model.backend}
 
     def _changed(self, change: Change, before: Mapping[str, str]) -> None:
-        """What was swapped is shown as the command that swaps it."""
-        if isinstance(change, Swapped | Limited | Remodelled):
+        """Show a swap as the command that makes it."""
+        if isinstance(change, StrategyChanged | BudgetChanged | ModelChanged):
             self._end()
             for name, value in self._values().items():
                 if value != before[name]:

@@ -12,7 +12,7 @@ from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied,
 from agent.ledger import Call
 from agent.messages import Message
 from session.journal.records import Change, Named, Record
-from session.journal.state import Past
+from session.journal.state import SavedState
 from session.journal.tree import Tree
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Story:
     `calls` are all model calls in order, but those of strategies and tools.
     """
 
-    past: Past
+    past: SavedState
     exchanges: list[Exchange]
     branch: int
     branches: int
@@ -68,14 +68,14 @@ class Story:
 
 
 def story(session: Session) -> Story:
-    """What the journal tells of the branch that the session is on. Raises UsageError where nothing was asked."""
+    """The story of the branch in use, from the journal. Raises UsageError if nothing was asked."""
     lines, damaged = session.journal.read()
     tree = Tree(lines)
-    told = Story(Past(), [], tree.current, len(tree.branches), len(damaged))
+    told = Story(SavedState(), [], tree.current, len(tree.branches), len(damaged))
     branch = tree.path(tree.current)
     beginning(branch)
     for line in branch:
-        _take(told, told.past.take(line), line.at)
+        _take(told, told.past.read(line), line.at)
     return told
 
 
@@ -138,7 +138,7 @@ def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
 
 
 def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
-    """What is new: how many stand at the start of both, what stands between, how many at the end of both."""
+    """The new part: [items shared at the start, the items between, items shared at the end]."""
     most = min(len(before), len(after))
     start = next((at for at in range(most) if before[at] != after[at]), most)
     most -= start
@@ -153,7 +153,7 @@ class Differences:
         self._told: dict[str, Sequence[Any]] = {}
 
     def new(self, name: str, listed: Sequence[Any]) -> list[Any]:
-        """What is new of the list of this name."""
+        """The new part of the list of this name."""
         before, self._told[name] = self._told.get(name, ()), listed
         return difference(before, listed)
 

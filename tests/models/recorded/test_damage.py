@@ -13,6 +13,7 @@ from agent.errors import ModelError
 from agent.loop import run
 from agent.protocols import Backend
 from agent.side import SideModel
+from agent.state import State
 from models.text_calls.caller import ToolCaller
 from strategies.none import NoManagement
 from tests.support import ollama_wire as ollama
@@ -50,7 +51,7 @@ def told(agent: Agent) -> list[object]:
 
 def agent_with(model: Backend) -> Agent:
     tools = {name: Acts(name, lambda _: "16 articles") for name in ("list_articles", "read_article")}
-    return Agent(model, NoManagement(), "none", tools, SideModel(model), max_turns=2)
+    return Agent(model, NoManagement(), State("none"), tools, SideModel(model), max_turns=2)
 
 
 def in_pieces(body: bytes, data: st.DataObject) -> list[bytes]:

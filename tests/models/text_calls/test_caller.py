@@ -168,7 +168,7 @@ def session_with(*steps: Step, tools: bool | None = False, **settings: object) -
     """A session whose model is told of tools in text, unless it has them."""
     inner = Model(*steps, tools=tools)
     session = scripted(**settings)
-    session.use(ToolCaller(inner))
+    session.agent.use(ToolCaller(inner))
     return session, inner
 
 

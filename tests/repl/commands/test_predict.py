@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Prepared
+from agent.history import History
 from agent.messages import Message
 from repl.cli import headless
-from repl.commands.predict import FIRST, NEWEST, messages, ranges, reveal
+from repl.commands.predict import FIRST_MESSAGES, NEWEST_MESSAGES, messages, ranges, reveal
 from repl.commands.table import obey
 from repl.conversation import Conversation
 from session.guess import Guess, places, take
@@ -148,12 +149,12 @@ def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session = scripted("One.", "Two.")
     ask(session)
     take(session, "all")
-    session.agent.limit = 30
+    session.agent.state.limit = 30
     with pytest.raises(Exception, match="tokens"):
         ask(session, "Too much?")
     assert reveal(session) == []
     assert session.guess
-    session.agent.limit = 8_000
+    session.agent.state.limit = 8_000
     ask(session, "And?")
     assert reveal(session)
 
@@ -193,13 +194,13 @@ def test_headless_it_goes_to_standard_error(as_json: bool, capsys: pytest.Captur
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_long_history_is_folded_to_a_screen(width: int) -> None:
     session = scripted("One.")
-    session.agent.history = session.agent.history.plus(*react(60, 30))
+    session.agent.state.history = session.agent.history.plus(*react(60, 30))
     ask(session)
     paper = Paper(width)
     messages(session, width).show(paper.console)
-    assert len(paper.lines) == FIRST + NEWEST + 4
+    assert len(paper.lines) == FIRST_MESSAGES + NEWEST_MESSAGES + 4
     assert max(map(len, paper.lines)) <= width
-    assert f"  3-{len(session.agent.history) - NEWEST}" in paper.text
+    assert f"  3-{len(session.agent.history) - NEWEST_MESSAGES}" in paper.text
     assert "older" in paper.text
 
 
@@ -209,9 +210,11 @@ def test_hostile_messages_are_listed_safely(texts: list[str], drawn: bool) -> No
         scripted(*[[tool_call(text, text=text), "Said."] for text in texts], budget=100_000),
         Paper(drawn=drawn),
     )
-    for text in texts:
-        session.agent.add("user", text)
-        session.agent.add("assistant", text)
+    said = [(text, role) for text in texts for role in ("user", "assistant")]
+    session.agent.state.history = History(
+        Message(f"m{at}", role, text)  # type: ignore[arg-type]
+        for at, (text, role) in enumerate(said)
+    )
     obey(session, "/predict", paper.console)
     obey(session, "/predict all", paper.console)
     assert not FORBIDDEN.search(paper.text.replace("\x1b[0m", "").replace("\x1b[", "").replace("\n", " "))

@@ -64,7 +64,7 @@ def test_the_price_card_in_use_is_a_line() -> None:
         answer_call(
             prompt=1_000 * n,
             cached=Amount(cached),
-            model=session.agent.model,
+            model=session.agent.backend.id,
             usage=Usage(prefill_seconds=0.001 * (1_000 * n - cached / 2)),
         )
         for n, cached in ((1, 0), (2, 1_000), (3, 2_000), (4, 100))

@@ -10,7 +10,7 @@ from agent.errors import ThimbleError, UsageError
 from models import server_at
 from repl.commands.table import COMMANDS, obey, run_command
 from session.forecast import forecast
-from session.once import Later
+from session.once import Once
 from session.session import Session
 from strategies import STRATEGIES
 from strategies.parameter import parameters
@@ -173,7 +173,7 @@ def test_models() -> None:
 
 def test_a_server_that_has_gone_says_so_where_its_models_are_asked_for() -> None:
     session = scripted(base_url="http://127.0.0.1:1")
-    session.backends.look_for_server = Later(lambda: server_at("vllm", "http://127.0.0.1:1"))
+    session.backends.look_for_server = Once(lambda: server_at("vllm", "http://127.0.0.1:1"))
     told = said(session, "/model")
     assert "nothing answers at http://127.0.0.1:1" in told
     assert "vllm serve" in told

@@ -81,7 +81,7 @@ def test_it_never_wraps(draft: str, width: int) -> None:
 def test_it_says_what_enter_will_do() -> None:
     session = scripted(*READS, "So.", strategy="observation-masking:window=0,target=0.1")
     ask(session)
-    session.agent.limit = forecast(session).tokens + 100
+    session.agent.state.limit = forecast(session).tokens + 100
     meter, question = warm(session), ("word " * 200).strip()
     view = forecast(session, question).view
     assert view is not None
@@ -146,7 +146,7 @@ def test_what_was_sent_in_the_meantime_is_not_shown() -> None:
 def test_a_model_that_would_be_asked_first_is_named() -> None:
     session = scripted(*READS, "So.", strategy="summary-buffer")
     ask(session)
-    session.agent.limit = forecast(session).tokens + 100
+    session.agent.state.limit = forecast(session).tokens + 100
     meter, question = warm(session), "word " * 200
     meter.pieces(question, 100)
     meter.look(question.strip())

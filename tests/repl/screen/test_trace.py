@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from agent import view as views
 from agent.events import Prepared, Replied, SideCalled, ToolReturned
 from agent.messages import Message, ToolCall
-from agent.protocols import Usage
+from agent.protocols import ModelId, Usage
 from agent.view import View
 from repl.screen import trace
 from strategies import parse
@@ -159,7 +159,7 @@ def test_a_reply_that_was_cut_off_is_told() -> None:
 
 
 def test_side_calls_are_told() -> None:
-    event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4, model="reader/extractive")
+    event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4, model=ModelId("reader", "extractive"))
     assert trace.side_line(event) == "  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s"
     assert "? out" in trace.side_line(SideCalled("summary", 2100, True, Usage(), 0.4))
     failed = trace.side_line(SideCalled("summary", 1, True, Usage(), 0.4, "the \x1b[31mserver\nis down"))

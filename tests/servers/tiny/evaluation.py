@@ -26,6 +26,7 @@ from agent.events import Answered, Event, Replied, ToolCalled, ToolReturned
 from agent.loop import run
 from agent.protocols import Tool
 from agent.side import SideModel
+from agent.state import State
 from corpus.library import load
 from lab.experiments.questions import wilson
 from strategies import parse
@@ -94,7 +95,7 @@ def ask(folder: Path, row: Row, seed: int) -> Mark:
 
 def _agent(backend: Local, tools: Mapping[str, Tool]) -> Agent:
     side = SideModel(backend)
-    return Agent(backend, parse(STRATEGY, side), STRATEGY, tools, side, max_turns=TURNS)
+    return Agent(backend, parse(STRATEGY, side), State(STRATEGY), tools, side, max_turns=TURNS)
 
 
 def judge(asked: Question, events: Sequence[Event]) -> Mark:

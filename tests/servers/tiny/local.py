@@ -12,7 +12,7 @@ import torch
 from agent.budget import Counter
 from agent.chat import write
 from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Delta, Text, Usage
+from agent.protocols import BackendDefaults, Delta, Text, Usage
 from models.counting.estimate import EstimateCounter
 from tests.servers.tiny.model import Cache
 from tests.servers.tiny.template import END, FOLDER, render
@@ -21,7 +21,7 @@ from tests.servers.tiny.weights import load
 CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 
 
-class Local:
+class Local(BackendDefaults):
     """A backend that runs the weights of a folder with torch, and keeps keys and values from call to call."""
 
     name = "tiny"

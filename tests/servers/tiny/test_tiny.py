@@ -21,6 +21,7 @@ from agent.prompts import CLOSING
 from agent.protocols import Text
 from agent.repair import is_sound
 from agent.side import SideModel
+from agent.state import State
 from corpus.library import load
 from models import make
 from models.scripted import Scripted
@@ -110,7 +111,7 @@ def test_the_results_in_a_dialogue_are_those_of_a_session_in_which_the_model_say
     replies = [message for message in messages if message.role == "assistant"]
     model = Scripted([[Text(reply.content), *reply.calls] for reply in replies])
     tools = toolbox(one.library, Path(), Notes())
-    agent = Agent(model, parse("none", None), "none", tools, SideModel(model), limit=100_000)
+    agent = Agent(model, parse("none", None), State("none", 100_000), tools, SideModel(model))
     for _ in run(agent, messages[0].content):
         pass
     model.assert_done()
@@ -123,7 +124,7 @@ def test_a_session_of_the_reader_over_a_written_library_makes_the_calls_of_a_dia
         folder = tmp_path / str(seed)
         for question in corpora.corpus(folder, seed):
             reader, tools = make("reader"), toolbox(load(folder), folder, Notes())
-            agent = Agent(reader, parse("none", None), "none", tools, SideModel(reader))
+            agent = Agent(reader, parse("none", None), State("none"), tools, SideModel(reader))
             events = list(run(agent, question.text))
             calls = [event.call for event in events if isinstance(event, ToolCalled)]
             assert [call.name for call in calls] == ["list_articles", "read_article"]

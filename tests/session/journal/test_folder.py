@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from agent.ledger import totals
+from agent.protocols import ModelId
 from session.journal import folder as shelf
 from session.journal.header import settings_of
 from session.journal.journal import Journal
 from session.journal.records import VERSION, Named
-from session.journal.state import UNKNOWN, Past, past
+from session.journal.state import UNKNOWN, SavedState, saved_state
 from session.session import Session
 from session.settings import Settings, going_on
 from tests.support.journal_scenes import SPECS, ask, keep
@@ -48,14 +49,14 @@ def test_a_glance_sees_what_the_lines_tell(spec: str, tmp_path: Path) -> None:
     ask(live, "What is masking?")
     ask(live, 'And "why"?\n\x1b]0;x\x07')
     live.record(Named("a talk"))
-    seen = shelf.glance(path)
-    told = past(live.journal.read()[0])
-    assert (seen.strategy, seen.model, seen.name) == (told.strategy, live.agent.model, told.name)
+    seen = shelf.listed(path)
+    told = saved_state(live.journal.read()[0])
+    assert (seen.strategy, seen.model, seen.name) == (told.strategy, live.agent.backend.id, told.name)
     assert seen.questions == ("What is masking?", 'And "why"?\n\x1b]0;x\x07')
     assert seen.prompt == totals(told.ledger.calls).prompt
     assert not seen.trouble
     live.use_strategy("none")
-    assert shelf.glance(path).strategy == "none"
+    assert shelf.listed(path).strategy == "none"
 
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 60), st.binary(max_size=20)), max_size=4), st.binary())
@@ -71,7 +72,7 @@ def test_nothing_that_lies_there_breaks_the_list(
     (folder / "noise.jsonl").write_bytes(noise)
     (folder / "folder.jsonl").mkdir()
     (folder / "link.jsonl").symlink_to(folder / "nowhere")
-    seen = [shelf.glance(path) for path in shelf.paths(folder)]
+    seen = [shelf.listed(path) for path in shelf.paths(folder)]
     assert {one.id for one in seen} == {"whole", "broken", "noise"}
     assert not next(one for one in seen if one.id == "whole").trouble
 
@@ -82,16 +83,16 @@ def test_no_figure_of_another_hand_breaks_the_list_or_makes_it_wait(figure: byte
     data = path.read_bytes()
     for before in (b'"prompt_tokens":', b'"tokens":'):
         path.write_bytes(data.replace(before, before + figure))
-        assert shelf.glance(path).questions == ("What?",)
+        assert shelf.listed(path).questions == ("What?",)
 
 
 def test_a_newer_session_is_a_row_that_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, "newer", "What?")
     path.write_text(path.read_text().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}'))
-    assert shelf.glance(path).trouble == shelf.NEWER
+    assert shelf.listed(path).trouble == shelf.NEWER
     (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere")
     assert shelf.paths(tmp_path) == [path]
-    assert shelf.glance(tmp_path / "gone.jsonl").trouble == "No such file or directory"
+    assert shelf.listed(tmp_path / "gone.jsonl").trouble == "No such file or directory"
 
 
 def test_it_is_found_by_id_name_and_beginning(tmp_path: Path) -> None:
@@ -148,14 +149,14 @@ def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tm
     ],
 )
 def test_another_server_has_models_of_its_own(flags: dict[str, object], goes_on_with: tuple[str, str, str]) -> None:
-    told = Past(backend="ollama", model="big", opened=replace(UNKNOWN, settings={"base_url": "http://far:1"}))
+    told = SavedState(model=ModelId("ollama", "big"), opened=replace(UNKNOWN, settings={"base_url": "http://far:1"}))
     asked = replace(Settings(), **flags, origins=dict.fromkeys(flags, "flag"))  # type: ignore[arg-type]
     again = going_on(asked, settings_of(told, flags))
     assert (again.backend, again.base_url, again.model) == goes_on_with
 
 
 def test_a_model_that_is_asked_for_is_looked_for_on_a_server() -> None:
-    assert "backend" not in settings_of(Past(backend="reader", model="extractive"), {"model"})
+    assert "backend" not in settings_of(SavedState(model=ModelId("reader", "extractive")), {"model"})
 
 
 @pytest.mark.parametrize(
@@ -168,6 +169,7 @@ def test_a_setting_that_is_not_possible_any_more_is_told_with_a_way_to_mend_it(n
 
 
 def test_what_no_session_may_bring_along_is_left_alone(tmp_path: Path) -> None:
-    told = Past(opened=replace(UNKNOWN, settings={"session_dir": "/x", "plain": True, "nonsense": 1, "think": "off"}))
+    brought = {"session_dir": "/x", "plain": True, "nonsense": 1, "think": "off"}
+    told = SavedState(opened=replace(UNKNOWN, settings=brought))
     again = going_on(Settings(session_dir=tmp_path), settings_of(told))
     assert (again.session_dir, again.plain, again.think) == (tmp_path, False, "off")

@@ -174,7 +174,7 @@ BRANCHES = st.one_of(
 def test_branches_of_any_kind(inserted: list[tuple[int, Branched | Switched]]) -> None:
     lines = scene(SPECS[0]).data.splitlines(keepends=True)
     for at, record in inserted:
-        lines.insert(at, Writer().line(record, 0).encode())
+        lines.insert(at, Writer().line(1, record, 0)[1].encode())
     survives(b"".join(lines))
     tree = Tree(read(b"".join(lines))[0])
     assert sorted(one.number for one in accounts(tree)) == sorted(tree.branches)
@@ -183,7 +183,7 @@ def test_branches_of_any_kind(inserted: list[tuple[int, Branched | Switched]]) -
 def test_a_thousand_branches_one_from_the_other() -> None:
     lines = scene(SPECS[0]).data.splitlines(keepends=True)
     for number in range(2, 3_000):
-        lines.append(Writer().line(Branched(number, len(lines)), 0).encode())
+        lines.append(Writer().line(1, Branched(number, len(lines)), 0)[1].encode())
     opened(b"".join(lines))
 
 
@@ -218,4 +218,4 @@ def test_a_newer_form_is_told_and_nothing_is_changed() -> None:
 
 def test_what_plants_nothing_is_damage() -> None:
     alone = Planted("a fact", "planted-1.txt", (Message("m2", "tool", "a fact"),))
-    assert read(Writer().line(alone, 0).encode()) == ([], [Damage(1, "it plants nothing")])
+    assert read(Writer().line(1, alone, 0)[1].encode()) == ([], [Damage(1, "it plants nothing")])

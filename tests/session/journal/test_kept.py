@@ -22,10 +22,9 @@ from repl.prompt.completion import Completions
 from repl.prompt.interrupts import Interrupts
 from repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
 from session.journal import folder as shelf
-from session.journal.header import ALONE
-from session.journal.journal import GONE, Journal
+from session.journal.journal import ALONE, GONE, Journal
 from session.journal.records import VERSION, Named
-from session.journal.state import past
+from session.journal.state import saved_state
 from session.session import Session, open_session
 from session.settings import Settings
 from tests.session.test_session import NOWHERE
@@ -162,7 +161,7 @@ def test_a_clock_before_1970_costs_no_line(folder: Path, monkeypatch: pytest.Mon
     here = reading(folder, QUESTION)
     here.leave()
     assert here.journal.error == ""
-    assert past(Journal.reopen(shelf.find(folder)).read()[0]).ledger.exchanges == 1
+    assert saved_state(Journal.reopen(shelf.find(folder)).read()[0]).ledger.exchanges == 1
 
 
 def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +175,7 @@ def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeyp
     assert [notice for notice in here.notices if "locked" in notice] == [
         f"The journal cannot be locked: No locks available. {ALONE}"
     ]
-    assert past(Journal.reopen(path).read()[0]).ledger.exchanges == 2
+    assert saved_state(Journal.reopen(path).read()[0]).ledger.exchanges == 2
 
 
 def test_a_session_whose_server_or_folder_is_gone_says_how_to_go_on(environ: dict[str, str], tmp_path: Path) -> None:
@@ -234,7 +233,7 @@ def test_a_full_disk_is_told_at_once_and_what_is_missing_is_written_later(
     assert told[2] == "The journal can be written again, and nothing of the session is missing in it."
     lines, damaged = Journal.reopen(path).read()
     assert not damaged
-    assert past(lines).ledger.exchanges == 4
+    assert saved_state(lines).ledger.exchanges == 4
 
 
 def test_ctrl_c_at_any_moment_writes_no_line_twice_and_loses_none(tmp_path: Path) -> None:
@@ -312,7 +311,7 @@ def test_sessions_are_listed_and_searched(folder: Path) -> None:
 def test_a_name_is_one_sessions_alone(folder: Path) -> None:
     one, two = reading(folder, QUESTION), reading(folder, QUESTION)
     assert "thimble --resume 'a talk'" in said(one, "/save  a   talk")
-    assert shelf.glance(one.journal.path or folder).name == "a talk"
+    assert shelf.listed(one.journal.path or folder).name == "a talk"
     said(one, "/save a talk")
     for name in ("a talk", "", "x" * 41, "\x1b[31mred", "-p", "2026-11-22-0217-k3f9"):
         with pytest.raises(UsageError):
@@ -325,7 +324,7 @@ def test_a_name_that_is_given_before_anything_is_asked_is_kept(folder: Path) -> 
     session = reading(folder)
     said(session, "/save early")
     ask(session, QUESTION)
-    assert shelf.glance(shelf.find(folder, "early")).questions == (QUESTION,)
+    assert shelf.listed(shelf.find(folder, "early")).questions == (QUESTION,)
 
 
 def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
@@ -345,7 +344,7 @@ def test_load_goes_on_with_the_other_and_keeps_this_one(folder: Path) -> None:
         said(here, "/load one")
     assert "1 exchange, observation-masking" in said(here, f"/load {mine.stem if mine else ''}")
     assert (here.spec, here.settings.budget) == ("observation-masking", 8000)
-    assert len(shelf.glance(shelf.find(folder, "one")).questions) == 3
+    assert len(shelf.listed(shelf.find(folder, "one")).questions) == 3
 
 
 def gone(folder: Path) -> Iterator[str]:
@@ -372,7 +371,7 @@ def test_a_load_that_fails_leaves_all_as_it_was(folder: Path) -> None:
         assert caught.value.fix, name
         assert {**vars(here)} == before
         ask(here, "And now?")
-    assert shelf.glance(here.journal.path or folder).questions == (QUESTION, *["And now?"] * 5)
+    assert shelf.listed(here.journal.path or folder).questions == (QUESTION, *["And now?"] * 5)
     assert Journal.reopen(shelf.find(folder, "strategy")).count, "it is free for others"
 
 
@@ -392,25 +391,25 @@ def test_tab_offers_names_and_ids(folder: Path) -> None:
 
 def test_it_says_what_was_resumed_and_shows_the_last_exchange(folder: Path) -> None:
     here = reading(folder, QUESTION, "One\nline?")
-    here.past = past(here.journal.read()[0])
-    here.past.lost += [f"line {number}" for number in range(2, 12)]
-    here.past.at -= 7300
+    here.parts.saved = saved_state(here.journal.read()[0])
+    here.saved.lost += [f"line {number}" for number in range(2, 12)]
+    here.saved.at -= 7300
     first, lost = (text for text, _ in resumed(here))
     assert first == f"Resumed {here.journal.id}: 2 exchanges, observation-masking, left 2 h ago."
     assert lost.endswith("line 6, line 7 and 4 more. Read on; nothing was rewritten.")
     obey(here, "/fork 1", Paper().console)
-    here.past = past(here.journal.tree.path(2))
+    here.parts.saved = saved_state(here.journal.tree.path(2))
     assert resumed(here)[0][0].startswith(f"Resumed {here.journal.id}: branch 2 of 2, 1 exchange, ")
     obey(here, "/tree 1", Paper().console)
-    here.past = past(here.journal.tree.path(1))
+    here.parts.saved = saved_state(here.journal.tree.path(1))
     drawn, plain = Paper(80), Paper(80, drawn=False)
     show_resumed(here, drawn.console)
     show_resumed(here, plain.console)
     assert "› One\n  line?\n" in drawn.text
     assert "you: One\nline?\nmodel: " in plain.text
-    here.past.history = here.past.history[:2]
+    here.saved.history = here.saved.history[:2]
     assert last_exchange(here) == (QUESTION, UNANSWERED)
-    here.past.history = []
+    here.saved.history = ()
     assert last_exchange(here) == ("", "")
 
 

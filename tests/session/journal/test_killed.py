@@ -20,7 +20,7 @@ from tests.support.journal_scenes import QUESTIONS, ask, keep, state, whole
 
 SPECS = ["hybrid:window=1", "notes+progressive-summary", "delegate", "thrifty"]
 SETTINGS: dict[str, Any] = {"budget": 6000}
-RESUMED = Writer().line(Resumed(), 0).encode()
+RESUMED = Writer().line(1, Resumed(), 0)[1].encode()
 
 
 class Scene:

@@ -8,9 +8,8 @@ import pytest
 
 from agent.protocols import Sent, Text, Thinking
 from models.scripted import Scripted
-from session.journal.header import past_of
 from session.journal.journal import Journal
-from session.journal.state import Past
+from session.journal.state import SavedState
 from session.session import open_session
 from session.settings import Settings
 from tests.support.doors import Doing
@@ -32,7 +31,7 @@ def test_every_payload_comes_back_and_the_file_is_printable_ascii(first: int, tm
     entered = tape(session)
     for payload in ALL[first : first + AT_ONCE]:
         call = tool_call(payload, 1, a=payload)
-        session.use(
+        session.agent.use(
             Scripted([[Sent(payload, payload), Thinking(payload), Text(payload), call], payload], TinyCounter())
         )
         agent.strategy = Doing(payload)
@@ -41,8 +40,8 @@ def test_every_payload_comes_back_and_the_file_is_printable_ascii(first: int, tm
     assert all(byte == 10 or 32 <= byte < 127 for byte in data)
     lines, damage = journal.read()
     assert not damage
-    then = Past()
-    assert [then.take(line) for line in lines][1:] == entered
+    then = SavedState()
+    assert [then.read(line) for line in lines][1:] == entered
     assert not then.lost
 
 
@@ -50,13 +49,13 @@ def test_a_session_full_of_them_is_resumed_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     session = open_session(SETTINGS, Journal(path))
     note = [tool_call("save_note", number, title=text[:50], text=text) for number, text in enumerate(ALL, 1)]
-    session.use(Scripted([note, *ALL], TinyCounter()))
+    session.agent.use(Scripted([note, *ALL], TinyCounter()))
     for payload in ALL[:40]:
         list(session.ask(payload))
     session.journal.close()
     journal = Journal.reopen(path)
-    again = open_session(SETTINGS, journal, past_of(journal))
-    again.use(Scripted([], TinyCounter()))
+    again = open_session(SETTINGS, journal, journal.state())
+    again.agent.use(Scripted([], TinyCounter()))
     assert [*map(whole, again.agent.history)] == [*map(whole, session.agent.history)]
     assert again.notes.kept == session.notes.kept
     assert uncompared(again) == uncompared(session)

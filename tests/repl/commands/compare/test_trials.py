@@ -16,11 +16,11 @@ from agent.budget import Prices
 from agent.errors import ModelError, UsageError
 from agent.ledger import NOTHING, Amount
 from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiting
 from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.commands.compare.known import known, verdict
-from repl.commands.compare.trial import Asked, ask, cost, prefill
+from repl.commands.compare.trial import Trial, ask, cost, prefill
 from repl.commands.compare.trials import shortened
 from repl.commands.table import obey
 from repl.prompt.interrupts import Interrupts
@@ -111,7 +111,7 @@ def test_what_is_under_way_is_told() -> None:
     call = tool_call("search_articles", query="prefix cache")
     session = after_one([Waiting("the server is busy", 0.1), call], "Found.")
     told: list[tuple[str, bool]] = []
-    ask(session.fork("none"), "Why?", Asked("none"), lambda said, turn: told.append((said, turn)))
+    ask(session.fork("none"), "Why?", Trial("none"), lambda said, turn: told.append((said, turn)))
     words = [said for said, _ in told]
     assert [said for said, turn in told if turn] == ["turn 1: prepares the view", "turn 2: prepares the view"]
     assert words[2:4] == ["the server is busy", "search_articles"]
@@ -123,7 +123,7 @@ def test_that_a_strategy_asks_a_model_is_told_while_it_does() -> None:
     session = open_session(Settings(backend="reader", budget=2000))
     ask_session(session, "What is observation masking?")
     fork, told = session.fork("summary-buffer"), list[str]()
-    ask(fork, "What are KV caches?", Asked("summary-buffer"), lambda said, _: told.append(said))
+    ask(fork, "What are KV caches?", Trial("summary-buffer"), lambda said, _: told.append(said))
     asked = told.index("asks a model: summary")
     assert told[asked - 1].endswith(": prepares the view")
     assert ": sends " in told[asked + 1]
@@ -203,7 +203,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     assert "Half of" not in paper.text
     backend(session).assert_done()
     ask_again = Scripted(["And on."], TinyCounter())
-    session.use(ask_again)
+    session.agent.use(ask_again)
     ask_session(session)
 
 
@@ -221,7 +221,7 @@ def test_a_real_ctrl_c_while_a_model_answers() -> None:
 
 
 @dataclass
-class Endless:
+class Endless(BackendDefaults):
     """A server that never stops, and says when its reply was closed."""
 
     name: str = "endless"
@@ -245,7 +245,7 @@ class Endless:
 def test_the_reply_under_way_is_closed() -> None:
     session = after_one()
     server = Endless()
-    session.use(server)
+    session.agent.use(server)
     with pytest.raises(KeyboardInterrupt, match="stopped: 0 of 2"):
         obey(session, "/compare none truncate run Why?", Paper().console)
     assert server.closed == 1
@@ -253,7 +253,7 @@ def test_the_reply_under_way_is_closed() -> None:
 
 def test_stopped_between_a_call_and_its_result_leaves_a_sound_fork() -> None:
     session = after_one([Text("I look."), tool_call("search_articles", query="x")])
-    fork, found = session.fork("none"), Asked("none")
+    fork, found = session.fork("none"), Trial("none")
 
     def stop(said: str, turn: bool) -> None:
         if said == "search_articles":
@@ -380,7 +380,7 @@ def test_the_cost_goes_by_the_timings_of_the_session() -> None:
     session = after_one("A.")
     for prompt, cached in ((100, 0), (200, 150), (300, 100), (400, 390), (500, 20)):
         seconds = Usage(prefill_seconds=prompt - cached + 0.5 * cached, decode_seconds=30)
-        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.model}
+        timed = {"cached": Amount(cached), "output": Amount(10), "usage": seconds, "model": session.agent.backend.id}
         session.agent.ledger.calls.append(answer_call(prompt=prompt, **timed))
     card = session.agent.price_card()
     assert (round(card.cached, 3), round(card.output, 3)) == (0.5, 3)

@@ -131,7 +131,7 @@ def test_calls_with_the_same_id_find_their_own_results() -> None:
     story = Story("You are a test.").ask("What?")
     for message in turn * 3:
         story._add(message.role, message.content, calls=message.calls, call_id=message.call_id, name=message.name)
-    session.agent.history = History(story.messages)
+    session.agent.state.history = History(story.messages)
     session.use_model("reader")
     ask(session, "And now?")
     assert "its result is message 6" in shown(session, "/context 5", 120)
@@ -151,7 +151,7 @@ def test_before_the_first_question_it_is_the_next_call(drawn: bool) -> None:
 
 def test_one_message() -> None:
     session = scripted()
-    session.agent.history = History([Message("m1", "system", "You are a test.")])
+    session.agent.state.history = History([Message("m1", "system", "You are a test.")])
     for page in ("/context", "/context 1", "/why 1"):
         assert shown(session, page)
 
@@ -187,7 +187,7 @@ def test_a_call_that_was_stopped_is_the_last_call() -> None:
 def test_a_result_of_sixty_thousand_tokens() -> None:
     story = Story("You are a test.").ask("What?").turn(60_000).ask("And?")
     session = scripted("So.", strategy="none")
-    session.agent.history = History(story.messages)
+    session.agent.state.history = History(story.messages)
     ask(session)
     text = shown(session, "/context 4")
     assert len(text.splitlines()) < 30
@@ -263,7 +263,7 @@ def test_wide_characters_stay_in_their_columns() -> None:
 @pytest.mark.parametrize("height", [24, 40, 60])
 def test_the_strip_stays_on_the_screen(height: int) -> None:
     session = scripted("One.")
-    session.agent.history = session.agent.history.plus(*react(60, 30))
+    session.agent.state.history = session.agent.history.plus(*react(60, 30))
     ask(session)
     paper = Paper(80, height=height)
     obey(session, "/context", paper.console)

@@ -83,7 +83,7 @@ def test_times_are_those_of_the_session_but_for_who_thinks(tmp_path: Path, monke
     clock = iter(range(1_700_000_000, 1_800_000_000, 7))
     monkeypatch.setattr("session.journal.journal.time.time", lambda: float(next(clock)))
     session = scripted([Text("I look."), tool_call("search_articles", 1, query="x")], "So.", "Then.")
-    session.journal = Journal()
+    session.parts.journal = Journal()
     ask(session)
     for _ in range(1000):
         next(clock)

@@ -15,7 +15,7 @@ from agent.errors import UsageError
 from repl.commands.export.export import FORMATS, wanted, write
 from repl.commands.table import obey
 from session.journal.journal import Journal
-from session.journal.state import past
+from session.journal.state import saved_state
 from session.journal.tree import Tree
 from session.session import open_session
 from session.settings import Settings
@@ -112,7 +112,7 @@ def test_a_resumed_session_is_exported_whole(kind: str, tmp_path: Path) -> None:
     first.journal.close()
     journal = Journal.reopen(path)
     lines = journal.read()[0]
-    again = open_session(Settings(backend="reader", budget=2500), journal, past(Tree(lines).path(1)))
+    again = open_session(Settings(backend="reader", budget=2500), journal, saved_state(Tree(lines).path(1)))
     _ = again.agent
     assert export(again, kind, tmp_path) == before
     journal.close()

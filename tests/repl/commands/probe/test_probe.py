@@ -37,7 +37,7 @@ def reading(strategy: str = "observation-masking", budget: int = 1_500, asked: i
 
 
 def planted(session: Session, fact: str = FACT) -> None:
-    session.planted.append(plant(session.agent, fact, len(session.planted) + 1))
+    plant(session.agent, fact)
 
 
 def kept(session: Session) -> bytes:
@@ -169,7 +169,7 @@ def test_without_a_fact_the_answer_is_just_shown() -> None:
 
 
 def wrong(session: Session) -> None:
-    session.agent.limit = 100
+    session.agent.state.limit = 100
 
 
 @pytest.mark.parametrize(("text", "spoil"), [("/probe", None), ("/probe What?", wrong)])
@@ -185,7 +185,7 @@ def test_what_cannot_be_asked_is_told_with_a_way_to_mend_it(text: str, spoil: Ca
 
 def test_reset_forgets_what_was_planted() -> None:
     session = scripted(counter=TinyCounter())
-    session.use(built_in())
+    session.agent.use(built_in())
     obey(session, f"/plant {FACT}", Paper().console)
     obey(session, "/predict all", Paper().console)
     assert session.guess
@@ -202,7 +202,7 @@ def test_a_question_that_holds_the_fact_is_no_place_where_it_stands() -> None:
     planted(session)
     for _ in range(2):
         ask(session)
-    session.use(Scripted(["Yes."], TinyCounter()))
+    session.agent.use(Scripted(["Yes."], TinyCounter()))
     found, _ = asked(session.fork(), f"Is it so? {FACT}", session.planted[0])
     assert found.missing is None
     assert not found.stands

@@ -1,0 +1,77 @@
+"""The state of a session: what its events amount to, one by one, while they happen and when they are read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from agent.events import (
+    Asked,
+    BudgetChanged,
+    Cancelled,
+    Entry,
+    Planted,
+    Replied,
+    StrategyChanged,
+    ToolReturned,
+    Withdrawn,
+)
+from agent.history import History
+from agent.ledger import Ledger
+from agent.messages import Message
+from agent.prompts import SYSTEM
+
+
+@dataclass
+class State:
+    """A fold over the events of a session. Nothing else changes the history.
+
+    `strategy` is the SPEC of the strategy in use, `limit` the tokens of prompt that a call may use, `system` the
+    message that a history begins with, `planted` the facts that were put into it, oldest first.
+    """
+
+    strategy: str = ""
+    limit: int = 8000
+    system: str = SYSTEM
+    history: History = field(default_factory=History)
+    ledger: Ledger = field(default_factory=Ledger)
+    planted: tuple[Planted, ...] = ()
+
+    def take(self, event: Entry) -> None:
+        """Go on by one event. The cost of a reply whose view is lost, as in a damaged journal, is not known."""
+        self.change(event)
+        if not isinstance(event, Replied) or self.ledger.prepared:
+            self.ledger.add(event)
+
+    def change(self, event: Entry) -> None:
+        """Go on by one event, but for what it cost."""
+        match event:
+            case Asked(message) | Replied(message=message) | ToolReturned(message=message):
+                self._append(message)
+            case Cancelled(messages):
+                self._append(*messages)
+            case Planted(messages=messages):
+                self._append(*messages)
+                self.planted = (*self.planted, event)
+            case Withdrawn(message):
+                if self.history and self.history[-1].id == message.id:
+                    self.history = self.history.upto(len(self.history) - 1)
+            case StrategyChanged(strategy):
+                self.strategy = strategy
+            case BudgetChanged(limit):
+                self.limit = limit
+
+    def new_ids(self) -> Iterator[str]:
+        """Ids for the next messages: none of them is in the history, nor that of the system message to come."""
+        numbers = count(max(1, len(self.history)) + 1)
+        return (fresh for number in numbers if self.history.place(fresh := f"m{number}") is None)
+
+    def copy(self) -> State:
+        """The same state, which goes on by itself."""
+        ledger = replace(self.ledger, calls=[*self.ledger.calls])
+        return State(self.strategy, self.limit, self.system, self.history.apart(), ledger, self.planted)
+
+    def _append(self, *messages: Message) -> None:
+        system = () if self.history else (Message("m1", "system", self.system),)
+        self.history = self.history.plus(*system, *messages)

@@ -1,0 +1,39 @@
+"""Memory: what a session remembers beside its state: notes, and what strategy and token counter have learnt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agent.agent import Agent
+from tools.notes import Notes
+
+
+def memory_of(agent: Agent, notes: Notes) -> str:
+    """The memory, as JSON."""
+    kept = {"notes": notes.state, "learnt": agent.backend.counter.learnt}
+    try:
+        return json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept})
+    except Exception:  # the state of a user's own strategy: it may fail or not be JSON, and begins anew on resume
+        return json.dumps(kept)
+
+
+def remember(agent: Agent, notes: Notes, kept: Mapping[str, Any], same_strategy: bool, same_model: bool) -> list[str]:
+    """Put a memory back; a notice for each part that cannot be used any more. Notes that are lost are no notes."""
+    parts: list[tuple[str, Any, str, Any]] = [("the notes", notes, "state", kept.get("notes") or {"notes": []})]
+    if same_strategy:
+        parts.append((f"what {agent.strategy_name} remembered", agent.strategy, "state", kept.get("strategy")))
+    if same_model:
+        parts.append(("what was learnt of counting", agent.backend.counter, "learnt", kept.get("learnt")))
+    return list(_refused(parts))
+
+
+def _refused(parts: list[tuple[str, Any, str, Any]]) -> Iterator[str]:
+    for what, owner, name, value in parts:
+        if value is None or not hasattr(owner, name):
+            continue
+        try:
+            setattr(owner, name, value)
+        except Exception:  # a user's own strategy decides what happens when its state is set
+            yield f"The journal's word on {what} cannot be used: it begins anew."

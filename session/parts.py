@@ -1,0 +1,154 @@
+"""The parts of a session: its settings and journal, and model, articles and agent, each made when it is first used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from agent.agent import Agent
+from agent.delegate import brief
+from agent.errors import ModelError
+from agent.events import BudgetChanged, ModelChanged, Preparing, Said, StrategyChanged
+from agent.prices import read_prices
+from agent.protocols import Backend, Strategy, Waiting
+from agent.side import SideModel
+from agent.state import State
+from models import READER
+from session.articles import Reading
+from session.backends import Backends
+from session.journal.header import opened
+from session.journal.journal import Journal
+from session.journal.records import Branched, Change, Named, Record, Switched
+from session.memory import memory_of, remember
+from session.once import Once
+from session.settings import AUTO, Settings
+from tools import on_demand, toolbox
+from tools.notes import Notes
+
+if TYPE_CHECKING:
+    from corpus.library import Library
+    from session.journal.state import SavedState
+    from session.playback import Playback
+
+SKIPPED_SHOWN = 5
+READS_WITH = "observation-masking"
+"""The strategy of a sub-agent."""
+MEMORY_UNCHANGED = Said | Waiting | Preparing | Branched | Switched
+"""Records after which the session remembers what it did before."""
+
+
+class Parts:
+    """All that a session is made of, so that another session can take its place at once.
+
+    Attributes:
+        settings: What the session was opened with; swaps do not change it.
+        journal: Where the session is written as it happens.
+        saved: The session that goes on, as it was left; None for a new one.
+        notify: Takes a notice for the user, one line.
+        trusted: The SPECs that the user has typed: they may be code.
+        backends: The models to choose from, and the server that has them.
+        notes: What the model has noted down.
+        agent: The agent, made once.
+        library: The articles, read once.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        journal: Journal,
+        saved: SavedState | None,
+        playback: Playback | None,
+        reading: Reading,
+        notify: Callable[[str], object],
+    ) -> None:
+        self.settings, self.journal, self.saved, self.notify = settings, journal, saved, notify
+        self.trusted = {settings.strategy.strip()}
+        self.backends = Backends(
+            settings, lambda notice: self.notify(notice), playback, widest=saved.widest if saved else 0
+        )
+        self.notes = Notes()
+        self.agent = Once(self._make_agent)
+        self.library = Once(self._read_library)
+        self._playback, self._reading = playback, reading
+
+    def equip(self, agent: Agent, notes: Notes) -> None:
+        """Give an agent its tools."""
+        side = agent.side
+        agent.tools = toolbox(self.library(), self.settings.files, notes)
+        agent.on_demand = on_demand(
+            lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
+        )
+
+    def record(self, agent: Agent, record: Record) -> None:
+        """Write to the journal what has happened. A change before the first question stands in the first line."""
+        journal, notices = self.journal, []
+        if not journal.begun:
+            if isinstance(record, Change) and not isinstance(record, Named):
+                return
+            notices += journal.write(opened(journal.id, self.settings, agent, self.backends.widest))
+        memory = "" if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
+        for notice in notices + journal.write(record, agent.history, memory):
+            self.notify(notice)
+
+    def restore(self, agent: Agent, saved: SavedState, same_strategy: bool, same_model: bool) -> None:
+        """Put back the state of an agent and what it remembered."""
+        agent.state = saved.copy()
+        for notice in remember(agent, self.notes, saved.kept or {}, same_strategy, same_model):
+            self.notify(notice)
+
+    def _make_agent(self) -> Agent:
+        settings, spec = self.settings, self.settings.strategy.strip()
+        backend = self._first_backend()
+        side = SideModel(self.backends.summariser() or backend)
+        agent = Agent(
+            backend=backend,
+            strategy=strategy_of(spec, side),
+            state=State(spec, settings.budget),
+            tools={},
+            side=side,
+            max_turns=settings.max_turns,
+            prices=None if settings.price == AUTO else read_prices(settings.price),
+        )
+        self.equip(agent, self.notes)
+        if self._playback:
+            agent.state.system = self._playback.recording.opened.system
+        agent.record = lambda record: self.record(agent, record)
+        if self.saved:
+            self._resume(agent, self.saved)
+        return agent
+
+    def _first_backend(self) -> Backend:
+        try:
+            return self.backends.first()
+        except ModelError as error:
+            if not self.saved:
+                raise
+            without = f"or go on without it: thimble --resume {self.journal.id} --backend {READER}"
+            raise ModelError(error.what, f"{error.fix}; {without}") from error
+
+    def _resume(self, agent: Agent, saved: SavedState) -> None:
+        """Go on where the saved session was left; what other settings are asked for changes from here on."""
+        asked, model = agent.state, agent.backend.id
+        self.restore(agent, saved, asked.strategy == saved.strategy, model == saved.model)
+        if asked.strategy != saved.strategy:
+            agent.enter(StrategyChanged(asked.strategy))
+        if asked.limit != saved.limit:
+            agent.enter(BudgetChanged(asked.limit))
+        if model != saved.model:
+            agent.enter(ModelChanged(model.backend, model.name))
+        agent.close_calls()
+
+    def _read_library(self) -> Library:
+        library = self._reading.read(self.settings.corpus)
+        for skipped in library.skipped[:SKIPPED_SHOWN]:
+            self.notify(f"Left out {skipped.path}: {skipped.reason}.")
+        if len(library.skipped) > SKIPPED_SHOWN:
+            self.notify(f"Left out {len(library.skipped) - SKIPPED_SHOWN:,} more files.")
+        return library
+
+
+def strategy_of(spec: str, side: SideModel) -> Strategy:
+    """The strategy of a SPEC. All strategies are imported for it, which the first prompt need not wait for."""
+    from strategies import parse
+
+    return parse(spec, side)
