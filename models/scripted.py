@@ -1,4 +1,4 @@
-"""A model that says what a script says: for tests of what stands around a model, and for the stage."""
+"""A model that follows a script: for tests of the code around a model, and for shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Step = Reply | Callable[[Sequence[Message], Sequence[Schema]], Reply]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one call was sent."""
+    """The prompt of one call."""
 
     messages: tuple[Message, ...]
     tools: tuple[Schema, ...]
@@ -30,7 +30,7 @@ class Request:
 
 
 class Scripted(BackendDefaults):
-    """A backend that answers each call with the next step of a script, and remembers what it was sent.
+    """A backend that answers each call with the next step of a script, and records the prompts.
 
     It ends each reply with the usage that a server with a prefix cache would report, unless the step says its own.
 

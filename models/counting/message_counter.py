@@ -10,7 +10,7 @@ from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 
 REMEMBERED = 8_192
-"""Counts of messages that are kept at least; twice as many at most."""
+"""The least number of counts that are remembered; at most twice as many."""
 
 REMEMBERED_TOOLS = 16
 """Sets of tools whose tokens are kept at most."""
@@ -28,7 +28,7 @@ _Key = tuple[str, str, tuple[ToolCall, ...]]
 
 
 class MessageCounter(Counter):
-    """Counts each message by itself, so that counts add up, and once; subclasses say what one costs."""
+    """Counts each message by itself, so that counts add up, and only once. Subclasses implement `measured`."""
 
     exact = False
 
@@ -68,7 +68,7 @@ class MessageCounter(Counter):
 
     @property
     def learnt(self) -> Any:
-        """What `calibrate` has learnt, to be put back."""
+        """What `calibrate` has learnt, to be restored."""
         return self._ratio, self._calibrated
 
     @learnt.setter

@@ -1,4 +1,4 @@
-"""What the doctor finds of an Ollama server and one of its models."""
+"""The doctor's checks of an Ollama server and one of its models."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 
 def checks(server: OllamaServer, model: str) -> Iterator[Check]:
-    """What works with this server, what works less well, and what does not; it ends where nothing more can be info."""
+    """The findings about a server and a model; they end at the first failure that makes the others impossible."""
     try:
         version = server.version()
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""Which of the installed models to use."""
+"""The choice among the installed models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A download of a model, as the server reports it, layer by layer."""
+"""The progress of a download, from the server's reports on each layer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from models.wire.http import figure
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a download is: what the server does now, and the bytes of all layers that it has named so far."""
+    """How far a download is: the server's current step, and the bytes of all layers named so far."""
 
     status: str
     done_bytes: int = 0
@@ -20,7 +20,7 @@ class Progress:
 
 @dataclass
 class Download:
-    """Adds up the layers of a download. Figures that cannot be are left out; none makes it run backwards."""
+    """Adds up the layers of a download. Impossible figures are ignored, and progress never runs backwards."""
 
     _done: dict[str, int] = field(default_factory=dict)
     _total: dict[str, int] = field(default_factory=dict)

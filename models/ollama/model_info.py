@@ -1,4 +1,4 @@
-"""What a server tells of a model, read from an answer of any shape; what is missing or wrong is unknown."""
+"""Facts about a model, read from an answer of any shape; missing or malformed facts are None."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What `/api/show` tells of a model; None is what it does not.
+    """The facts in an answer of `/api/show`; None where the answer does not say.
 
     `abilities` are "completion", "tools", "thinking", "vision" and the like; `context` is the longest prompt and reply
     that it was trained for, in tokens; `levels` are the values that `think` takes, of which `usual` is the server's own
@@ -34,12 +34,12 @@ class ModelInfo:
     remote: bool = False
 
     def can(self, ability: str) -> bool | None:
-        """Whether it can do this; None where the server does not tell."""
+        """Whether the model has this ability; None if the server does not say."""
         return None if self.abilities is None else ability in self.abilities
 
 
 def model_info(answer: Mapping[str, Any]) -> ModelInfo:
-    """What an answer of `/api/show` holds."""
+    """The facts in an answer of `/api/show`."""
     abilities, thinking = answer.get("capabilities"), _table(answer.get("thinking"))
     details, values, usual = _table(answer.get("details")), thinking.get("values"), thinking.get("default")
     examples = answer.get("messages")
@@ -59,8 +59,8 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
 def think(how: Think, model: str, info: ModelInfo) -> Level | None:
     """The value of `think` in a request: the nearest to what is wanted that the model takes.
 
-    None is to leave it out, for a model that cannot think: the server refuses a request to. For one that can, leaving
-    it out would be thinking.
+    None means that the request leaves `think` out: the server refuses it for a model that cannot think. A model that
+    can think does so when it is left out.
     """
     levels = info.levels
     if levels is None:

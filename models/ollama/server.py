@@ -1,4 +1,4 @@
-"""An Ollama server: the one place that knows where it is and how it is asked."""
+"""An Ollama server: its address, and every request to it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from models.ollama.download import Progress
 
 PULL_SECONDS = 600.0
-"""Longest silence of a download: while the server verifies a large layer it says nothing."""
+"""Longest silence of a download: the server sends nothing while it verifies a large layer."""
 
 Body = Mapping[str, Any]
 
@@ -35,9 +35,9 @@ class OllamaServer:
 
     Args:
         base_url: The address; "" for the usual one.
-        options: How it is spoken to.
-        transport: Carries the requests instead of the network.
-        sleep: Lets seconds pass while the server is busy.
+        options: Settings of the requests.
+        transport: Replaces the network, for tests.
+        sleep: Waits for so many seconds while the server is busy.
     """
 
     name = "ollama"
@@ -68,17 +68,17 @@ class OllamaServer:
         return _names(self._listed("/api/tags"))
 
     def choose(self, wanted: str = "") -> str:
-        """The installed model that is wanted, else the one that suits best. Raises ModelError."""
+        """The wanted model if it is installed; without a wish the one that suits best. Raises ModelError."""
         return choose_model(self.models(), wanted, self._can)
 
     def info(self, model: str) -> ModelInfo:
-        """What the server tells of a model; asked once. Raises ModelError."""
+        """The server's facts about a model, requested once. Raises ModelError."""
         if model not in self._infos:
             self._infos[model] = model_info(self.ask("/api/show", {"model": model}, model))
         return self._infos[model]
 
     def loaded(self, model: str) -> int | None:
-        """Context, in tokens, that a model is loaded with: None when it is not loaded, 0 when that is not told."""
+        """The context in tokens that a model is loaded with: None if not loaded, 0 if the server does not say."""
         for each in self._listed("/api/ps"):
             if tagged(_name(each)) == tagged(model):
                 return http.figure(each.get("context_length")) or 0

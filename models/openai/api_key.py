@@ -1,4 +1,4 @@
-"""The key that a server may want: from the environment only, sent where nobody can listen, and never told."""
+"""The API key of a server: read from the environment, sent only over private connections, never shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from agent.errors import ModelError
 from models.wire.address import is_loopback
 
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
-"""Where a key may stand; the first that is not empty counts."""
+"""Environment variables for the key; the first that is not empty counts."""
 
 HIDDEN = "[key]"
 _NEVER = frozenset("\"'\\")
@@ -22,15 +22,15 @@ def origin() -> str:
 
 
 def is_private(base_url: str) -> bool:
-    """Whether what is sent there can be read on the way by nobody: it is encrypted, or stays on this machine."""
+    """Whether nobody can read the traffic on the way: it is encrypted, or stays on this machine."""
     return base_url.startswith("https:") or is_loopback(base_url)
 
 
 def headers(base_url: str) -> dict[str, str]:
-    """What a request carries to show the key; nothing without one, and over plain http to another machine.
+    """The headers that carry the key; none without a key, or over plain http to another machine.
 
     Raises:
-        ModelError: There is a character in it that no key has; which it is is not told.
+        ModelError: The key has an impossible character; the message does not show it.
     """
     key = _key()
     if not key or not is_private(base_url):
@@ -41,7 +41,7 @@ def headers(base_url: str) -> dict[str, str]:
 
 
 def hidden(text: str) -> str:
-    """A server's words without the key, however JSON spells it in them."""
+    """A server's words without the key, in whatever spelling of JSON the key stands there."""
     key = _key()
     if not key:
         return text

@@ -34,16 +34,16 @@ CHAT = "/v1/chat/completions"
 class OpenAIBackend(BackendDefaults):
     """A model behind an OpenAI-compatible server.
 
-    The server's context is what it was started with, and it refuses what is longer. So a reply is asked for that fits
-    behind the prompt, and a prompt that leaves no room for one is not sent.
+    The server's context is fixed when it starts, and it refuses longer prompts. So a request asks for a reply that fits
+    after the prompt, and a prompt that leaves no room for a reply is not sent.
 
     Args:
-        name: What the server is: "vllm", or "openai" for any other.
+        name: The kind of server: "vllm", or "openai" for any other.
         model: Name as /v1/models has it.
-        connection: The way to the server.
+        connection: The connection to the server.
         needed: Tokens of prompt and reply that it should hold.
-        context: Tokens that it does hold; None where that is not known.
-        options: How the server is spoken to.
+        context: Tokens that it holds; None if that is not known.
+        options: Settings of the requests.
     """
 
     renders_tools = True

@@ -1,4 +1,4 @@
-"""What the doctor finds at an OpenAI-compatible server, and what to type to mend it."""
+"""The doctor's checks of an OpenAI-compatible server and one of its models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The way to a server: one address, one key, and what it answers read whole or as a stream."""
+"""A connection to an OpenAI-compatible server: its address, its key, and its answers as JSON."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ JSON = {"Content-Type": "application/json"}
 
 
 class Connection:
-    """The way to the server at an address.
+    """Sends requests to the server at an address, with the key.
 
     Args:
         url: Its address without /v1.
         transport: Carries the requests instead of the network.
-        sleep: Lets so many seconds pass before a busy server is asked again.
+        sleep: Waits for so many seconds before a busy server is asked again.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Connection:
         self._transport = transport
 
     def client(self, seconds: float = http.ASK_SECONDS) -> httpx.Client:
-        """A client that shows the key. Raises ModelError."""
+        """An HTTP client that sends the key. Raises ModelError."""
         return http.client(self.url, seconds, self._transport, api_key.headers(self.url))
 
     def asked(self, path: str) -> Any:
@@ -46,19 +46,19 @@ class Connection:
         return self.parsed(self.fetched(path))
 
     def fetched(self, path: str) -> bytes:
-        """What is at a path. Raises ModelError."""
+        """The body at a path. Raises ModelError."""
         with self.as_model_errors(http.ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
             return self.read(response)
 
     def read(self, response: httpx.Response, model: str = "") -> bytes:
-        """The whole body of a response, at most 16 MB of it. Raises ModelError for one that refuses."""
+        """The body of a response, at most 16 MB. Raises ModelError for a status other than 200."""
         body = http.whole(response)
         if response.status_code != 200:
             raise refusal(response.status_code, body.decode(errors="replace"), model, self.url, response.headers)
         return body
 
     def parsed(self, body: bytes) -> Any:
-        """JSON. Raises ModelError for what is none."""
+        """A body as JSON. Raises ModelError if it is not JSON."""
         try:
             return json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -66,7 +66,7 @@ class Connection:
 
     @contextmanager
     def as_model_errors(self, seconds: float) -> Iterator[None]:
-        """Turn what httpx raises into ModelErrors."""
+        """Raise a ModelError for each error of httpx."""
         with http.as_model_errors(self.url, seconds, START):
             yield
 

@@ -1,4 +1,4 @@
-"""What a server tells of itself: its models, how much each holds, and whether it is vLLM."""
+"""The models of a server: its list at /v1/models, the choice of one, and the context of each."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ def listed(connection: Connection) -> list[Entry]:
 
 
 def is_list(answer: Any) -> bool:
-    """Whether this is what /v1/models answers with."""
+    """Whether an answer has the form of /v1/models."""
     return isinstance(answer, dict) and isinstance(answer.get("data"), list)
 
 
 def is_vllm(entries: Sequence[Entry]) -> bool:
-    """Whether vLLM says that the models are its own."""
+    """Whether the list names vLLM as the owner of a model."""
     return any(entry.get("owned_by") == "vllm" for entry in entries if isinstance(entry, dict))
 
 
 def chosen(entries: Sequence[Entry], wanted: str) -> str:
-    """The model that is wanted, by its name or an alias; else the first that can chat.
+    """The wanted model, by its name or an alias; without a wish the first that can chat.
 
     Raises:
-        ModelError: There is none; tells which there are.
+        ModelError: There is no such model; the error names those of the server.
     """
     names = [str(entry["id"]) for entry in entries]
     if not wanted:
@@ -56,7 +56,7 @@ def chosen(entries: Sequence[Entry], wanted: str) -> str:
 
 
 def entry(entries: Sequence[Entry], model: str) -> Entry | None:
-    """What the list says of a model, which may be called by an alias."""
+    """The entry of a model, by its name or an alias; None if the list has none."""
     for each in entries:
         aliases = each.get("aliases")
         if model == each["id"] or (isinstance(aliases, list) and model in aliases):
@@ -65,7 +65,7 @@ def entry(entries: Sequence[Entry], model: str) -> Entry | None:
 
 
 def context_tokens(connection: Connection, told: Entry) -> int | None:
-    """How many tokens of prompt and reply a model holds; None where the server does not tell."""
+    """The tokens of prompt and reply that a model holds; None if the server does not say."""
     meta = told.get("meta")
     figures = [told.get(name) for name in _CONTEXT] + [meta.get("n_ctx") if isinstance(meta, dict) else None]
     known = next(filter(None, map(figure, figures)), None)

@@ -1,1 +1,1 @@
-"""Calls of tools that a model writes as text: those it prints by itself, and text ReAct for a model without tools."""
+"""Tool calls that a model writes as text: of its own accord, or by the text ReAct protocol."""

@@ -1,4 +1,4 @@
-"""A model that calls tools in the way it can: natively, by printing its calls, or in text ReAct."""
+"""A backend wrapper for tool calls: native ones, calls printed as text, or the text ReAct protocol."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TEXT_REACT = "text ReAct"
 
 
 class ToolCaller(BackendDefaults):
-    """A backend whose model calls tools in the way it can.
+    """A backend whose model calls tools in whichever way it can.
 
-    Calls that it prints are recognised in its text. Where it has no tools (`inner.tools` is False), or once its server
-    has refused them, it is told of them in text, and asked the same question so; that stays for the session.
+    Calls in the model's text are recognised. If the model has no tools (`inner.tools` is False), or its server refuses
+    them, the prompt describes the tools in text, and the same question is asked again; this holds for the session.
 
     Args:
-        inner: The model, as its server has it.
+        inner: The backend of the model's server.
     """
 
     def __init__(self, inner: Backend) -> None:
@@ -36,7 +36,7 @@ class ToolCaller(BackendDefaults):
 
     @property
     def protocol(self) -> str:
-        """How the model is told of tools: "text ReAct", or "" where the server does it."""
+        """How the model learns of the tools: "text ReAct", or "" if the server tells it."""
         return TEXT_REACT if self._refused or getattr(self.inner, "tools", None) is False else ""
 
     @property
@@ -79,7 +79,7 @@ class ToolCaller(BackendDefaults):
         return roomy
 
     def check(self) -> str:
-        """One line of warning about how the server serves it; once, that it is told of tools in text."""
+        """A warning of one line about how the server runs the model; once, that text ReAct is in use."""
         served = self.inner.check() if isinstance(self.inner, ServedBackend) else ""
         if not self.protocol or self._warned:
             return served
@@ -94,9 +94,9 @@ class ToolCaller(BackendDefaults):
 
 
 def _with_calls(stream: Generator[Delta, None, None], printed: PrintedCalls) -> Generator[Delta, None, None]:
-    """A reply with the calls that are printed in its text. A native call says that the rest of the text is text.
+    """A reply, with calls for those printed in its text. After a native call the rest of the text is only text.
 
-    Where the model makes up the result of its call the stream is closed: its usage is then unknown.
+    If the model makes up the result of its call, the stream is closed, and its usage is unknown.
     """
     usage, native = Usage(), False
     with closing(stream):
@@ -121,6 +121,6 @@ def _with_calls(stream: Generator[Delta, None, None], printed: PrintedCalls) -> 
 
 
 def _was_told(messages: Sequence[Message]) -> bool:
-    """Whether the turn at the end made a call that could not be read: the model was told, and is not told again."""
+    """Whether the last turn made a malformed call: the model has had one error for it, and gets no second."""
     turn = messages[last_turn(messages) :]
     return any(map(malformed, turn[0].calls)) if turn else False

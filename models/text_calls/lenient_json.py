@@ -1,7 +1,7 @@
-"""JSON as models write it: read as it stands where it is valid, mended where there is only one way to read it.
+"""JSON as models write it: valid JSON unchanged, other text repaired if it can be read in only one way.
 
-A library that mends everything (json-repair) finds a value in any prose; here what is doubtful stays an error, and the
-model is told of it.
+A library that repairs everything (json-repair) finds a value in any prose. Here doubtful text stays an error, and the
+model gets that error.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _decoder = json.JSONDecoder(strict=False)
 
 
 def read(text: str, at: int = 0, *, cut: bool = False) -> tuple[Any, int]:
-    """The value that begins at a place in a text, and where it ends; what follows is not looked at.
+    """The value that begins at a place in a text, and the place where it ends. Later text is ignored.
 
-    Mended are: line breaks in strings, commas before a closing bracket, single quotes, keys without quotes, Python's
-    constants, Python's calls (`name(key=value)` is {"name": ..., "arguments": {...}}), and brackets that are missing
-    at the end of the text, unless it was `cut` off there.
+    These are repaired: line breaks in strings, commas before a closing bracket, single quotes, keys without quotes,
+    Python's constants, Python's calls (`name(key=value)` is {"name": ..., "arguments": {...}}), and missing
+    brackets at the end of the text, unless it was `cut` off there.
 
     Raises:
-        ValueError: It is none of that.
+        ValueError: The text is not a value, even repaired.
     """
     try:
         try:
@@ -51,7 +51,7 @@ def read(text: str, at: int = 0, *, cut: bool = False) -> tuple[Any, int]:
 
 
 def _mended(text: str, at: int, cut: bool) -> tuple[str, int]:
-    """The value in JSON's own spelling, and where it ends; still wrong where it cannot be mended."""
+    """The value in JSON's own spelling, and its end; the text stays invalid if it cannot be repaired."""
     written: list[str] = []
     missing: list[str] = []
     while token := TOKEN.match(text, at):

@@ -1,4 +1,4 @@
-"""How calls begin that a model writes as text. A beginning is known from its first characters on, however few came."""
+"""Beginnings of calls written as text, recognised even when only their first characters have arrived."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEYS = (*NAMES, *ARGUMENTS, *BESIDE)
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Where something begins in a text, and where its beginning ends.
+    """The place where something begins in a text, and the place where that beginning ends.
 
     `form` is that of a call ("tag", "xml", "marked", "action", "json", "python", or one of these in a code fence, such
     as "fenced_json"), the fence of other "code", the label of a "thought" or of an "answer"; "" where the text ends too

@@ -1,4 +1,4 @@
-"""From the text of a call to the call: a reader for each form in which models write them."""
+"""Parsers of calls written as text, one for each form in which models write them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Tools = Mapping[str, Mapping[str, Any]]
 """The tools that are offered: each name with the JSON schema of its parameters."""
 
 SURE = ("tag", "xml", "marked", "action")
-"""Forms that nobody writes but to call. The others are calls only of known tools, and at the end of a reply."""
+"""Forms that are always calls. The others are calls only of known tools, and only at the end of a reply."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The calls that were read at the beginning of a text, and where they end in it."""
+    """The calls at the beginning of a text, and the place in it where they end."""
 
     calls: tuple[ToolCall, ...]
     end: int
@@ -39,16 +39,15 @@ def malformed(call: ToolCall) -> bool:
 
 
 def read(text: str, form: str, tools: Tools, *, cut: bool = False) -> Read | None:
-    """The calls at the beginning of a text that opens in this form; None if it holds none.
+    """The calls at the beginning of a text that opens in this form; None if there are none.
 
-    A call that is meant as one and cannot be read has its text for arguments, and the name "" where that cannot be
-    read either.
+    A malformed call has its text as its arguments, and the name "" if the name cannot be read either.
 
     Args:
         text: From where the form opens, to the end of the reply.
         form: As `openings.Opening` has it, but for those in a fence.
         tools: What is offered.
-        cut: The reply was cut off at its end, so that nothing that is missing there may be guessed.
+        cut: The reply was cut off, so that missing brackets at its end must not be guessed.
     """
     return _READERS[form](text, tools, cut)
 

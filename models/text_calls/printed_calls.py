@@ -1,4 +1,4 @@
-"""Calls that a model prints in its reply: text flows on, calls are taken out of it."""
+"""Calls printed in a streamed reply: text passes through, calls are taken out of it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LONGEST_LABEL = 64
 
 
 class PrintedCalls:
-    """Reads a reply as it streams.
+    """Separates text and calls of a reply while it streams.
 
-    Text that cannot be the beginning of a call comes out at once. From where a call begins, all is held until the
-    reply ends: no call is run before. What is none comes out as text then.
+    Text that cannot begin a call comes out at once. From the beginning of a call on, everything is held back until
+    the reply ends; no call runs earlier. Held text that is not a call then comes out as text.
 
     Args:
-        tools: What is offered. Without any, everything is text.
-        labelled: The model was told to write text ReAct: its labels are no text, and each `Action:` is a call.
-        tells: Calls that cannot be read are given out as well, for the loop to say what is wrong with them.
+        tools: The tools that are offered. Without tools, everything is text.
+        labelled: The model writes text ReAct: its labels are not shown, and each `Action:` is a call.
+        tells: Malformed calls come out too, so that the loop can report the mistake to the model.
     """
 
     def __init__(self, tools: Tools, *, labelled: bool = False, tells: bool = True) -> None:
@@ -40,9 +40,9 @@ class PrintedCalls:
         self._result = re.compile(rf"{label(*results)}|<tool_response>")
 
     def feed(self, text: str) -> str:
-        """What to show of the reply when this comes. After `over` has become true nothing that comes is the model's.
+        """The text to show after this piece.
 
-        That is where a model, having written a call, makes up its result.
+        `over` becomes true when the model makes up the result of its call; later pieces are ignored.
         """
         if self._held:
             self._hold(text)
@@ -55,15 +55,15 @@ class PrintedCalls:
 
     @property
     def held(self) -> str:
-        """What came and was not shown yet."""
+        """The text that has arrived and was not shown yet."""
         return "".join(self._held) or self._prose.rest
 
     def close(self, *, cut: bool = False) -> list[Text | ToolCall]:
-        """What is left at the end of the reply, which was `cut` if it ran into the limit of its tokens."""
+        """The deltas left at the end of the reply. `cut`: the reply reached its limit of tokens."""
         return self._read(self.held, cut) if self.held else []
 
     def _hold(self, text: str) -> None:
-        """Hold what comes, up to a result that the model makes up for its calls."""
+        """Hold back what arrives, up to a made-up result."""
         if self.over:
             return
         self._held.append(text)

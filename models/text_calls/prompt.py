@@ -1,4 +1,4 @@
-"""What a model without tools is told of them, and a conversation with calls as one of plain text.
+"""The text ReAct prompt: a description of the tools, and a conversation with calls rewritten as plain text.
 
 The protocol is that of ReAct (Yao et al. 2022): Thought, Action, Action Input, Observation. Roles alternate, as some
 chat templates insist: neighbours of one role are one message.
@@ -32,12 +32,12 @@ BETWEEN = "\n\n"
 
 
 def told(tools: Sequence[Schema]) -> str:
-    """What the model is told of the tools; nothing where there are none."""
+    """The description of the tools for the model; "" without tools."""
     return TOLD + "\n".join(_line(tool["function"]) for tool in tools) if tools else ""
 
 
 def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Message]:
-    """The messages as plain text, of the roles system, user and assistant alone; the tools are told in the system's."""
+    """The messages as plain text, of the roles system, user and assistant alone; the first describes the tools."""
     texts = list(map(as_text, messages))
     if tools:
         texts.insert(sum(message.role == "system" for message in texts[:1]), Message("tools", "system", told(tools)))
@@ -46,7 +46,7 @@ def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[M
 
 @lru_cache(maxsize=4_096)
 def as_text(message: Message) -> Message:
-    """A message without calls and results: the same thing said in text."""
+    """A message with its calls or result written as text."""
     content = message.content or ""  # a history read from a file may hold None
     if message.role == "tool":
         return Message(message.id, "user", f"Observation: {content}")
@@ -81,12 +81,12 @@ class TextCounter(Counter):
         return self._counter.overhead(()) + (self._counter.count(_telling(told(tools))) if tools else 0)
 
     def calibrate(self, counted: int, reported: int) -> bool:
-        """Learn from a server what it read; the prompt is counted anew, as it was sent."""
+        """Learn from the count of a server; ours is of the prompt as it was sent."""
         return self._counter.calibrate(counted if self._sent is None else self._sent, reported)
 
     @property
     def learnt(self) -> Any:
-        """What the model's counter has learnt, to be put back."""
+        """What the model's counter has learnt from `calibrate`, to be restored."""
         return self._counter.learnt
 
     @learnt.setter
@@ -95,7 +95,7 @@ class TextCounter(Counter):
             self._counter.learnt = learnt
 
     def sends(self, texts: Sequence[Message]) -> None:
-        """Remember that this is the prompt that the server reads now."""
+        """Remember the prompt that the server is reading."""
         self._sent = self._counter.overhead(()) + sum(map(self._counter.count, texts))
 
 

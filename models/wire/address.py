@@ -1,4 +1,4 @@
-"""Where a model server is, and whether it is there. Standard library only: this runs at every start."""
+"""The address of a model server, and a probe of it. Standard library only: this runs at every start."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _ADDRESS = re.compile(rf"(?P<host>\[[0-9A-Fa-f:.]*\]|{_NAME})(?::(?P<port>[0-9]{
 def host_url(value: str | None, port: int = 11434) -> str:
     """The address as `scheme://host:port[/path]`, from any form that OLLAMA_HOST may have.
 
-    Those are: nothing, host, host:port, :port, a URL, each with a path or not, and IPv6 with or without brackets.
+    The forms are: nothing, host, host:port, :port, a URL, each with a path or not, and IPv6 with or without brackets.
     Without a scheme the port is `port`, with one it is 80 or 443. An address that a server listens on everywhere
     (0.0.0.0, ::) becomes this machine's own.
 
     Raises:
-        UsageError: It is no such address.
+        UsageError: The address is invalid.
     """
     text = (value or "").strip().strip("\"'").strip()
     head, separator, rest = text.partition("://")
@@ -45,22 +45,22 @@ def host_url(value: str | None, port: int = 11434) -> str:
 
 
 def hidden(address: str) -> str:
-    """An address as it may be shown: without the name and password that stand in it."""
+    """An address without the name and password in it, for display."""
     before, at, host = address.rpartition("@")
     scheme = f"{before.partition('://')[0]}://" if "://" in before else ""
     return f"{scheme}***@{host}" if at else address
 
 
 def is_loopback(base_url: str) -> bool:
-    """Whether an address is this machine's own, which no proxy must stand before."""
+    """Whether an address is this machine's own, which must be reached without a proxy."""
     host = urlsplit(base_url).hostname or ""
     return host == "localhost" or (_is_ip(host) and ip_address(host).is_loopback)
 
 
 def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float = 0.3) -> bool:
-    """Whether a server here answers `path` with a status and JSON that suit, known after so many seconds.
+    """Whether a server answers `path` with a status and JSON that suit, decided within so many seconds.
 
-    What is no JSON is given to `suits` as None.
+    `suits` gets None for a body that is not JSON.
     """
     found: list[bool] = []
     # A thread, because nothing else puts an end to a name server that does not answer.

@@ -10,10 +10,10 @@ from agent.messages import ToolCall
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
-    """Arguments as the object that servers insist on.
+    """The arguments of a call as an object, which servers insist on.
 
-    What is no JSON object is sent as {"_raw": text}: the model then sees what it wrote beside the error that the
-    tool answered with, where an empty object would hide its mistake from it.
+    Text that is not a JSON object becomes {"_raw": text}: the model then sees its own text next to the tool's error.
+    An empty object would hide the mistake.
     """
     try:
         value = json.loads(call.arguments)
@@ -24,7 +24,7 @@ def arguments(call: ToolCall) -> dict[str, Any]:
 
 
 def given(call_id: object, name: object, arguments: object, taken: set[str]) -> ToolCall:
-    """A call as a server gave it, with an id that no other of the conversation has; the id joins `taken`."""
+    """A call that a server sent, with an id that no other call of the conversation has; the id is added to `taken`."""
     fresh = call_id if isinstance(call_id, str) else ""
     if not fresh or fresh in taken:
         fresh = f"call_{uuid4().hex[:12]}"  # random, because a view may hide the calls before

@@ -1,4 +1,4 @@
-"""HTTP as every model server is spoken to: connections, lines of a stream, and failures said plainly."""
+"""HTTP for every model server: connections, the lines of a stream, and the errors that users see."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 5.0
 ASK_SECONDS = 10.0
-"""Longest wait for an answer that is no reply of a model."""
+"""Longest wait for an answer other than a model's reply."""
 WHERE = "check the address: --base-url"
 LOWER = "lower the budget (/budget N, --budget N)"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
 LONGEST = 16_000_000
-"""Bytes of a line or an answer, characters of a reply: what is longer has no end."""
+"""Bytes of a line or an answer, characters of a reply: anything longer is taken to be endless."""
 LARGEST_FIGURE = 2**53
 """Readers of JSON that use floats cannot tell larger whole numbers apart."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
@@ -40,12 +40,12 @@ def client(
     transport: httpx.BaseTransport | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> httpx.Client:
-    """A client of this server: to this machine never through a proxy, and without certificates where none are used.
+    """A client of this server. It uses no proxy to reach this machine, and loads certificates only for https.
 
     Args:
         base_url: Address as `host_url` writes it.
         seconds: Longest wait for the next piece of a reply.
-        transport: Carries the requests instead of the network.
+        transport: Replaces the network, for tests.
         headers: Sent with each request.
 
     Raises:
@@ -69,11 +69,11 @@ def client(
 
 
 def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
-    """The lines of a stream, wherever its chunks end; without those that are blank, unless `blanks` are wanted.
+    """The lines of a stream, however it is cut into chunks; blank lines only with `blanks`.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
-    such as U+0085. A connection that is lost after the first line raises ModelError: the reply had begun. So does a
-    line of more than 16 MB.
+    such as U+0085. Raises ModelError for a line of more than 16 MB, and for a connection that is lost after the first
+    line, when the reply has begun.
     """
     import httpx
 
@@ -99,7 +99,7 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
 
 
 def whole(response: httpx.Response) -> bytes:
-    """All that a response holds; of one without an end, the first 16 MB."""
+    """The whole body of a response; the first 16 MB of an endless one."""
     body = bytearray()
     for piece in response.iter_bytes():
         body += piece
@@ -109,12 +109,12 @@ def whole(response: httpx.Response) -> bytes:
 
 
 def alive(pieces: Iterable[Piece], said: Callable[[], int], base_url: str, seconds: float) -> Iterator[Piece]:
-    """The pieces of a reply, as long as it grows: comments and empty pieces keep a connection alive, not a reply.
+    """The pieces of a reply, as long as the reply grows. Comments and empty pieces do not count as growth.
 
-    `said` tells how much there is of it by now, in characters or deltas.
+    `said` returns the length of the reply so far, in characters or deltas.
 
     Raises:
-        ModelError: It has not grown for so many seconds, or is longer than 16 million.
+        ModelError: The reply has not grown for `seconds`, or is longer than 16 million.
     """
     last, length = perf_counter(), said()
     for piece in pieces:
@@ -128,12 +128,12 @@ def alive(pieces: Iterable[Piece], said: Callable[[], int], base_url: str, secon
 
 
 def figure(value: object) -> int | None:
-    """A figure that a server reports, such as a count of tokens; None where it is none that a server can mean."""
+    """A figure that a server reports, such as a count of tokens; None if the value cannot be one."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_FIGURE else None
 
 
 def reason(body: str) -> str:
-    """What the body of an error says, as one line of at most 300 characters."""
+    """The message in the body of an error, as one line of at most 300 characters."""
     text = body.strip()
     try:
         error = json.loads(text)
@@ -146,7 +146,7 @@ def reason(body: str) -> str:
 
 
 def moved(base_url: str, location: str) -> ModelError:
-    """The error for a server that answers with a redirect: no question is sent where the user did not point."""
+    """The error for a redirect, which is not followed: questions go only to the address that the user gave."""
     what = f"the server at {base_url} sends requests on to {_one_line(location) or 'another address'}"
     return ModelError(what, f"{WHERE}, with http:// or https:// and the path before /api or /v1")
 
@@ -163,16 +163,16 @@ def silent(base_url: str, seconds: float) -> ModelError:
 
 
 def lost() -> Busy:
-    """The error for a connection that is lost before a reply has begun: it may be asked for again."""
+    """The error for a connection that is lost before a reply has begun, so that the request may be repeated."""
     what, fix = "the server closed the connection without a reply", "ask again; its log may say why"
     return Busy(what, fix, state="the connection was lost")
 
 
 @contextmanager
 def as_model_errors(base_url: str, seconds: float, start: str) -> Iterator[None]:
-    """Turn what httpx raises into ModelErrors; `start` says how to start such a server.
+    """Raise a ModelError for each error of httpx; `start` says how to start such a server.
 
-    A connection that is lost is a Busy, since what has begun is read by `lines`, which says otherwise.
+    A lost connection becomes Busy: `lines` has its own error for a reply that has begun.
     """
     import httpx
 

@@ -1,4 +1,4 @@
-"""Asking a busy server again: with growing pauses, and never once its reply has begun."""
+"""Repeated requests to a busy server: with growing pauses, and only before its reply begins."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from agent.protocols import Delta, Waiting
 TRIES = 4
 FIRST_SECONDS = 0.5
 LONGEST_SECONDS = 30.0
-"""A server that asks to be left alone for longer is not waited for."""
+"""If the server asks for a longer pause, the request fails at once."""
 
 Stream = Generator[Delta, None, None]
 
 
 class Busy(ModelError):
-    """The server took nothing of the request, so that the same may be asked again.
+    """The server did not accept the request, so that the same request may be sent again.
 
-    `state` says in a few words why not. `after_seconds` is how long the server asks to be left alone (Retry-After);
-    None where it does not say.
+    `state` gives the reason in a few words. `after_seconds` is the pause that the server asks for (Retry-After), or
+    None.
     """
 
     def __init__(
@@ -39,18 +39,18 @@ def retried(
     sleep: Callable[[float], object] = time.sleep,
     jitter: Callable[[], float] = random,
 ) -> Stream:
-    """The deltas of a reply, asked for up to four times while the server is Busy; each pause is told before it is made.
+    """The deltas of a reply, asked for up to four times while the server is Busy; a Waiting precedes each pause.
 
     The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not come back at once, or as long as
     the server asks for. Once a delta other than Waiting has come, nothing is asked again.
 
     Args:
         ask: Sends the request and streams the reply.
-        sleep: Lets so many seconds pass.
+        sleep: Waits for so many seconds.
         jitter: A random number from 0 to 1.
 
     Raises:
-        Busy: The server still is after the last try, or asks for a pause of more than 30 s.
+        Busy: The server is still busy after the last try, or asks for a pause of more than 30 s.
     """
     for tried in range(1, TRIES + 1):
         begun = False
@@ -71,7 +71,7 @@ def retried(
 
 
 def after_seconds(headers: Mapping[str, str]) -> float | None:
-    """How long a response asks to be left alone: its Retry-After, in seconds or as a date; None without one."""
+    """The pause in seconds that a response asks for with Retry-After (seconds or a date); None without one."""
     value = headers.get("retry-after", "").strip()
     if value.isascii() and value.isdigit():
         return float(value[:9])

@@ -1,4 +1,4 @@
-"""Thinking that a model writes into its reply, in <think> tags, told apart from the answer."""
+"""Separation of the answer from the thinking that a model writes in <think> tags."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 def apart(deltas: Iterable[Delta]) -> Iterator[Delta]:
-    """The deltas of a reply; a text that begins with <think> is thinking until </think>.
+    """The deltas of a reply; text that begins with <think> is thinking until </think>.
 
-    That is how a model thinks whose server does not know that it does, or was told to keep it from thinking. Blanks
-    around the tags go. A tag further on is text: the model may be writing about tags. However the text is cut into
-    deltas, the same comes out, but for where it is cut.
+    A model writes so if its server does not know that the model thinks, or has switched thinking off. Blanks around
+    the tags are removed. A later tag is text: the model may be writing about tags. The result does not depend on how
+    the text is cut into deltas.
     """
     tags = _Tags()
     for delta in deltas:
@@ -29,19 +29,19 @@ def apart(deltas: Iterable[Delta]) -> Iterator[Delta]:
 
 
 class _Tags:
-    """Text as it comes in. What may still turn out to be a tag is held back."""
+    """Text as it comes in. A possible beginning of a tag is held back."""
 
     def __init__(self) -> None:
         self._held = ""
         self._in = self._before
 
     def add(self, text: str) -> Iterator[Text | Thinking]:
-        """What is known for sure now."""
+        """The text that can be classified now."""
         self._held += text
         return self._in()
 
     def end(self) -> Iterator[Text | Thinking]:
-        """What was held back, for nothing more comes."""
+        """The text that was held back; the reply has ended."""
         held, self._held = self._held, ""
         if held and self._in != self._behind:
             yield Thinking(held) if self._in == self._inside else Text(held)
@@ -87,7 +87,7 @@ class _Tags:
 
 
 def _sure(text: str) -> int:
-    """Where the end of a text begins that may be the beginning of the closing tag."""
+    """The place in a text from which its end may be the beginning of the closing tag."""
     return next(
         (at for at in range(max(0, len(text) - len(CLOSE)), len(text)) if CLOSE.startswith(text[at:])), len(text)
     )

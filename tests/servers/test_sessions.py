@@ -17,7 +17,7 @@ from agent.protocols import Sent, Waiting
 from session.session import Session
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
-from tests.support.tcp_faults import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
+from tests.support.failing_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
 
 Kind = TypeVar("Kind")
 ALIKE = 0.02

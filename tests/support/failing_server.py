@@ -1,22 +1,214 @@
-"""A model server on loopback that fails in one way, and works again when it is told to. It speaks as three do."""
+"""Model servers that fail, over real TCP on loopback: fronts that answer one by one, and a server with one fault.
+
+    with front(rate_limited(0), passes(url, until=b'"arguments"', then=resets), otherwise=passes(url)) as found:
+        ...  # found.url is the address of the front, found.asked what it was asked
+
+The first request for a reply is answered by the first of these, the second by the second, all others by the last.
+
+    with faulty("ollama") as server:
+        server.fault = "never starts"
+"""
 
 from __future__ import annotations
 
 import json
+import re
+import socket
 import ssl
+import struct
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Event, Thread
+from socketserver import BaseRequestHandler, ThreadingTCPServer
+from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
+
+Json = Mapping[str, Any]
+Answer = Callable[[socket.socket, bytes], None]
+"""Gets a connection and the whole request that came over it. The connection is closed afterwards."""
+
+CHAT = ("/v1/chat/completions", "/api/chat")
+PIECE = 65_536
+
+
+class Front:
+    """Answers each request as `choose` says. `asked` are the requests for a reply that came, oldest first, whole."""
+
+    def __init__(self, choose: Callable[[bytes], Answer], tls: ssl.SSLContext | None = None) -> None:
+        self.asked: list[bytes] = []
+        self._choose, self._tls = choose, tls
+        self._open: set[socket.socket] = set()
+        self._port = 0
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self._port}"
+
+    def start(self) -> None:
+        """Listen, at the same port as before."""
+        handle = self._handle
+
+        class Handler(BaseRequestHandler):
+            def handle(self) -> None:
+                handle(self.request)
+
+        class Server(ThreadingTCPServer):
+            allow_reuse_address = True
+
+        self._server = Server(("127.0.0.1", self._port), Handler)
+        self._port = self._server.server_address[1]
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Listen no more, and end what is under way."""
+        self._server.shutdown()
+        self._thread.join()
+        for connection in list(self._open):
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self._server.server_close()
+
+    def _handle(self, connection: socket.socket) -> None:
+        with suppress(OSError):  # the client went, or does not trust the certificate
+            if self._tls:
+                connection = self._tls.wrap_socket(connection, server_side=True)
+            self._open.add(connection)
+            if request := _read(connection):
+                if path_of(request) in CHAT:
+                    self.asked.append(request)
+                self._choose(request)(connection, request)
+        self._open.discard(connection)
+        connection.close()
+
+
+def says(status: str, body: bytes, *headers: str) -> Answer:
+    """A whole response, as in `says("500 Internal Server Error", b"...", "content-type: text/plain")`."""
+    head = [f"HTTP/1.1 {status}", *headers, f"content-length: {len(body)}", "connection: close", "", ""]
+    response = "\r\n".join(head).encode() + body
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        connection.sendall(response)
+
+    return answer
+
+
+def says_json(status: str, value: object, *headers: str) -> Answer:
+    """A whole response in JSON."""
+    return says(status, json.dumps(value).encode(), "content-type: application/json", *headers)
+
+
+def fails(status: str, message: str, *headers: str) -> Answer:
+    """An error as OpenAI's API words it."""
+    return says_json(status, {"error": {"message": message, "code": int(status[:3])}}, *headers)
+
+
+def rate_limited(seconds: float) -> Answer:
+    """A 429 that says when to come again."""
+    return fails("429 Too Many Requests", "slow down", f"retry-after: {seconds:g}")
+
+
+BUSY = fails("503 Service Unavailable", "the queue is full")
+BROKEN = fails("500 Internal Server Error", "out of memory")
+WEB_PAGE = says("200 OK", b"<!DOCTYPE html><html><body>Log in</body></html>", "content-type: text/html")
+NOT_FOUND = says("404 Not Found", b'{"detail":"Not Found"}', "content-type: application/json")
+
+
+def resets(connection: socket.socket, request: bytes) -> None:
+    """Break the connection off, as a crash does."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def closes(connection: socket.socket, request: bytes) -> None:
+    """Close the connection, as a proxy does that lost its server."""
+
+
+def hangs(connection: socket.socket, request: bytes) -> None:
+    """Send nothing until the client goes."""
+    with suppress(OSError):
+        connection.recv(1)
+
+
+def starts(body: bytes, then: Answer = closes, kind: str = "text/event-stream") -> Answer:
+    """Begin a stream with these bytes; then something else happens."""
+    head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        connection.sendall(head + (b"%x\r\n%s\r\n" % (len(body), body) if body else b""))
+        then(connection, request)
+
+    return answer
+
+
+def passes(url: str, until: bytes = b"", then: Answer = closes) -> Answer:
+    """Pass the request on to a real server and its response back, up to `until` (its end too) if that comes."""
+    to = urlsplit(url)
+    assert to.hostname is not None
+    assert to.port is not None
+    address = (to.hostname, to.port)
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        with socket.create_connection(address) as server:
+            server.sendall(re.sub(rb"(?i)\r\nconnection:[^\r]*", b"\r\nConnection: close", request, count=1))
+            passed = b""
+            while piece := server.recv(PIECE):
+                before, found, _ = (passed + piece).partition(until) if until else (passed + piece, b"", b"")
+                connection.sendall((before + found)[len(passed) :])
+                if found:
+                    then(connection, request)
+                    break
+                passed += piece
+
+    return answer
+
+
+def routed(paths: Mapping[str, Answer], otherwise: Answer = NOT_FOUND) -> Answer:
+    """Answer some paths by themselves."""
+
+    def answer(connection: socket.socket, request: bytes) -> None:
+        paths.get(path_of(request), otherwise)(connection, request)
+
+    return answer
+
+
+@contextmanager
+def front(*answers: Answer, otherwise: Answer = NOT_FOUND, tls: ssl.SSLContext | None = None) -> Iterator[Front]:
+    """Answer the requests for a reply with these, one after the other, and all others with `otherwise`."""
+
+    def choose(request: bytes) -> Answer:
+        return answers[min(len(found.asked), len(answers)) - 1] if path_of(request) in CHAT else otherwise
+
+    found = Front(choose, tls)
+    try:
+        yield found
+    finally:
+        found.stop()
+
+
+def path_of(request: bytes) -> str:
+    return request.split(b" ", 2)[1].decode()
+
+
+def _read(connection: socket.socket) -> bytes:
+    """One request, head and body; nothing if the client goes before its end."""
+    request = b""
+    while piece := connection.recv(PIECE):
+        request += piece
+        head, blank, body = request.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
+        if blank and len(body) >= (int(length[1]) if length else 0):
+            return request
+    return b""
+
+
+# ---- a server with one fault, as three servers speak ----
 
 MODEL = "qwen2.5:7b"
 ANSWER = "A thimble holds two millilitres."
-PAGE = b"<!DOCTYPE html>\n<html><body>It works!</body></html>\n"
 CUT = '{"slug": "thim'
-
-Json = Mapping[str, Any]
 
 
 def _ollama_lines() -> bytes:
@@ -75,96 +267,33 @@ NO_TOOLS = {
 }
 
 
-class Faulty:
-    """The server. `kind` is how it speaks; `fault` is a name of FAULTS, "" while all is well.
+class Faulty(Front):
+    """A model server. `kind` is how it speaks; `fault` is a name of FAULTS, "" while all is well.
 
-    A fault is that of the chat; with `everywhere` it is that of every route. `asked` are the bodies of the chats.
+    A fault is that of the chat; with `everywhere` it is that of every route.
     """
 
     def __init__(self, kind: str, certificate: Path | None = None) -> None:
-        self.kind = kind
-        self.fault = ""
-        self.everywhere = False
-        self.asked: list[Json] = []
-        self.over = Event()
-        self._certificate = certificate
-        self._port = 0
-        self.start()
+        self.kind, self.fault, self.everywhere = kind, "", False
+        tls = None
+        if certificate:
+            tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            tls.load_cert_chain(certificate)
+        super().__init__(self._answer, tls)
 
     @property
-    def url(self) -> str:
-        return f"http{'s' if self._certificate else ''}://127.0.0.1:{self._port}"
+    def bodies(self) -> list[Json]:
+        """The bodies of the chats."""
+        return [json.loads(request.partition(b"\r\n\r\n")[2]) for request in self.asked]
 
-    def start(self) -> None:
-        """Listen, at the same port as before."""
-        faulty = self
-
-        class Handler(_Handler):
-            server_ = faulty
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
-        self._server.daemon_threads, self._server.block_on_close = True, False
-        if self._certificate:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            context.load_cert_chain(self._certificate)
-            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-            self._server.handle_error = lambda *_: None  # type: ignore[method-assign, misc]
-        self._port = self._server.server_port
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Listen no more."""
-        self.over.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server_: Faulty
-
-    def do_GET(self) -> None:
-        self._serve(None)
-
-    def do_POST(self) -> None:
-        self._serve(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def _serve(self, body: Any) -> None:
-        server, chat = self.server_, self.path in ("/api/chat", "/v1/chat/completions")
+    def _answer(self, request: bytes) -> Answer:
+        chat = path_of(request) in CHAT
+        if self.fault and (chat or self.everywhere):
+            return FAULTS[self.fault](self.kind, request)
         if chat:
-            server.asked.append(body)
-        if server.fault and (chat or server.everywhere):
-            FAULTS[server.fault](self, body)
-        elif chat:
-            self.answer()
-        else:
-            found = _routes(server.kind, server.fault != "no tools").get(self.path)
-            self.json(200 if found else 404, found or {"detail": "Not Found"})
-
-    def answer(self) -> None:
-        if self.server_.kind == "ollama":
-            self.send(200, _ollama_lines(), "application/x-ndjson")
-        else:
-            self.send(200, _events(), "text/event-stream")
-
-    def json(self, status: int, body: Any, **headers: str) -> None:
-        self.send(status, json.dumps(body).encode(), "application/json", **headers)
-
-    def send(self, status: int, body: bytes, kind: str, *, length: int | None = None, **headers: str) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body) if length is None else length))
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def error(self, status: int, words: str, **headers: str) -> None:
-        self.json(status, {"error": words if self.server_.kind == "ollama" else {"message": words}}, **headers)
+            return _answers(self.kind)
+        found = _routes(self.kind, self.fault != "no tools").get(path_of(request))
+        return says_json("200 OK", found) if found else NOT_FOUND
 
 
 def _routes(kind: str, tools: bool) -> Mapping[str, Any]:
@@ -180,46 +309,43 @@ def _routes(kind: str, tools: bool) -> Mapping[str, Any]:
     return {"/v1/models": {"object": "list", "data": [{"id": MODEL, "owned_by": owner, "max_model_len": 32768}]}}
 
 
-def _unauthorised(handler: _Handler, body: Any) -> None:
-    told = handler.headers.get("authorization", "")  # a server that tells what it was sent
-    handler.error(401, f"Unauthorized: {told}")
+def _answers(kind: str) -> Answer:
+    return says("200 OK", _ollama_lines() if kind == "ollama" else _events(), f"content-type: {_STREAMS[kind]}")
 
 
-def _cut(handler: _Handler, body: Any) -> None:
-    sent = OLLAMA_CUT if handler.server_.kind == "ollama" else _chunk(_half_a_call())
-    handler.send(200, sent, "text/event-stream", length=len(sent) + 500)
+def _fails(kind: str, status: str, words: str, *headers: str) -> Answer:
+    return says_json(status, {"error": words if kind == "ollama" else {"message": words}}, *headers)
 
 
-def _ended(handler: _Handler, body: Any) -> None:
-    sent = OLLAMA_CUT if handler.server_.kind == "ollama" else _chunk(_half_a_call())
-    handler.send(200, sent, "text/event-stream")
+def _unauthorised(kind: str, request: bytes) -> Answer:
+    """A server that repeats the key that it was sent."""
+    shown = re.search(rb"(?i)\r\nauthorization: ([^\r]*)", request)
+    return _fails(kind, "401 Unauthorized", f"Unauthorized: {shown[1].decode() if shown else ''}")
 
 
-def _no_tools(handler: _Handler, body: Any) -> None:
-    if body.get("tools"):
-        handler.json(400, NO_TOOLS[handler.server_.kind])
-    else:
-        handler.answer()
+def _half(kind: str) -> bytes:
+    return OLLAMA_CUT if kind == "ollama" else _chunk(_half_a_call())
 
 
-FAULTS: Mapping[str, Callable[[Any, Any], object]] = {
+_STREAMS = {"ollama": "application/x-ndjson", "vllm": "text/event-stream", "openai": "text/event-stream"}
+FAULTS: Mapping[str, Callable[[str, bytes], Answer]] = {
     "401": _unauthorised,
-    "404": lambda handler, _: handler.send(404, b"404 page not found", "text/plain"),
-    "429": lambda handler, _: handler.error(429, "Too Many Requests", Retry_After="600"),
-    "500": lambda handler, _: handler.error(500, "llama runner process has terminated: signal: killed"),
-    "503": lambda handler, _: handler.error(503, "server busy, maximum pending requests exceeded", Retry_After="600"),
-    "a web page": lambda handler, _: handler.send(200, PAGE, "text/html"),
-    "cut in a call": _cut,
-    "ended in a call": _ended,
-    "never answers": lambda handler, _: handler.server_.over.wait(60),
-    "never starts": lambda handler, _: (handler.send(200, b"", "text/event-stream", length=9), _silence(handler)),
-    "too long": lambda handler, _: handler.json(400, TOO_LONG[handler.server_.kind]),
-    "no tools": _no_tools,
+    "404": lambda kind, _: says("404 Not Found", b"404 page not found", "content-type: text/plain"),
+    "429": lambda kind, _: _fails(kind, "429 Too Many Requests", "Too Many Requests", "retry-after: 600"),
+    "500": lambda kind, _: _fails(kind, "500 Error", "llama runner process has terminated: signal: killed"),
+    "503": lambda kind, _: _fails(
+        kind, "503 Busy", "server busy, maximum pending requests exceeded", "retry-after: 600"
+    ),
+    "a web page": lambda kind, _: WEB_PAGE,
+    "cut in a call": lambda kind, _: starts(_half(kind)),
+    "ended in a call": lambda kind, _: says("200 OK", _half(kind), "content-type: text/event-stream"),
+    "never answers": lambda kind, _: hangs,
+    "never starts": lambda kind, _: starts(b"", hangs),
+    "too long": lambda kind, _: says_json("400 Bad Request", TOO_LONG[kind]),
+    "no tools": lambda kind, request: (
+        says_json("400 Bad Request", NO_TOOLS[kind]) if b'"tools"' in request else _answers(kind)
+    ),
 }
-
-
-def _silence(handler: _Handler) -> None:
-    handler.server_.over.wait(60)
 
 
 @contextmanager

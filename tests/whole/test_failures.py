@@ -108,7 +108,7 @@ def assert_sound(session: Session, server: Faulty) -> None:
     assert not any(message.calls for message in session.agent.history)
     server.fault = ""
     assert answered(session, "Once more: how much does a thimble hold?")
-    messages = [{"role": each["role"], "content": each["content"]} for each in server.asked[-1]["messages"]]
+    messages = [{"role": each["role"], "content": each["content"]} for each in server.bodies[-1]["messages"]]
     assert objections(messages) == []
     assert messages[-1]["content"].startswith("Once more")
 
@@ -167,8 +167,8 @@ def test_no_tool_support_is_no_failure_the_model_is_told_in_text(
     captured = capsys.readouterr()
     assert captured.out == f"{ANSWER}\n"
     assert "Traceback" not in captured.err
-    assert "tools" not in server.asked[-1]
-    assert "Action Input" in json.dumps(server.asked[-1])
+    assert "tools" not in server.bodies[-1]
+    assert "Action Input" in json.dumps(server.bodies[-1])
 
 
 @pytest.mark.parametrize("kind", KINDS)

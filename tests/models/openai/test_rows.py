@@ -9,7 +9,7 @@ import pytest
 
 from agent.errors import ModelError
 from agent.messages import ToolCall
-from agent.protocols import Delta, Sent, Text, Thinking, Usage
+from agent.protocols import Delta, Sent, Thinking, Usage
 from models import backend_on
 from models.openai.metrics import PrefixCache, read
 from models.openai.server import OpenAIServer
@@ -28,10 +28,7 @@ from tests.support.openai_wire import (
     backend,
     chunk,
 )
-from tests.support.paths import ROOT
-
-RECORDED = ROOT / "tests" / "support" / "recorded" / "openai"
-"""What vLLM 0.32 answered with, byte for byte."""
+from tests.support.recorded import recorded
 
 ACCOUNT = ',"usage":{"prompt_tokens":200,"total_tokens":211,"completion_tokens":11'
 SILENT = chunk('"content":"A"', '"stop"') + chunk(choices=False, rest=ACCOUNT + "}") + DONE
@@ -64,21 +61,29 @@ def test_row_tools_are_left_out_rather_than_forbidden() -> None:
     assert not {"tools", "tool_choice"} & set(wire.sent())
 
 
-@pytest.mark.parametrize("name", ["vllm-calls.sse", "vllm-calls.json"])
-def test_row_streamed_arguments_are_fragments_by_index_and_may_come_whole(name: str) -> None:
-    deltas = stream(Wire({CHAT: (RECORDED / name).read_bytes()}), stream=name.endswith("sse"))
-    assert "".join(delta.text for delta in deltas if isinstance(delta, Text)) == "I look twice.\n"
+TOPIC = ("list_articles", {"topic": 'café "thimbles"'})
+
+
+@pytest.mark.parametrize(
+    ("name", "called", "usage"),
+    [
+        ("two-calls", [TOPIC, ("read_article", {"slug": "thimbles"})], Usage(181, 128, 76, finish="stop")),
+        ("call-whole", [TOPIC], Usage(181, 128, 36, finish="stop")),
+    ],
+)
+def test_row_streamed_arguments_are_fragments_by_index_and_may_come_whole(
+    name: str, called: list[Any], usage: Usage
+) -> None:
+    deltas = stream(Wire({CHAT: recorded("vllm", name).body}), stream=not name.endswith("whole"))
     calls = [delta for delta in deltas if isinstance(delta, ToolCall)]
-    assert [(call.name, json.loads(call.arguments)) for call in calls] == [
-        ("list_articles", {"page": 2, "topic": "café"}),
-        ("read_article", {}),
-    ]
+    assert [(call.name, json.loads(call.arguments)) for call in calls] == called
     assert all(call.id.startswith("chatcmpl-tool-") for call in calls)
-    assert deltas[-1] == Usage(148, None, 91, finish="stop")
+    assert deltas[-1] == usage
 
 
 def test_row_a_call_that_the_limit_cut_is_no_call() -> None:
-    assert stream(Wire({CHAT: (RECORDED / "vllm-cut.sse").read_bytes()}))[-1] == Usage(148, None, 25, finish="length")
+    cut = stream(Wire({CHAT: recorded("vllm", "cut-by-length").body}))
+    assert cut[-1] == Usage(181, 128, 22, finish="length")
 
 
 @pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.support.certificate import self_signed
-from tests.support.tcp_faults import (
+from tests.support.failing_server import (
     BROKEN,
     BUSY,
     WEB_PAGE,

@@ -199,7 +199,7 @@ def test_a_whole_loop_in_text() -> None:
     inner.assert_done()
     last = inner.requests[-1].messages
     assert all(one.role != other.role for one, other in pairwise(last))
-    assert last[0].content == f"{session.agent.system}\n\n{told(session.agent.schemas())}"
+    assert last[0].content == f"{session.agent.state.system}\n\n{told(session.agent.schemas())}"
     assert last[2].content == f"Thought: I see what there is.\n{LOOP[0].partition(chr(10))[2]}"
     assert last[3].content == f"Observation: {listed.message.content}"
     assert last[4].content == LOOP[1].rpartition("\n")[0]
@@ -270,7 +270,7 @@ def test_the_model_is_told_anew_once_a_call_was_read() -> None:
 def test_the_closing_turn_in_text() -> None:
     session, inner = session_with(LOOP[0], LOOP[2], max_turns=2)
     assert ask(session)[-1] == Answered("I have it.\nIt hides old results [observation-masking].", "turn-limit")
-    assert inner.requests[-1].messages[0].content == session.agent.system
+    assert inner.requests[-1].messages[0].content == session.agent.state.system
     ends_well(session)
 
 

@@ -16,7 +16,7 @@ from session.journal import folder as shelf
 from session.journal.journal import Journal
 from session.session import Session, open_session
 from session.settings import Settings
-from tests.support.failing_server import Faulty
+from tests.support.failing_server import faulty
 from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama
 from tests.support.sessions import Paper
@@ -88,10 +88,9 @@ def test_ollama(script: str, spec: str, tmp_path: Path) -> None:
 def test_a_compatible_server(script: str, tmp_path: Path) -> None:
     both = []
     for killed in (False, True):
-        server = Faulty("openai")
-        try:
+        with faulty("openai") as server:
             told = {"backend": "openai", "base_url": server.url, "strategy": "summary-buffer", "budget": 5000}
-            both.append(sent(tmp_path / str(killed), SCRIPTS[script], server.asked.copy, killed, **told))
-        finally:
-            server.stop()
+            both.append(
+                sent(tmp_path / str(killed), SCRIPTS[script], lambda server=server: server.bodies, killed, **told)
+            )
     assert both[0] == both[1]
