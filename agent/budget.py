@@ -73,6 +73,7 @@ class Tokens:
     learnt: Any
 
     def __call__(self, message: Message) -> int:
+        """Tokens of the message."""
         return self.counter.count(message)
 
     def __eq__(self, other: object) -> bool:
@@ -80,6 +81,9 @@ class Tokens:
 
     def __hash__(self) -> int:
         return id(self.counter)
+
+    def __deepcopy__(self, memo: object) -> Tokens:
+        return self
 
 
 @dataclass(frozen=True, slots=True)

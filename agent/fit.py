@@ -8,115 +8,185 @@ question, the last turn since it. If the observations of that turn cannot be hal
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
-from agent.budget import Budget
+from agent.budget import Budget, Tokens
 from agent.errors import BudgetError
-from agent.messages import Message, blocks, pinned
+from agent.history import History, pinned
+from agent.messages import Message
 
 SMALLEST = 48
 """Tokens below which an observation is not halved any more."""
 
 
 def fit(
-    view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None, gone: Collection[str] = ()
-) -> list[Message]:
+    view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None, left: Sequence[int] | None = None
+) -> History:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
     shorten and drop the same, and the server's cache holds. `stays` are ids of messages that never go: by default
-    what is pinned in the view itself. `gone` are ids of what the view before had no room for.
+    what is pinned in the view itself. `left` are the places that are left without what the view before had no room
+    for: by default all.
+
+    Only what may stay is looked at, which is as long as the budget, however long the view is.
 
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
-    draft = _Draft(view, budget)
-    if draft.over <= 0:
-        return draft.messages
-    draft.halve(down_to=max(SMALLEST, budget.limit // 8))
-    draft.drop_oldest({message.id for message in pinned(view)} if stays is None else stays, gone)
-    draft.halve(down_to=SMALLEST)
-    if draft.over > 0:
-        raise BudgetError(budget.limit + draft.over, budget.limit)
-    return draft.messages
+    view = History.of(view)
+    if not budget.over(view):
+        return view
+    draft = _Draft(view, budget, {message.id for message in pinned(view)} if stays is None else stays)
+    if draft.enough_halved():
+        kept = list(range(len(view)))
+        over = draft.halve(kept, budget.size(view) - budget.limit, draft.large)
+    else:
+        kept, over = draft.newest(left)
+        over = draft.halve(kept, over, SMALLEST)
+    if over > 0:
+        raise BudgetError(budget.limit + over, budget.limit)
+    return History(draft[place].message for place in kept)
+
+
+@dataclass(slots=True)
+class _Piece:
+    """A message on its way to the budget, its tokens, and the share of the whole one that it is."""
+
+    whole: Message
+    message: Message
+    tokens: int
+    share: float = 1.0
+
+    def halve(self, budget: Budget) -> int:
+        """Halve it, always from the whole one, so that a result cut twice has one marker; the tokens saved."""
+        self.share /= 2
+        shorter = shortened(self.whole, self.share, budget)
+        saved = self.tokens - budget.count(shorter)
+        if saved > 0:
+            self.message, self.tokens = shorter, self.tokens - saved
+        return saved
+
+
+@dataclass(frozen=True, slots=True)
+class _Halved:
+    """The measure of a message in tokens, when it is halved for as long as it is larger than `large`."""
+
+    tokens: Tokens
+    large: int
+
+    def __call__(self, message: Message) -> int:
+        """Tokens of the halved message."""
+        tokens = self.tokens(message)
+        if tokens <= self.large or message.role != "tool":
+            return tokens
+        return _piece(message, Budget(0, self.tokens.counter), self.large).tokens
+
+
+def _piece(message: Message, budget: Budget, large: int) -> _Piece:
+    """The message, halved for as long as it is an observation larger than `large`, and that saves anything."""
+    piece = _Piece(message, message, budget.count(message))
+    while message.role == "tool" and piece.tokens > large and piece.halve(budget) > 0:
+        pass
+    return piece
 
 
 class _Draft:
-    """A view on its way to the budget, with the tokens of each message beside it.
+    """A view that is over the budget, whose messages are halved when they are asked for."""
 
-    Observations are halved always from the whole one, so that a result cut twice has one marker.
-    """
+    def __init__(self, view: History, budget: Budget, stays: Iterable[str]) -> None:
+        self.view, self.budget = view, budget
+        self.large = max(SMALLEST, budget.limit // 8)
+        self.stays = {place for id_ in stays if (place := view.place(id_)) is not None}
+        self._pieces: dict[int, _Piece] = {}
+        self._sizes: dict[int, int] = {}
 
-    def __init__(self, view: Sequence[Message], budget: Budget) -> None:
-        self.budget = budget
-        self.messages = list(view)
-        self.sizes = list(map(budget.count, view))
-        self.whole: dict[str, Message] = {}
-        self.share: dict[str, float] = {}
+    def __getitem__(self, place: int) -> _Piece:
+        if place not in self._pieces:
+            self._pieces[place] = _piece(self.view[place], self.budget, self.large)
+        return self._pieces[place]
 
-    @property
-    def over(self) -> int:
-        """Tokens above the budget."""
-        return self.budget.overhead + sum(self.sizes) - self.budget.limit
+    def enough_halved(self) -> bool:
+        """Whether the view fits when every large observation is halved; then some may stay as they are."""
+        halved = _Halved(self.budget.tokens, self.large)
+        if self.budget.overhead + self.view.total(halved) > self.budget.limit:
+            return False
+        self._pieces = {at: _Piece(one, one, self.budget.count(one)) for at, one in enumerate(self.view)}
+        return True
 
-    def halve(self, down_to: int) -> None:
-        """Halve the largest observation until the view fits or all are at most `down_to` tokens."""
-        over = self.over
+    def halve(self, places: Iterable[int], over: int, large: int) -> int:
+        """Halve the largest observation until nothing is over or all are at most `large`; the tokens still over."""
         if over <= 0:
-            return
-        large = [
-            (-size, at) for at, size in enumerate(self.sizes) if size > down_to and self.messages[at].role == "tool"
-        ]
-        heapify(large)
-        while over > 0 and large:
-            _, at = heappop(large)
-            shorter = self._half(self.messages[at])
-            size = self.budget.count(shorter)
-            saved = self.sizes[at] - size
+            return over
+        heap = [(-self[at].tokens, at) for at in places if self[at].tokens > large and self.view[at].role == "tool"]
+        heapify(heap)
+        while over > 0 and heap:
+            _, at = heappop(heap)
+            saved = self[at].halve(self.budget)
             if saved > 0:
-                self.messages[at], self.sizes[at] = shorter, size
                 over -= saved
-                if size > down_to:
-                    heappush(large, (-size, at))
+                if self[at].tokens > large:
+                    heappush(heap, (-self[at].tokens, at))
+        return over
 
-    def _half(self, message: Message) -> Message:
-        whole = self.whole.setdefault(message.id, message)
-        self.share[message.id] = self.share.get(message.id, 1.0) / 2
-        return shortened(whole, self.share[message.id], self.budget)
+    def newest(self, left: Sequence[int] | None) -> tuple[list[int], int]:
+        """The places that stay when the oldest of what is left has gone, and the tokens still over the budget.
 
-    def drop_oldest(self, stays: Collection[str], gone: Collection[str]) -> None:
-        """Drop what is gone already, unless that leaves half of the budget free; then the oldest blocks, by quarters.
-
-        The last turn and what stays never go. Summaries go last: they are small, and stand for more than any other
-        block.
+        All is left again where what is left is only half of the budget: it is of another strategy or budget. Summaries
+        go last: they are small, and stand for more than any other block.
         """
-        if self.over <= 0:
-            return
-        groups = blocks(self.messages)
-        staying = {index for index, message in enumerate(self.messages) if message.id in stays}
-        asked = max(staying, default=-1)
-        turns = (group for group in reversed(groups) if self.messages[group.start].role == "assistant")
-        last_turn = next((turn for turn in turns if turn.start > asked), None)
-        free = [group for group in groups if group != last_turn and staying.isdisjoint(group)]
-        again = [group for group in free if self.messages[group.start].id in gone]
-        over = self.over - sum(map(self._size, again))
-        if over < -self.budget.limit // 2:  # of another strategy or budget
-            again, over = [], self.over
+        fixed = self._fixed()
+        free = None if left is None else {at for at in left if self._begins(at)} - fixed
+        limit, least = self.budget.limit - self.budget.overhead, sum(map(self._size, fixed))
+        size = sum(map(self._size, free or ()))
+        if free is None or least + size - limit < -self.budget.limit // 2:
+            free, size = None, self.view.total(_Halved(self.budget.tokens, self.large)) - least
         quarter = max(1, self.budget.limit // 4)
-        goal = -(-over // quarter) * quarter
-        dropped = {index for group in again for index in group}
-        for group in sorted(free, key=lambda group: bool(self.messages[group.start].covers)):
-            if goal <= 0:
+        room = size + (limit - least - size) // quarter * quarter
+        kept, over = [*fixed], least - limit
+        for start in self._last_to_go(free, fixed):
+            room -= self._size(start)
+            if room < 0:
                 break
-            if group.start not in dropped:
-                dropped.update(group)
-                goal -= self._size(group)
-        self.messages = [message for index, message in enumerate(self.messages) if index not in dropped]
-        self.sizes = [size for index, size in enumerate(self.sizes) if index not in dropped]
+            kept.append(start)
+            over += self._size(start)
+        return sorted(at for start in kept for at in self._block(start)), over
 
-    def _size(self, group: range) -> int:
-        return sum(self.sizes[group.start : group.stop])
+    def _fixed(self) -> set[int]:
+        """Where the blocks begin that never go: what stays, and the last turn since the question."""
+        fixed = {0} if self.view[0].role == "system" else set()
+        for at in self.stays:
+            while not self._begins(at):
+                at -= 1
+            fixed.add(at)
+        turns = self.view.turns
+        return fixed | {turns[-1]} if turns and turns[-1] > max(self.stays, default=-1) else fixed
+
+    def _last_to_go(self, free: Collection[int] | None, fixed: Collection[int]) -> Iterator[int]:
+        """Where the free blocks begin, the last to go first; all that are not fixed where none are given."""
+        places = range(len(self.view)) if free is None else sorted(free)
+        covering = {self.view.place(message.id) for message in self.view.covering}
+        if covering:
+            yield from (at for at in reversed(places) if at in covering and at not in fixed and self._begins(at))
+        yield from (at for at in reversed(places) if at not in covering and at not in fixed and self._begins(at))
+
+    def _begins(self, at: int) -> bool:
+        """Whether a block begins at this place."""
+        return at == 0 or self.view[at].role != "tool"
+
+    def _block(self, start: int) -> range:
+        stop = start + 1
+        while stop < len(self.view) and not self._begins(stop):
+            stop += 1
+        return range(start, stop)
+
+    def _size(self, start: int) -> int:
+        """Tokens of the block that begins here."""
+        if start not in self._sizes:
+            self._sizes[start] = sum(self[at].tokens for at in self._block(start))
+        return self._sizes[start]
 
 
 def shortened(message: Message, share: float, budget: Budget) -> Message:

@@ -65,6 +65,9 @@ class Message:
     def __hash__(self) -> int:
         return hash((self.id, (self.content or "")[:64]))  # the whole of a long one takes long
 
+    def __deepcopy__(self, memo: object) -> Message:
+        return self
+
     def rewritten(self, content: str, why: str, *, covers: tuple[str, ...] = (), ref: str = "") -> Message:
         """A copy for a view: the same message with another content, and the reason."""
         kept = (self.thinking, self.calls, self.call_id, self.name)
@@ -102,22 +105,6 @@ def blocks(messages: Sequence[Message]) -> list[range]:
 def turns(messages: Sequence[Message]) -> list[range]:
     """The blocks that are turns: one model call each, with its results."""
     return [block for block in blocks(messages) if messages[block.start].role == "assistant"]
-
-
-def question(messages: Sequence[Message]) -> Message | None:
-    """The current question: the user's newest message. What was inserted or repaired says `why` and is none."""
-    return next((message for message in reversed(messages) if message.role == "user" and not message.why), None)
-
-
-def task(messages: Sequence[Message]) -> Message | None:
-    """The first task: the user's oldest message."""
-    return next((message for message in messages if message.role == "user" and not message.why), None)
-
-
-def pinned(history: Sequence[Message]) -> list[Message]:
-    """What every view must show as it is: system message, task, question, and a turn that still waits for results."""
-    system = history[0] if history and history[0].role == "system" else None
-    return [message for message in (system, task(history), question(history), *pending(history)) if message]
 
 
 def pending(messages: Sequence[Message]) -> list[Message]:

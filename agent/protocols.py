@@ -157,7 +157,7 @@ class Strategy(Protocol):
         """Whether the views depend on `budget.prices`: a replay at several prices then asks at each."""
         return False
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view that the next model call is sent. `messages` is the whole history and must not be changed."""
 
     def why(self, message: Message) -> str:

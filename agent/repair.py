@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count, islice
+from itertools import count
 
+from agent.history import History
 from agent.messages import Message, ToolCall, last_turn
 
 NO_RESULT = "[no result was recorded]"
@@ -15,7 +16,7 @@ NO_RESULT = "[no result was recorded]"
 class Repaired:
     """A sound message list, and one note for each thing that had to be mended (none for a sound input)."""
 
-    messages: list[Message]
+    messages: History
     notes: list[str]
 
 
@@ -24,21 +25,23 @@ def repair(messages: Sequence[Message], known: Sequence[Message] = ()) -> Repair
 
     Results directly follow the call's message, matched by call id, or by position where there is none. Orphan, late
     and second results are left out; a missing one is filled in, except for calls pending at the tail. `known` is a
-    sound list: messages that begin with it are looked at from there on only.
+    sound list: what the messages share with it is not looked at again.
     """
+    messages = History.of(messages)
     if is_sound(messages, known):
-        return Repaired(list(messages), [])
+        return Repaired(messages, [])
     notes: list[str] = []
     plain = [_plain(message, notes) for message in messages]
     own = _unique(_system_first(plain, notes), notes)
-    return Repaired(_unique(_paired(own, notes), notes), notes)
+    return Repaired(History(_unique(_paired(own, notes), notes)), notes)
 
 
 def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool:
     """Whether a server would accept the list as it is; calls pending at the tail are sound, and so is what is known."""
+    history = History.of(messages)
     pending: set[str] = set()
-    start = last_turn(known) if list(messages[: len(known)]) == list(known) else 0
-    for index, message in enumerate(islice(messages, start, None), start):
+    start = last_turn(history.upto(history.shared(known)))
+    for index, message in enumerate(history[start:] if start else history, start):
         role, calls = message.role, message.calls
         if message.content is None or (calls and role != "assistant"):
             return False
@@ -52,8 +55,7 @@ def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool
             pending = {call.id for call in calls}
             if not all(pending) or len(pending) < len(calls):
                 return False
-    ids = {message.id for message in messages}
-    return len(ids) == len(messages) and "" not in ids
+    return history.unique
 
 
 def _plain(message: Message, notes: list[str]) -> Message:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import lt
 
-from agent.messages import Message, pinned, question, task
+from agent.history import History, pinned, question, task
+from agent.messages import Message
 from agent.repair import repair
 
 PINNED = {"system": "system message", "user": "question or task"}
 
 
-def messages_of(answer: Sequence[Message]) -> list[Message]:
+def messages_of(answer: Sequence[Message]) -> Sequence[Message]:
     """The answer of a strategy. Raises TypeError, in words, for one that is no messages."""
+    if isinstance(answer, History):
+        return answer
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
     proposed = []
@@ -30,19 +33,19 @@ def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[
     A strategy that keeps the laws gets its own list back. One that breaks them (a participant's first try, say) is
     mended, and each mend is a note. A summary may stand for the task. `known` is a view that keeps the laws.
     """
-    if list(view) == list(history):
-        return Settled(list(view), [])
+    view, history = History.of(view), History.of(history)
+    if view is history or view == history:
+        return Settled(view, [])
     notes: list[str] = []
-    position = {message.id: index for index, message in enumerate(history)}
-    messages = _ordered(view, position, notes)
+    messages = _ordered(view, history, notes)
     first, asked = task(history), question(history)
-    covered = {covered for message in messages for covered in message.covers}
+    covered = {covered for message in messages.covering for covered in message.covers}
     for message in pinned(history):
         if message is asked or message is not first or message.id not in covered:
-            messages = _with(messages, message, position, notes)
+            messages = _with(messages, message, history, notes)
     if history and history[0].role == "system" and messages[0].id != history[0].id:
         notes.append("put the system message first")
-        messages.sort(key=lambda message: message.id != history[0].id)
+        messages = History(sorted(messages, key=lambda message: message.id != history[0].id))
     sound = repair(messages, known)
     return Settled(sound.messages, [*notes, *sound.notes])
 
@@ -51,15 +54,17 @@ def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[
 class Settled:
     """A view that keeps the laws, and a note for each that the strategy broke."""
 
-    messages: list[Message]
+    messages: History
     notes: list[str]
 
 
-def _ordered(view: Sequence[Message], position: Mapping[str, int], notes: list[str]) -> list[Message]:
-    placed = [position.get(message.id, -1) for message in view]
+def _ordered(view: History, history: History, notes: list[str]) -> History:
+    if view.rewrites(history):
+        return view
+    placed = [-1 if (place := history.place(message.id)) is None else place for message in view]
     known = [index for index in placed if index >= 0]
     if all(map(lt, known, known[1:])):
-        return list(view)
+        return view
     notes.append("put messages back into the order of the history, each once")
     latest, keyed = -1, []
     for message, index in zip(view, placed, strict=True):
@@ -68,16 +73,17 @@ def _ordered(view: Sequence[Message], position: Mapping[str, int], notes: list[s
     unique: dict[str, Message] = {}
     for _, message in sorted(keyed, key=lambda pair: pair[0]):
         unique.setdefault(message.id, message)
-    return list(unique.values())
+    return History(unique.values())
 
 
-def _with(messages: list[Message], needed: Message, position: Mapping[str, int], notes: list[str]) -> list[Message]:
+def _with(messages: History, needed: Message, history: History, notes: list[str]) -> History:
     """The messages with this one of the history among them, unchanged and at its place."""
-    if any(message.id == needed.id and message.same(needed) for message in messages):
+    there = messages.named(needed.id)
+    if there and there.same(needed):
         return messages
     notes.append(f"put back the {PINNED.get(needed.role, 'pending call')}")
     rest = [message for message in messages if message.id != needed.id]
-    here = position[needed.id]
-    later = (index for index, message in enumerate(rest) if position.get(message.id, -1) > here)
+    here = history.place(needed.id) or 0
+    later = (index for index, message in enumerate(rest) if (history.place(message.id) or -1) > here)
     place = next(later, len(rest)) if here else 0
-    return [*rest[:place], needed, *rest[place:]]
+    return History([*rest[:place], needed, *rest[place:]])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
+from functools import cached_property
 from typing import Literal
 
 from agent.budget import Budget
+from agent.chunked import Chunked
 from agent.fit import fit
-from agent.messages import Message, common_prefix, pinned
+from agent.history import History, pinned
+from agent.messages import Message, common_prefix
 from agent.protocols import Strategy
 from agent.repair import repair
 from agent.settle import messages_of, settle
@@ -27,11 +29,12 @@ class View:
     byte for byte; `prefill` the rest. `edited` says that the strategy changed the prefix: something of the view
     before is not where it was. `acted` counts the messages whose fate is new in this view. `warm` says that the server
     could use the prompt before at all: the same model with the same tools. `history` is the one beside it, repaired.
-    `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it.
+    `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `offered` is the
+    answer of the strategy before `fit`.
     """
 
-    messages: tuple[Message, ...]
-    fates: tuple[Fate, ...]
+    messages: Sequence[Message]
+    fates: Sequence[Fate]
     inserted: tuple[int, ...]
     tokens: int
     history_tokens: int
@@ -45,6 +48,7 @@ class View:
     warm: bool = False
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    offered: Sequence[Message] = field(default=(), compare=False, repr=False)
 
     @property
     def fated(self) -> Iterator[tuple[Message, Fate]]:
@@ -64,43 +68,64 @@ def prepare(
     """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
 
     `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
-    it.
+    it. As far as this call's history and answer are the same objects as that one's, nothing is looked at again.
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
         TypeError: the strategy did not return messages.
     """
     sound = repair(history, before.history if before else ())
-    proposed = messages_of(strategy.prepare(list(sound.messages), budget))
-    settled = settle(proposed, sound.messages, before.messages if before else ())
+    proposed = messages_of(strategy.prepare(sound.messages, budget))
+    settled = settle(proposed, sound.messages, before.offered if before else ())
     messages = settled.messages
-    if getattr(strategy, "fitted", True):
+    if getattr(strategy, "fitted", True) and budget.over(messages):
         stays = {message.id for message in pinned(sound.messages)}
-        messages = fit(messages, budget, stays, _gone(sound.messages, before))
+        messages = fit(messages, budget, stays, _left(messages, sound.messages, before) if before else None)
     view = measure(sound.messages, messages, budget, before, warm, (*sound.notes, *settled.notes))
-    return (
-        replace(view, left_out=_left_out(view, settled.messages, strategy, budget)) if "dropped" in view.fates else view
-    )
+    return replace(view, offered=settled.messages, left_out=LeftOut(view, settled.messages, strategy, budget))
 
 
-def _gone(history: Sequence[Message], before: View | None) -> set[str]:
-    """What the view before left out of the same history."""
-    known = zip(history, before.history, before.fates, strict=False) if before else ()
-    return {message.id for message, was, fate in known if fate == "dropped" and (message is was or message == was)}
+def _left(view: History, history: History, before: View) -> list[int]:
+    """The places of a view without what the view before left out of the same history."""
+    same = history.shared(before.history)
+
+    def gone(place: int | None) -> bool:
+        if place is None or place >= len(before.fates) or before.fates[place] != "dropped":
+            return False
+        return place < same or history[place] == before.history[place]
+
+    if not view.rewrites(history):
+        return [at for at, message in enumerate(view) if not gone(history.place(message.id))]
+    shown = {id_ for message in before.messages for id_ in (message.id, *message.covers)}
+    early = sorted(at for id_ in shown if (at := view.place(id_)) is not None and at < same)
+    return [*early, *(at for at in range(same, len(view)) if not gone(at))]
 
 
-def _left_out(view: View, offered: Sequence[Message], strategy: Strategy, budget: Budget) -> dict[str, str]:
-    """Why each dropped message is not in the view: `offered` is what the strategy left to `fit`."""
-    fitted = {message.id for message in offered}
-    size = budget.size(offered)
-    by_fit = (
-        f"the strategy left {size:,} tokens for {budget.limit:,}: the oldest went, a quarter of the budget at a time"
-    )
-    return {
-        message.id: by_fit if message.id in fitted else _said(strategy, message)
-        for message, fate in view.fated
-        if fate == "dropped"
-    }
+class LeftOut(Mapping[str, str]):
+    """Why each dropped message is not in the newest view, by id: worked out when somebody looks."""
+
+    def __init__(self, view: View, offered: History, strategy: Strategy, budget: Budget) -> None:
+        self._view, self._offered, self._strategy, self._budget = view, offered, strategy, budget
+
+    @cached_property
+    def _whys(self) -> dict[str, str]:
+        offered, limit = self._offered, self._budget.limit
+        size = self._budget.size(offered)
+        by_fit = f"the strategy left {size:,} tokens for {limit:,}: the oldest went, a quarter of the budget at a time"
+        return {
+            message.id: _said(self._strategy, message) if offered.place(message.id) is None else by_fit
+            for message, fate in self._view.fated
+            if fate == "dropped"
+        }
+
+    def __getitem__(self, id_: str) -> str:
+        return self._whys[id_]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._whys)
+
+    def __len__(self) -> int:
+        return len(self._whys)
 
 
 def _said(strategy: Strategy, message: Message) -> str:
@@ -121,18 +146,17 @@ def measure(
     notes: Sequence[str] = (),
 ) -> View:
     """Compare a view with its history and with the view before it. Nothing is taken from the strategy's word."""
-    fates = _fates(history, messages)
-    known = {message.id for message in history}
+    history, messages = History.of(history), History.of(messages)
+    fates, acted = _fates(history, messages, before)
     tokens = budget.size(messages)
-    shared = common_prefix(messages, before.messages) if before else 0
+    same = messages.shared(before.messages) if before else 0
+    shared = same + common_prefix(messages[same:], before.messages[same:]) if before else 0
     warm = warm and before is not None and before.overhead == budget.overhead
     prefill = sum(map(budget.count, messages[shared:])) if warm and shared else tokens
-    earlier = chain(before.fates if before else (), repeat(None))
-    changed = (fate for fate, was in zip(fates, earlier, strict=False) if fate not in ("kept", was))
     return View(
-        messages=tuple(messages),
+        messages=messages,
         fates=fates,
-        inserted=tuple(index for index, message in enumerate(messages) if message.id not in known),
+        inserted=() if messages.rewrites(history) else tuple(_inserted(history, messages)),
         tokens=tokens,
         history_tokens=budget.size(history),
         limit=budget.limit,
@@ -140,30 +164,52 @@ def measure(
         cached=tokens - prefill,
         prefill=prefill,
         edited=before is not None and shared < before.settled,
-        acted=Tally(changed),
+        acted=acted,
         notes=tuple(notes),
         warm=warm,
         history=history,
     )
 
 
-def _fates(history: Sequence[Message], messages: Sequence[Message]) -> tuple[Fate, ...]:
-    shown = {message.id: message for message in messages}
-    covered = {covered for message in messages for covered in message.covers}
+def _inserted(history: History, messages: History) -> Iterator[int]:
+    return (at for at, message in enumerate(messages) if history.place(message.id) is None)
 
-    def fate(message: Message) -> Fate:
-        copy = shown.get(message.id)
-        if copy is None:
-            return "summarised" if message.id in covered else "dropped"
-        if copy is message or copy.same(message):
-            return "kept"
-        if copy.ref:
-            return "offloaded"
-        if message.id in copy.covers:
-            return "summarised"
-        return "shortened" if _shares_an_end(copy.content, message.content) else "masked"
 
-    return tuple(map(fate, history))
+def _fates(history: History, messages: History, before: View | None) -> tuple[Sequence[Fate], Mapping[Fate, int]]:
+    """What became of each message, and how many fates of each kind are new.
+
+    Where the history has only grown since the view before, the fates are those of that view, but for what only one of
+    the two views shows.
+    """
+    was: Sequence[Fate] = before.fates if before else ()
+    old: Chunked[Fate] = was if isinstance(was, Chunked) else Chunked(was)
+    if before and len(was) == len(before.history) == history.shared(before.history):
+        same = messages.shared(before.messages)
+        differ = [*messages[same:], *before.messages[same:]]
+        ids = {id_ for message in differ for id_ in (message.id, *message.covers)}
+        places = sorted(at for id_ in ids if (at := history.place(id_)) is not None and at < len(was))
+    else:
+        old, places = Chunked(), []
+    covered = {id_ for message in messages.covering for id_ in message.covers}
+    fates: dict[int, Fate] = {}
+    for at in (*places, *range(len(old), len(history))):
+        message = history[at]
+        fates[at] = _fate(message, messages.named(message.id), message.id in covered)
+    new = [fate for at, fate in fates.items() if fate not in ("kept", was[at] if at < len(was) else None)]
+    changed = {at: fates[at] for at in places if fates[at] != old[at]}
+    return old.with_entries(changed, *[*fates.values()][len(places) :]), Tally(new)
+
+
+def _fate(message: Message, copy: Message | None, covered: bool) -> Fate:
+    if copy is None:
+        return "summarised" if covered else "dropped"
+    if copy is message or copy.same(message):
+        return "kept"
+    if copy.ref:
+        return "offloaded"
+    if message.id in copy.covers:
+        return "summarised"
+    return "shortened" if _shares_an_end(copy.content, message.content) else "masked"
 
 
 def _shares_an_end(copy: str, original: str, at_least: int = 8) -> bool:

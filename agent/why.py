@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from agent.messages import Message, pending, question, task
+from agent.history import question, task
+from agent.messages import Message, pending
 from agent.view import View
 
 UNSAID = "the strategy gave no reason"

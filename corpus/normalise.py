@@ -14,7 +14,7 @@ from functools import lru_cache
 from corpus.words import stem
 
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "hundred": 1e2}
-LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+FATE_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
 """Scales that are one letter: upper case counts, but for k."""
 UNITS = {
     name: (dimension, size)
@@ -152,7 +152,7 @@ def _add(found: list[Token], match: re.Match[str]) -> None:
     if name := match["date"] or match["version"]:
         found.append(name.rstrip("⁑"))
     elif match["number"]:
-        value = float(match["number"].replace(",", "")) * LETTERS.get(match["letter"] or "", 1)
+        value = float(match["number"].replace(",", "")) * FATE_LETTERS.get(match["letter"] or "", 1)
         found.append(_with_unit(Quantity(value), match["money"] or ""))
     elif match["tens"]:
         found.append(Quantity(NUMBER_WORDS[match["tens"].casefold()] + NUMBER_WORDS[match["ones"].casefold()]))

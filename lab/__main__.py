@@ -1,25 +1,62 @@
-"""`thimble lab`, which is `python -m lab`: experiments, each a command of its own."""
+"""`thimble lab`, which is `python -m lab`: experiments, each a row of `EXPERIMENTS`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 
 from agent.errors import UsageError
 from lab.ended import ended
 
-LISTING = """\
-experiments:
-  thimble lab replay FILE…       what recorded trajectories would have cost under each strategy
-  python -m lab.experiments.questions       which strategy keeps the answers, on questions with known ones
-  python -m lab.experiments.facts            what masks, retrieval and compression leave of the facts of an article
-  python -m lab.experiments.foresight        how far thrifty is from the best schedule in hindsight
-  python -m lab.experiments.first_session    one session under each strategy
 
-thimble lab replay --help lists its flags.
-"""
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A row of the table. `run` gets the arguments after the experiment's name, and the words before them."""
+
+    question: str
+    run: Callable[[Sequence[str], str], object]
+
+
+def _replay(arguments: Sequence[str], prog: str) -> None:
+    from lab.replay.command import main
+
+    main(arguments, prog)
+
+
+def _questions(arguments: Sequence[str], prog: str) -> None:
+    from lab.experiments.questions import main
+
+    main(arguments, prog)
+
+
+def _facts(arguments: Sequence[str], prog: str) -> None:
+    from lab.experiments.facts import main
+
+    main(arguments, prog)
+
+
+def _foresight(arguments: Sequence[str], prog: str) -> None:
+    from lab.experiments.foresight import main
+
+    main(arguments, prog)
+
+
+def _first_session(arguments: Sequence[str], prog: str) -> None:
+    from lab.experiments.first_session import main
+
+    main(arguments, prog)
+
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
+    "questions": Experiment("Which strategy keeps the answers to questions with known ones?", _questions),
+    "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
+    "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),
+    "first-session": Experiment("What does a first session look like under each strategy?", _first_session),
+}
 
 
 def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
@@ -27,19 +64,19 @@ def main(arguments: Sequence[str], prog: str = "thimble lab") -> int:
     return ended(prog, partial(_run, arguments, prog))
 
 
-def _run(arguments: Sequence[str], prog: str) -> int:
+def _run(arguments: Sequence[str], prog: str) -> None:
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(LISTING, end="")
-        return 0
+        print("experiments:")
+        for name, experiment in EXPERIMENTS.items():
+            print(f"  {prog} {name:15}{experiment.question}")
+        print(f"\n{prog} NAME --help lists the flags of one.")
+        return
     name, *rest = arguments
-    if name != "replay":
-        hint = "did you mean replay? " if get_close_matches(name, ["replay"]) else ""
-        module = f"lab.experiments.{name}"
-        hint = f"write python -m {module}; " if f"{module} " in LISTING else hint
+    if name not in EXPERIMENTS:
+        near = get_close_matches(name, EXPERIMENTS, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"there is no experiment {name!r}", f"{hint}{prog} lists them")
-    from lab.replay.command import main as replay
-
-    return replay(rest, f"{prog} {name}")
+    EXPERIMENTS[name].run(rest, f"{prog} {name}")
 
 
 if __name__ == "__main__":

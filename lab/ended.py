@@ -10,12 +10,12 @@ from collections.abc import Callable
 from agent.errors import ThimbleError
 
 
-def ended(prog: str, run: Callable[[], int | None]) -> int:
+def ended(prog: str, run: Callable[[], object]) -> int:
     """Run an experiment, called `prog` where it fails, and return the exit code: 0 done, 1 stopped, 2 wrong usage."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
-        code = run() or 0
+        run()
         sys.stdout.flush()
     except ThimbleError as error:
         print(f"{prog}: {error.what}", f"fix: {error.fix}", sep="\n", file=sys.stderr)
@@ -29,4 +29,4 @@ def ended(prog: str, run: Callable[[], int | None]) -> int:
             return 1
         print(f"{prog}: cannot write: {error.strerror or error}", "fix: check where it goes", sep="\n", file=sys.stderr)
         return 2
-    return code
+    return 0

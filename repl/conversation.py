@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from repl.screen.exchange import Lines
     from session.session import Session
 
-STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
-LOOKING = "looking for the model"
-NOT_FOUND = "stopped: nothing was asked; ask again to look for the model once more"
-NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
-AT_ONCE = ("/quit", "/exit", "/help", "/?")
-"""What does not wait for the articles."""
-HINT = "Ctrl-D or /quit leaves"
+ANSWER_STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
+LOOKING_FOR_MODEL = "looking for the model"
+MODEL_NOT_FOUND = "stopped: nothing was asked; ask again to look for the model once more"
+ARTICLES_NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
+WITHOUT_ARTICLES = ("/quit", "/exit", "/help", "/?")
+"""Commands that do not wait for the articles."""
+HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
 def interactive(session: Session) -> int:
@@ -76,7 +76,7 @@ class Conversation:
                 try:
                     going = self._step()
                 except KeyboardInterrupt as stop:
-                    say(self.console, str(stop) or HINT, "quiet")
+                    say(self.console, str(stop) or HOW_TO_LEAVE, "quiet")
                 except EOFError:
                     going = False
         self.session.leave()
@@ -105,10 +105,10 @@ class Conversation:
             return
         reading = self.session.reading
         try:
-            with self._shown(lambda: reading.words or LOOKING), self._interrupts.allowed():
+            with self._shown(lambda: reading.words or LOOKING_FOR_MODEL), self._interrupts.allowed():
                 _ = self.session.agent
         except KeyboardInterrupt:
-            raise Stopped(NOT_READ if reading.words else NOT_FOUND) from None
+            raise Stopped(ARTICLES_NOT_READ if reading.words else MODEL_NOT_FOUND) from None
 
     def _shown(self, words: Callable[[], str]) -> AbstractContextManager[object]:
         """Live words; none where lines are printed for good."""
@@ -139,7 +139,7 @@ class Conversation:
             return True
         question: str | None = text
         if text.startswith("/"):
-            if self.session.reading.words and text not in AT_ONCE:
+            if self.session.reading.words and text not in WITHOUT_ARTICLES:
                 self._wait()
             question = self._command(text)
         if question:
@@ -188,7 +188,7 @@ class Conversation:
                     answered = isinstance(event, Answered)
         except KeyboardInterrupt as stop:
             if not answered:
-                say(self.console, str(stop) or STOPPED, "warn")
+                say(self.console, str(stop) or ANSWER_STOPPED, "warn")
             self._foot()
         except ThimbleError as error:
             show_error(self.console, error)
@@ -241,6 +241,6 @@ class Conversation:
             say(self.console, notice, "warn")
 
     def _bug(self) -> None:
-        """What nobody foresaw, such as a bug in a strategy that is being written right now."""
+        """Print the traceback of an unforeseen error, such as a bug in a strategy that is being written."""
         say(self.console, traceback.format_exc(), "error")
         say(self.console, "That was a bug, in thimble or in a strategy of yours. The session goes on.", "warn")

@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
-from repl.commands.strategies import first_sentence, paragraphs
-
 from corpus.library import Library
 from repl.cli.flags import EPILOG, FLAGS
+from repl.commands.command import ALIASES
 from repl.commands.help import KEYS
-from repl.commands.table import ALIASES, COMMANDS
+from repl.commands.strategy import first_sentence, paragraphs
+from repl.commands.table import COMMANDS
 from session.settings import SETTINGS, Settings, sessions_folder
 from strategies.parameter import parameters
 from strategies.table import FAMILIES, asks_a_model

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, question, turns
-from agent.protocols import Strategy
+from agent.history import question
+from agent.messages import Message, turns
 from agent.side import SideModel
 from strategies.parameter import parameter
-from strategies.summary import Memory
+from strategies.state import Stateful
+from strategies.summary import Folded, Folding
 
 
 @dataclass
-class Compaction(Strategy):
+class Compaction(Stateful):
     """Shortly before the limit, put one summary in place of all but the exchange under way. Much room for one call.
 
     At `at` of the budget everything before the current question goes, the user's words too; the first task stays. When
@@ -27,17 +27,17 @@ class Compaction(Strategy):
     at: float = parameter(0.8, "share of the budget at which everything is folded", 0.3, 1)
     tail: int = parameter(2, "newest turns that stay of an exchange that is itself too long", 1)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Folded = field(default_factory=Folded)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with all but its newest part in a summary; see the class."""
-        memory = Memory(self.model, self.words, self.state, own_words=0)
-        view = memory.view(messages)
+        folding = Folding(self.model, self.words, self.memory, own_words=0)
+        view = folding.view(messages)
         while (size := budget.size(view)) > self.at * budget.limit:
             why = f"the view was {size:,} tokens, more than {self.at:.0%} of {budget.limit:,}"
-            if not memory.fold(messages, self._upto(view, messages, budget), budget, why):
+            if not folding.fold(messages, self._upto(view, messages, budget), budget, why):
                 break
-            view = memory.view(messages)
+            view = folding.view(messages)
         return view
 
     def _upto(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> int:

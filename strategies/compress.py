@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from agent.budget import Budget
-from agent.messages import Message, turns
-from agent.protocols import Strategy
+from agent.history import History
+from agent.messages import Message
 from strategies import llmlingua, self_information
 from strategies.parameter import parameter
-from strategies.sliding_window import SlidingWindow
+from strategies.rewriting import Rewriting
+from strategies.sliding_window import Slid, SlidingWindow
+from strategies.state import Stateful
 
 MARK = "[compressed: words that say little are left out]"
 TIMES = (1, 2)
@@ -20,7 +22,15 @@ TIMES = (1, 2)
 
 
 @dataclass
-class Compress(Strategy):
+class Compressed:
+    """By id how often an observation was compressed, and the window that slid after it."""
+
+    times: dict[str, int] = field(default_factory=dict)
+    window: Slid = field(default_factory=Slid)
+
+
+@dataclass
+class Compress(Stateful):
     """Take the words that say least out of old observations. Numbers, names and errors stay; prose turns telegram.
 
     Token-level compression. Over the budget, observations older than the `window` newest turns keep the `ratio` of
@@ -38,50 +48,50 @@ class Compress(Strategy):
     by: Literal["information", "llmlingua"] = parameter(
         "information", "who chooses: self-information under a model of our own, or LLMLingua (an extra)"
     )
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Compressed = field(default_factory=Compressed)
+    _view: Rewriting = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        self._view = Rewriting(self._copy)
         if self.by == "llmlingua":
             llmlingua.load()
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with its compressed observations; see the class."""
-        times = self.state.setdefault("times", {})
-        view = self._view(messages, times)
-        size = budget.size(view)
+        history = History.of(messages)
+        self._view.goes_on(history, budget, self.memory.times)
+        size = budget.size(self._view.view)
         if size > budget.limit:
-            times.update(self._choose(messages, self._reachable(view, budget), size, budget))
-            view = self._view(messages, times)
-        sliding = SlidingWindow(self.target, state=self.state.get("window", {}))
-        view = sliding.prepare(view, budget)
-        self.state["window"] = sliding.state
+            self._view.choose(self._more(history, self._reachable(self._view.view, budget), size, budget))
+        sliding = SlidingWindow(self.target, memory=self.memory.window)
+        view = sliding.prepare(self._view.view, budget)
+        self.memory.window = sliding.memory
         return view
 
-    def _reachable(self, view: Sequence[Message], budget: Budget) -> list[str]:
+    def _reachable(self, view: History, budget: Budget) -> list[str]:
         """The old results, oldest first, but for those so far back that they slide out even when compressed."""
-        groups = turns(view)
-        split = max(0, len(groups) - max(1, self.window))
-        old = {view[index].id for turn in groups[:split] for index in turn[1:]}
+        split = view.newest(max(1, self.window))
         left, found = float(budget.limit), []
-        for message in reversed(view):
-            left -= budget.count(message) * (self.ratio ** TIMES[-1] if message.id in old else 1)
+        for place, message in zip(reversed(range(len(view))), reversed(view), strict=True):
+            old = message.role == "tool" and place < split
+            left -= budget.count(message) * (self.ratio ** TIMES[-1] if old else 1)
             if left < 0:
                 break
-            if message.id in old:
+            if old:
                 found.append(message.id)
         return found[::-1]
 
-    def _choose(self, messages: Sequence[Message], old: Sequence[str], size: int, budget: Budget) -> dict[str, int]:
+    def _more(self, history: History, old: Sequence[str], size: int, budget: Budget) -> dict[str, int]:
         """How often to compress what now: once, oldest first, and where that is not enough twice, down to the target.
 
         Where all of it cannot reach the target (then the oldest turns go), it waits until it saves a quarter of the
         budget: rare edits, and then enough.
         """
-        results = {message.id: message for message in messages}
-        times = {one: self.state["times"].get(one, 0) for one in old}
-        left = size
+        results = {one: message for one in old if (message := history.named(one))}
+        before = {one: self.memory.times.get(one, 0) for one in results}
+        times, left = dict(before), size
         for step in TIMES:
-            for message in (results[one] for one in old if times[one] < step):
+            for message in (results[one] for one in results if times[one] < step):
                 if left <= self.target * budget.limit:
                     break
                 now, then = self._copy(message, times[message.id]), self._copy(message, step)
@@ -89,10 +99,7 @@ class Compress(Strategy):
                     left -= budget.count(now) - budget.count(then)
                     times[message.id] = step
         worth = left <= self.target * budget.limit or size - left >= budget.limit / 4
-        return {one: step for one, step in times.items() if step} if worth else {}
-
-    def _view(self, messages: Sequence[Message], times: Mapping[str, int]) -> list[Message]:
-        return [self._copy(message, times.get(message.id, 0)) for message in messages]
+        return {one: step for one, step in times.items() if step > before[one]} if worth else {}
 
     def _copy(self, message: Message, times: int) -> Message:
         return compressed(message, self.ratio**times, self.by) if times else message

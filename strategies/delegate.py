@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import inf
-from typing import Any
 
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
-from agent.messages import Message, question, turns
-from agent.protocols import Strategy
+from agent.history import question
+from agent.messages import Message, turns
 from agent.side import SideModel
-from strategies.observation_masking import mask
+from strategies.observation_masking import Masks, mask
 from strategies.parameter import parameter
+from strategies.state import Stateful
 
 INSTRUCTION = """\
 The result above is about to be put away. Write a brief of it for the one who works on the question.
@@ -34,7 +34,15 @@ Result = tuple[Message, Message]
 
 
 @dataclass
-class Delegate(Strategy):
+class Briefs(Masks):
+    """By id the briefs of observations, "" for one refused, beside the masks; and the last edit that did not help."""
+
+    briefs: dict[str, str] = field(default_factory=dict)
+    tried: str = ""
+
+
+@dataclass
+class Delegate(Stateful):
     """Let a fresh context read each bulky old result and keep only its brief. Costs a short call for each of them.
 
     Over the budget, the bulkiest observations outside the `window` newest turns are handed over one by one, each with
@@ -50,7 +58,7 @@ class Delegate(Strategy):
     window: int = parameter(2, "newest turns whose observations stay", 1)
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     words: int = parameter(80, "length asked of a brief; what is not twice as long is never read for one", 20, 1_000)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Briefs = field(default_factory=Briefs)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with briefs and masks in place of old observations; see the class."""
@@ -59,11 +67,11 @@ class Delegate(Strategy):
             self._edit(view, messages, budget)
             view = self._view(messages)
             if budget.over(view):
-                self.state["tried"] = messages[-1].id
+                self.memory.tried = messages[-1].id
         return view
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
-        briefs, masked = self.state.setdefault("briefs", {}), self.state.setdefault("masked", {})
+        briefs, masked = self.memory.briefs, self.memory.masked
 
         def shown(message: Message) -> Message:
             if message.id in masked:
@@ -77,7 +85,7 @@ class Delegate(Strategy):
         """Whether an edit did not help, only a few turns ago."""
         newest = turns(messages)[-WAIT:][:1]
         since = messages[newest[0].start :] if newest else messages
-        return not messages or any(message.id == self.state.get("tried") for message in since)
+        return not messages or any(message.id == self.memory.tried for message in since)
 
     def _edit(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> None:
         """Hide old observations down to the target: briefs first, then masks.
@@ -105,8 +113,8 @@ class Delegate(Strategy):
             if size > goal and one.id not in new and savings[one.id] > 0:
                 masked[one.id] = f"the view was over {budget.limit:,} tokens, and this was the oldest result"
                 size -= savings[one.id]
-        self.state["briefs"].update(new)
-        self.state["masked"].update(masked)
+        self.memory.briefs.update(new)
+        self.memory.masked.update(masked)
 
     def _briefs(
         self, old: Sequence[Result], asked: Message | None, budget: Budget
@@ -115,7 +123,7 @@ class Delegate(Strategy):
 
         A brief that is empty or not smaller is "": it is refused, and not asked for again.
         """
-        known, least = self.state["briefs"], 2 * self.words
+        known, least = self.memory.briefs, 2 * self.words
         bulky = [(caller, one) for caller, one in reversed(old) if one.id not in known and budget.count(one) > least]
         for caller, one in sorted(bulky, key=lambda result: -budget.count(result[1])):
             request = self._request(caller, one, asked, budget)
@@ -134,7 +142,7 @@ class Delegate(Strategy):
             fitted = fit(whole, budget)
         except BudgetError:
             return []
-        return fitted if len(fitted) == len(whole) else []
+        return [*fitted] if len(fitted) == len(whole) else []
 
 
 @lru_cache(maxsize=8192)

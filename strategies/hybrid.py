@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from agent.budget import Budget
 from agent.messages import Message
-from agent.protocols import Strategy
 from agent.side import SideModel
-from strategies.observation_masking import ObservationMasking
+from strategies.observation_masking import Masks, ObservationMasking
 from strategies.parameter import parameter
-from strategies.summary import Memory, newest
+from strategies.state import Stateful
+from strategies.summary import Folded, Folding, newest
 
 SHARE = 0.4
 """Of the budget, what the newest turns may keep when masks alone are not enough."""
 
 
 @dataclass
-class Hybrid(Strategy):
+class MasksAndSummary(Masks, Folded):
+    """What was masked, and the summary."""
+
+
+@dataclass
+class Hybrid(Stateful):
     """Mask old observations, and only after many turns summarise. Masks ask no model, a summary bounds what they leave.
 
     The masks are those of observation-masking with W = `window`. When N + M turns have gathered since the last summary,
@@ -34,24 +39,27 @@ class Hybrid(Strategy):
     every: int = parameter(43, "turns folded at a time, once as many are older than the tail (N)", 1)
     tail: int = parameter(10, "newest turns that a summary leaves word for word (M)", 1)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: MasksAndSummary = field(default_factory=MasksAndSummary)
+    _masking: ObservationMasking = field(init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def __post_init__(self) -> None:
+        self._masking = ObservationMasking(window=self.window, when=self.when)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history masked, with its oldest part summarised; see the class."""
-        memory = Memory(self.model, self.words, self.state)
-        since = memory.since(messages)
+        folding = Folding(self.model, self.words, self.memory)
+        since = folding.since(messages)
         if len(since) >= self.every + self.tail:
             why = f"{len(since)} turns had gathered, and all but the {self.tail} newest are folded"
-            memory.fold(messages, since[-self.tail].start, budget, why)
-        view = self._masked(memory.view(messages), budget)
+            folding.fold(messages, since[-self.tail].start, budget, why)
+        view = self._masked(folding.view(messages), budget)
         if not budget.over(view):
             return view
         kept = {message.id for message in view[newest(view, 1, SHARE * budget.limit, budget) :]}
         upto = next((index for index, message in enumerate(messages) if message.id in kept), 0)
         why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens although masked"
-        return self._masked(memory.view(messages), budget) if memory.fold(messages, upto, budget, why) else view
+        return self._masked(folding.view(messages), budget) if folding.fold(messages, upto, budget, why) else view
 
-    def _masked(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        masking = ObservationMasking(window=self.window, when=self.when)
-        masking.state = self.state
-        return masking.prepare(messages, budget)
+    def _masked(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+        self._masking.memory = self.memory
+        return self._masking.prepare(messages, budget)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message
-from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.parameter import parameter
-from strategies.summary import SECTIONS, Memory
+from strategies.state import Stateful
+from strategies.summary import SECTIONS, Folded, Folding
 
 
 @dataclass
-class LLMSummary(Strategy):
+class LLMSummary(Stateful):
     """Fold N old turns at a time into a running summary, keep the newest M. Bounded, but every fold costs a call.
 
     In turn t, when N + M turns have gathered since the last summary, a new one takes in the old one and all turns up
@@ -27,14 +26,14 @@ class LLMSummary(Strategy):
     every: int = parameter(21, "turns folded at a time, once as many are older than the tail (N)", 1)
     tail: int = parameter(10, "newest turns that a summary leaves word for word (M)", 1)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Folded = field(default_factory=Folded)
     sections = SECTIONS
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with its old turns summarised; see the class."""
-        memory = Memory(self.model, self.words, self.state, self.sections)
-        since = memory.since(messages)
+        folding = Folding(self.model, self.words, self.memory, self.sections)
+        since = folding.since(messages)
         if len(since) >= self.every + self.tail:
             why = f"{len(since)} turns had gathered, and all but the {self.tail} newest are folded"
-            memory.fold(messages, since[-self.tail].start, budget, why)
-        return memory.view(messages)
+            folding.fold(messages, since[-self.tail].start, budget, why)
+        return folding.view(messages)

@@ -1,17 +1,14 @@
-"""Making room: which observations may go, and how many of them go at once when a view is over the budget."""
+"""Making room: how many observations go at once when a view is over the budget, and by which rule."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from agent.budget import Budget
-from agent.messages import Message
+from strategies.rewriting import Offer
 
-
-def observations(messages: Sequence[Message], groups: Sequence[range]) -> list[Message]:
-    """The results of these turns, but for a turn that still waits for one."""
-    whole = (turn for turn in groups if len(turn) > len(messages[turn.start].calls))
-    return [messages[index] for turn in whole for index in turn[1:]]
+Step = tuple[float, str, Iterable[Offer]]
+"""A goal in tokens, the rule by which an observation goes, and the observations that may go."""
 
 
 def aged(window: int) -> str:
@@ -21,25 +18,32 @@ def aged(window: int) -> str:
     return f"older than the {window} newest turns"
 
 
-def rules(size: int, budget: Budget, old: Iterable[Message], recent: Iterable[Message], done: str) -> dict[str, str]:
-    """By id why an observation goes from a view of `size` tokens; `done` says of the old ones how far that went."""
-    over = f"the view was {size:,} of {budget.limit:,} tokens"
-    late = f"{over}, and to hide every older result was not enough"
-    return dict.fromkeys((m.id for m in old), f"{done}; {over}") | dict.fromkeys((m.id for m in recent), late)
+def by_age(
+    size: int, budget: Budget, target: float, done: str, old: list[Offer], recent: list[Offer]
+) -> dict[str, str]:
+    """Why an observation goes from a view of `size` tokens, by id, for those that go.
 
-
-def enough(size: int, budget: Budget, *steps: tuple[float, Iterable[tuple[Message, int]]]) -> list[Message]:
-    """Who goes from a view of `size` tokens: in each step, in order, until the step's goal in tokens is reached.
-
-    A step offers messages, each with the tokens that it saves. Where all of them together cannot make the view fit
-    (`fit` will drop turns then), they wait until they save a quarter of the budget: rare edits, and then enough.
+    The old ones go until `target` of the budget is reached, which `done` says in words; where all of them are not
+    enough, the recent ones go until the view fits.
     """
-    chosen, left = [], size
-    for goal, offers in steps:
-        for message, saved in offers:
+    over = f"the view was {size:,} of {budget.limit:,} tokens"
+    done = f"{done} down to {target:.0%} of the budget; {over}"
+    late = f"{over}, and to hide every older result was not enough"
+    return enough(size, budget, (target * budget.limit, done, old), (budget.limit, late, recent))
+
+
+def enough(size: int, budget: Budget, *steps: Step) -> dict[str, str]:
+    """What goes from a view of `size` tokens, by id with the rule: in each step, in order, until its goal is reached.
+
+    Where all of them together cannot make the view fit (`fit` will drop turns then), they wait until they save a
+    quarter of the budget: rare edits, and then enough.
+    """
+    chosen, left = {}, size
+    for goal, why, offers in steps:
+        for _, message, saved in offers:
             if left <= goal:
                 break
-            chosen.append(message)
+            chosen[message.id] = why
             left -= saved
     worth = left <= budget.limit or size - left >= budget.limit / 4
-    return chosen if worth else []
+    return chosen if worth else {}

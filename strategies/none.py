@@ -19,6 +19,6 @@ class NoManagement(Strategy):
 
     fitted = False
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history itself, whatever it costs."""
-        return list(messages)
+        return messages

@@ -6,19 +6,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
 
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import fit
+from agent.history import History
 from agent.messages import Message, pending, turns
-from agent.protocols import Strategy
 from agent.repair import NO_RESULT
 from corpus.markdown import shorten
-from strategies.making_room import enough, observations
-from strategies.observation_masking import savings, with_masks
+from strategies.making_room import enough
+from strategies.observation_masking import mask
 from strategies.parameter import parameter
-from strategies.recital import recited
+from strategies.recital import recital
+from strategies.rewriting import Rewriting
+from strategies.state import Stateful
 
 FAILED = ("Error:", "[cancelled", NO_RESULT)
 """How the result of a call that kept nothing begins."""
@@ -31,7 +32,15 @@ save_note whatever you still need from them: exact values, names, where they sta
 
 
 @dataclass
-class Notes(Strategy):
+class Noted:
+    """By id why an observation is masked, and the end of the history at which the model was asked for a note."""
+
+    masked: dict[str, str] = field(default_factory=dict)
+    asked: str = ""
+
+
+@dataclass
+class Notes(Stateful):
     """Let old results go once the agent has noted what matters, and recite its notes at the end. Who notes little pays.
 
     A call of save_note vouches for every observation before it. Over the budget the oldest of those give way to a mask
@@ -44,62 +53,70 @@ class Notes(Strategy):
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     warn: float = parameter(0.9, "share of the budget past which the model is asked for notes", 0.1, 1)
     words: int = parameter(150, "length of the notes recited, the newest ones, at six letters a word", 10, 10_000)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Noted = field(default_factory=Noted)
+    _view: Rewriting = field(default_factory=lambda: Rewriting(mask), init=False, repr=False, compare=False)
+    _notes: _Written = field(default_factory=lambda: _Written(), init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with noted observations masked and what is to be said at its end; see the class."""
-        masked = self.state.setdefault("masked", {})
-        self.state.pop("asked", None)
-        groups = turns(messages)
-        notes, upto = _noted(messages, groups)
-        old = [turn for turn in groups[: max(0, len(groups) - self.window)] if turn.start < upto]
-        new = [turn for turn in groups if turn.start >= upto]
-        view = with_masks(messages, masked)
-        size, offers = budget.size(view), list(savings(observations(view, old), budget))
-        least = size - sum(saved for _, saved in offers)
+        history, masked = History.of(messages), self.memory.masked
+        self.memory.asked = ""
+        self._notes.goes_on(history)
+        self._view.goes_on(history, budget, masked, mask)
+        upto, whole = self._notes.upto, len(history) - len(pending(history))
+        old, size = self._view.offers(0, min(history.newest(self.window), upto)), budget.size(self._view.view)
+        least = size - sum(saved for _, _, saved in old)
         if size > budget.limit:
             why = f"the view was {size:,} of {budget.limit:,} tokens, and a note was written since"
-            goal = self.target * budget.limit
-            masked.update((message.id, why) for message in enough(size, budget, (goal, offers)))
-            view = with_masks(messages, masked)
-            size = budget.size(view)
-        ask = ASK if least > self.warn * budget.limit and any(savings(observations(view, new), budget)) else ""
-        recital = _recital(notes, self.words) if masked else ""
-        spare = min(budget.limit, budget.size(messages) if masked else size) - size
-        for words in ("\n\n".join(filter(None, (recital, ask))), ask, recital):
-            said = _said(view, words) if words else view
-            if sum(map(budget.count, said[len(view) :])) <= spare:
-                return said
-        return self._asking(view, budget) if ask and not pending(view) else view
+            self._view.choose(enough(size, budget, (self.target * budget.limit, why, old)))
+        view = self._view.view
+        size = budget.size(view)
+        ask = ASK if least > self.warn * budget.limit and self._view.offers(upto, whole) else ""
+        if pending(view):
+            return view
+        notes = _recital(list(self._notes.notes), self.words) if masked else ""
+        spare = min(budget.limit, budget.size(history) if masked else size) - size
+        for words in filter(None, ("\n\n".join(filter(None, (notes, ask))), ask, notes)):
+            said = _said(view, words)
+            if budget.count(said) <= spare:
+                return [*view, said]
+        return self._asking(view, budget) if ask else view
 
-    def _asking(self, view: list[Message], budget: Budget) -> list[Message]:
+    def _asking(self, view: History, budget: Budget) -> Sequence[Message]:
         """A view over the budget, with the question for notes: `fit` would shorten it anyway, here it does so for both.
 
-        Each such call is an edit, and the state says so.
+        Each such call is an edit, and the memory says so.
         """
-        self.state["asked"] = view[-1].id
-        asking = budget.count(_said(view, ASK)[-1])
+        self.memory.asked = view[-1].id
+        said = _said(view, ASK)
         try:
-            return _said(fit(view, replace(budget, limit=budget.limit - asking)), ASK)
+            fitted = fit(view, replace(budget, limit=budget.limit - budget.count(said)))
         except BudgetError:
             return view
+        return [*fitted, _said(fitted, ASK)]
 
 
-def _said(view: Sequence[Message], words: str) -> list[Message]:
-    return recited(view, f"notes-after-{view[-1].id}", words, "notes, where a model reads best: at the end")
+def _said(view: History, words: str) -> Message:
+    return recital(f"notes-after-{view[-1].id}", words, "notes, where a model reads best: at the end")
 
 
-def _noted(messages: Sequence[Message], groups: Sequence[range]) -> tuple[list[str], int]:
+class _Written:
     """The notes that stand in the history, each once, the newest last; and where the call that wrote it begins."""
-    notes: dict[str, None] = {}
-    upto = 0
-    for turn in groups:
-        for call in messages[turn.start].calls:
-            note = _note(call.arguments) if call.name == "save_note" else ""
-            if note and _kept(call.id, messages[turn.start + 1 : turn.stop]):
-                notes.pop(note, None)
-                notes[note], upto = None, turn.start
-    return list(notes), upto
+
+    def __init__(self) -> None:
+        self.history, self.notes, self.upto = History(), dict[str, None](), 0
+
+    def goes_on(self, history: History) -> None:
+        """Take in what is new in the history, and its newest turn again: a result may have come."""
+        if history.shared(self.history) < len(self.history):
+            self.notes, self.upto, self.history = {}, 0, History()
+        begun, self.history = self.history.newest(1), history
+        for turn in turns(history[begun:]):
+            for call in history[begun + turn.start].calls:
+                note = _note(call.arguments) if call.name == "save_note" else ""
+                if note and _kept(call.id, history[begun + turn.start + 1 : begun + turn.stop]):
+                    self.notes.pop(note, None)
+                    self.notes[note], self.upto = None, begun + turn.start
 
 
 def _kept(call_id: str, results: Sequence[Message]) -> bool:

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from agent.budget import Budget
-from agent.messages import Message, turns
-from agent.protocols import Strategy
-from strategies.making_room import aged, enough, observations, rules
+from agent.history import History
+from agent.messages import Message, pending
+from strategies.making_room import aged, by_age
 from strategies.parameter import parameter
+from strategies.rewriting import Rewriting
+from strategies.state import Stateful
+
+
+@lru_cache(maxsize=8192)
+def mask(message: Message, why: str = "") -> Message:
+    """A copy that says only whose result stood here."""
+    return message.rewritten(f"[masked: an old result of {message.name}; call it again if you need it]", why)
+
+
+def with_masks(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:
+    """The messages, with a mask over each that `masked` names, for the reason that it gives."""
+    return [mask(message, masked[message.id]) if message.id in masked else message for message in messages]
 
 
 @dataclass
-class ObservationMasking(Strategy):
+class Masks:
+    """By id why an observation is masked."""
+
+    masked: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class ObservationMasking(Stateful):
     """Hide old observations behind one line each, keep all reasoning and calls. Most of a turn is observation.
 
     Every edit makes the server compute again what lies behind it. So nothing is touched while all fits; over the
@@ -31,48 +51,32 @@ class ObservationMasking(Strategy):
     when: Literal["over", "always"] = parameter("over", "mask when over the budget, or at every call as the paper does")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     every: int = parameter(1, "with when=always: turns masked at a time, so that one call in so many is an edit", 1)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Masks = field(default_factory=Masks)
+    _view: Rewriting = field(default_factory=lambda: Rewriting(mask), init=False, repr=False, compare=False)
+    _aged: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with its masked observations; see the class."""
-        groups = turns(messages)
-        split = max(0, len(groups) - self.window)
+        history = History.of(messages)
         if self.when == "always":
-            why = aged(self.window)
-            smaller = savings(observations(messages, groups[: split - split % self.every]), budget)
-            return with_masks(messages, {message.id: why for message, _ in smaller})
-        masked = self.state.setdefault("masked", {})
-        view = with_masks(messages, masked)
-        size = budget.size(view)
+            return self._by_age(history, budget)
+        self._view.goes_on(history, budget, self.memory.masked, mask)
+        size = budget.size(self._view.view)
         if size > budget.limit:
-            old, recent = groups[: min(split, len(groups) - 1)], groups[split:-1]
-            older, newer = observations(view, old), observations(view, recent)
-            down_to_target = self.target * budget.limit, savings(older, budget)
-            only_to_fit = budget.limit, savings(newer, budget)
-            done = f"{aged(self.window)}, masked down to {self.target:.0%} of the budget"
-            whys = rules(size, budget, older, newer, done)
-            masked.update(
-                (message.id, whys[message.id]) for message in enough(size, budget, down_to_target, only_to_fit)
-            )
-            view = with_masks(messages, masked)
-        return view
+            old = self._view.offers(0, history.newest(max(1, self.window)))
+            recent = self._view.offers(history.newest(self.window), history.newest(1))
+            done = f"{aged(self.window)}, masked"
+            self._view.choose(by_age(size, budget, self.target, done, old, recent))
+        return self._view.view
 
-
-def with_masks(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:
-    """The messages, with a mask over each that `masked` names, for the reason that it gives."""
-    return [mask(message, masked[message.id]) if message.id in masked else message for message in messages]
-
-
-def savings(candidates: Sequence[Message], budget: Budget) -> Iterator[tuple[Message, int]]:
-    """The observations that a mask would make smaller, each with the tokens that it saves."""
-    cost = {message.name: budget.count(mask(message, "")) for message in {m.name: m for m in candidates}.values()}
-    for message in candidates:
-        saved = budget.count(message) - cost[message.name]
-        if saved > 0:
-            yield message, saved
-
-
-@lru_cache(maxsize=8192)
-def mask(message: Message, why: str) -> Message:
-    """A copy that says only whose result stood here."""
-    return message.rewritten(f"[masked: an old result of {message.name}; call it again if you need it]", why)
+    def _by_age(self, history: History, budget: Budget) -> History:
+        """All old observations masked: nothing is remembered, since their age says it all."""
+        if not self._view.goes_on(history, budget, self._aged, mask):
+            self._aged = {}
+            self._view.goes_on(history, budget, self._aged, mask)
+        turns = history.turns
+        old = max(0, len(turns) - self.window)
+        old -= old % self.every
+        end = turns[old] if old < len(turns) else len(history) - len(pending(history))
+        self._view.choose(dict.fromkeys((one.id for _, one, _ in self._view.offers(0, end)), aged(self.window)))
+        return self._view.view

@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, turns
-from agent.protocols import Strategy
-from strategies.making_room import aged, enough, observations, rules
+from agent.history import History
+from agent.messages import Message, pending
+from strategies.making_room import aged, by_age
 from strategies.parameter import parameter
+from strategies.rewriting import Rewriting
+from strategies.state import Stateful
 
 LEAST, MOST = 100, 400
 """Letters of the beginning that a reference shows: a tenth of the result, fewer in a small budget, none where that is
 too short to say much."""
 
 
+@lru_cache(maxsize=8192)
+def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
+    """A copy that says how large the result is, how it begins in at most `shown` letters, and how to have it back."""
+    letters = min(len(message.content) // 10, shown)
+    begins = f"; it begins:\n{message.content[:letters]}…" if letters >= LEAST else ""
+    head = f'[offloaded: {tokens:,} tokens of {message.name}; recall(id="{message.id}") shows it'
+    return message.rewritten(f"{head}{begins}]", why, ref=message.id)
+
+
+def _copy(message: Message, reference_of: tuple[int, int, str]) -> Message:
+    return message if message.why else reference(message, *reference_of)
+
+
 @dataclass
-class Offload(Strategy):
+class References:
+    """By id what the reference to an observation is made from: its tokens, the letters shown at most, and why."""
+
+    offloaded: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+
+
+@dataclass
+class Offload(Stateful):
     """Show a bulky result as a reference that `recall` opens, from its first call on. To read one costs a turn more.
 
     A result of more than `share` of the budget never enters the prompt, so nothing has to be taken out of it later and
@@ -33,57 +54,26 @@ class Offload(Strategy):
     share: float = parameter(0.25, "share of the budget above which one result is bulky", 0.01, 1)
     window: int = parameter(2, "newest turns whose observations stay, but for bulky ones")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: References = field(default_factory=References)
+    _view: Rewriting = field(default_factory=lambda: Rewriting(_copy), init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with references for what is offloaded; see the class. Once a reference, always a reference."""
-        groups, offloaded = turns(messages), self.state.setdefault("offloaded", {})
-        tokens = {m.id: budget.count(m) for m in observations(messages, groups) if not m.why and m.id not in offloaded}
-        most, came = self.share * budget.limit, f"larger than {self.share:.0%} of the budget when it came"
-        bulky = [m for m in messages if tokens.get(m.id, 0) > most and m.name != "recall"]
-        shown, whys = min(MOST, budget.limit // 8), dict.fromkeys((message.id for message in bulky), came)
-        offloaded.update(
-            (message.id, [tokens.pop(message.id), shown, came])
-            for message, _ in _savings(bulky, tokens, shown, whys, budget)
-        )
-        view = self._view(messages)
-        size = budget.size(view)
+        history, shown = History.of(messages), min(MOST, budget.limit // 8)
+
+        def trial(message: Message) -> Message:
+            return _copy(message, (budget.count(message), shown, ""))
+
+        self._view.goes_on(history, budget, self.memory.offloaded, trial, given=shown)
+        came, most = f"larger than {self.share:.0%} of the budget when it came", self.share * budget.limit
+        offers = self._view.offers(0, len(history) - len(pending(history)))
+        bulky = (one for _, one, _ in offers if one.name != "recall" and budget.count(one) > most)
+        self._view.choose({one.id: (budget.count(one), shown, came) for one in bulky})
+        size = budget.size(self._view.view)
         if size > budget.limit:
-            split = max(0, len(groups) - self.window)
-            old = observations(messages, groups[: min(split, len(groups) - 1)])
-            recent = observations(messages, groups[split:-1])
-            done = f"{aged(self.window)}, offloaded down to {self.target:.0%} of the budget"
-            whys = rules(size, budget, old, recent, done)
-            down_to_target = self.target * budget.limit, _savings(old, tokens, shown, whys, budget)
-            only_to_fit = budget.limit, _savings(recent, tokens, shown, whys, budget)
-            chosen = enough(size, budget, down_to_target, only_to_fit)
-            offloaded.update((message.id, [tokens[message.id], shown, whys[message.id]]) for message in chosen)
-            view = self._view(messages)
-        return view
-
-    def _view(self, messages: Sequence[Message]) -> list[Message]:
-        offloaded = self.state["offloaded"]
-        return [
-            reference(message, *offloaded[message.id]) if message.id in offloaded and not message.why else message
-            for message in messages
-        ]
-
-
-def _savings(
-    candidates: Sequence[Message], tokens: Mapping[str, int], shown: int, whys: Mapping[str, str], budget: Budget
-) -> Iterator[tuple[Message, int]]:
-    """Those among `tokens`, which says how large they are, that a reference makes smaller, with what that saves."""
-    for message in candidates:
-        size = tokens.get(message.id, 0)
-        saved = size - budget.count(reference(message, size, shown, whys[message.id])) if size else 0
-        if saved > 0:
-            yield message, saved
-
-
-@lru_cache(maxsize=8192)
-def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
-    """A copy that says how large the result is, how it begins in at most `shown` letters, and how to have it back."""
-    letters = min(len(message.content) // 10, shown)
-    begins = f"; it begins:\n{message.content[:letters]}…" if letters >= LEAST else ""
-    head = f'[offloaded: {tokens:,} tokens of {message.name}; recall(id="{message.id}") shows it'
-    return message.rewritten(f"{head}{begins}]", why, ref=message.id)
+            old = self._view.offers(0, history.newest(max(1, self.window)))
+            recent = self._view.offers(history.newest(self.window), history.newest(1))
+            whys = by_age(size, budget, self.target, f"{aged(self.window)}, offloaded", old, recent)
+            chosen = ((one, whys[one.id]) for _, one, _ in (*old, *recent) if one.id in whys)
+            self._view.choose({one.id: (budget.count(one), shown, why) for one, why in chosen})
+        return self._view.view

@@ -1,4 +1,4 @@
-"""Strategies of the user's own, from a file or a module. What goes wrong in one is a UsageError that names its line."""
+"""Strategies of the user's own, from a file or a module. An error in one is a UsageError that names its line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Own(Strategy):
     spec: str
     inner: Any
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view that `inner` makes of a list of its own.
 
         Raises:
@@ -81,7 +81,7 @@ class Own(Strategy):
             self.inner.state = state
 
     def why(self, message: Message) -> str:
-        """Its rule for a message that it left out; if that fails, the words of the error."""
+        """The rule by which `inner` left this message out; if that fails, the words of the error."""
         rule: Callable[[Message], object] | None = getattr(self.inner, "why", None)
         try:
             return str(rule(message) or "") if rule else ""

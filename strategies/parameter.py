@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
+from functools import lru_cache
 from math import isnan
 from types import NoneType
 from typing import Any, get_args, get_type_hints
@@ -79,6 +80,7 @@ def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_
     return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
 
+@lru_cache(maxsize=64)
 def parameters(strategy: type) -> list[Parameter]:
     """The parameters that a strategy class declares, in order."""
     if not is_dataclass(strategy):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent.messages import Message, pending
+from agent.messages import Message
 from agent.prompts import SUMMARY_TAG
 
 
-def recited(view: Sequence[Message], name: str, text: str, why: str) -> list[Message]:
-    """The view with these words at its end, as the user's; the view alone while calls at its end wait for results."""
-    return [*view] if pending(view) else [*view, Message(name, "user", f"{SUMMARY_TAG}\n{text}", why=why)]
+def recital(name: str, text: str, why: str) -> Message:
+    """These words as a message to be put behind a view, as the user's; not while calls at its end wait for results."""
+    return Message(name, "user", f"{SUMMARY_TAG}\n{text}", why=why)
 
 
 def without_recital(view: Sequence[Message], history: Sequence[Message]) -> list[Message]:

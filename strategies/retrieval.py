@@ -9,17 +9,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from math import log
-from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, pending, question
-from agent.protocols import Strategy
+from agent.history import History, question
+from agent.messages import Message, pending
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
-from strategies.observation_masking import ObservationMasking
+from strategies.observation_masking import Masks, ObservationMasking
 from strategies.parameter import parameter
-from strategies.recital import recited
-from strategies.sliding_window import SlidingWindow
+from strategies.recital import recital
+from strategies.sliding_window import Slid, SlidingWindow
+from strategies.state import Stateful
 
 HEADER = "Passages of earlier results that may help now, quoted as they were."
 PASSAGE = re.compile(
@@ -33,7 +33,15 @@ K1, B = 1.2, 0.75
 
 
 @dataclass
-class Retrieval(Strategy):
+class Hidden:
+    """What was masked, and the window that slid after it."""
+
+    masks: Masks = field(default_factory=Masks)
+    window: Slid = field(default_factory=Slid)
+
+
+@dataclass
+class Retrieval(Stateful):
     """Hide old observations, and quote behind the view the few passages of them that this turn needs. A miss is silent.
 
     Just-in-time retrieval. Over the budget, observations are masked (observation-masking), and where masks are not
@@ -47,36 +55,40 @@ class Retrieval(Strategy):
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     passages: int = parameter(4, "most passages that come back", 1, 100)
     share: float = parameter(0.1, "most of the budget that they may take", 0.01, 1)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Hidden = field(default_factory=Hidden)
+    _masking: ObservationMasking = field(init=False, repr=False, compare=False)
+    _index: Index = field(default_factory=lambda: Index(), init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def __post_init__(self) -> None:
+        self._masking = ObservationMasking(self.window, target=self.target)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The shortened history, with the passages behind it; see the class."""
-        view = self._shorter(messages, budget)
-        shown = {message.id: message for message in view}
-        hidden = tuple(one for one in messages if one.role == "tool" and shown.get(one.id) is not one)
+        history = History.of(messages)
+        view = History.of(self._shorter(history, budget))
+        self._index.goes_on(history, view)
         size = budget.size(view)
-        room = min(self.share * budget.limit, budget.limit - size, budget.size(messages) - size)
-        if not hidden or room <= 0 or pending(messages):
+        room = min(self.share * budget.limit, budget.limit - size, budget.size(history) - size)
+        if not self._index.results or room <= 0 or pending(history):
             return view
-        whole = view
-        for passages in self._choices(ranked(index(hidden), need(messages)), view):
-            why = f"what fits this turn best of {len(hidden)} hidden results, in passages: {len(passages)}"
-            longer = recited(view, "retrieved", _quoted(passages, messages), why)
-            if budget.count(longer[-1]) > room:
+        whole: Sequence[Message] = view
+        for passages in self._choices(ranked(self._index, need(history)), view):
+            why = f"what fits this turn best of {self._index.results} hidden results, in passages: {len(passages)}"
+            quoted = recital("retrieved", _quoted(passages, history), why)
+            if budget.count(quoted) > room:
                 break
-            whole = longer
+            whole = [*view, quoted]
         return whole
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""
-        why: str = self.state["window"].get("why", "")
-        return why
+        return self.memory.window.why
 
-    def _shorter(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        masking = ObservationMasking(self.window, target=self.target, state=self.state.setdefault("masks", {}))
-        sliding = SlidingWindow(self.target, state=self.state.get("window", {}))
-        view = sliding.prepare(masking.prepare(messages, budget), budget)
-        self.state["window"] = sliding.state
+    def _shorter(self, history: History, budget: Budget) -> Sequence[Message]:
+        self._masking.memory = self.memory.masks
+        sliding = SlidingWindow(self.target, memory=self.memory.window)
+        view = sliding.prepare(self._masking.prepare(history, budget), budget)
+        self.memory.window = sliding.memory
         return view
 
     def _choices(self, ranking: Iterable[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
@@ -90,6 +102,9 @@ class Retrieval(Strategy):
                 said.append(passage.text)
                 chosen.append(passage)
                 yield chosen
+
+
+Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +125,46 @@ def cut(result: Message) -> tuple[Passage, ...]:
     return tuple(Passage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
 class Index:
-    """All passages, and for each word what it weighs in those that it stands in, by their number."""
+    """The passages of all hidden results, by the place of the result and their number in it.
 
-    passages: Sequence[Passage]
-    weights: Mapping[str, Mapping[int, float]]
+    `words` says for each word how often it stands in each passage that has it. Each call goes on from the one before
+    it: only results that are newly hidden are read.
+    """
 
+    def __init__(self) -> None:
+        self._history, self._shown = History(), list[int]()
+        self.results, self.length = 0, 0
+        self.passages: dict[Place, Passage] = {}
+        self.words: dict[str, dict[Place, int]] = defaultdict(dict)
 
-@lru_cache(maxsize=2)
-def index(results: tuple[Message, ...]) -> Index:
-    """The passages of these results, weighed: tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length))."""
-    passages = [passage for result in results for passage in cut(result)]
-    average = sum(passage.length for passage in passages) / max(1, len(passages))
-    weights: dict[str, dict[int, float]] = defaultdict(dict)
-    for number, passage in enumerate(passages):
-        for word, tf in passage.counts.items():
-            weights[word][number] = tf * (K1 + 1) / (tf + K1 * (1 - B + B * passage.length / average))
-    return Index(passages, dict(weights))
+    def __deepcopy__(self, memo: object) -> Index:
+        return Index()  # it is made from the history again
+
+    def goes_on(self, history: History, view: History) -> None:
+        """Take in the results of the history that the view does not show as they are."""
+        if history.shared(self._history) < len(self._history):
+            self.__init__()  # type: ignore[misc]
+        new = enumerate(history[len(self._history) :], len(self._history))
+        seen = [*self._shown, *(at for at, message in new if message.role == "tool")]
+        self._history = history
+        self._shown = [at for at in seen if view.named(history[at].id) is history[at]]
+        for at in sorted(set(seen).difference(self._shown)):
+            self._add(at, history[at])
+
+    def _add(self, at: int, result: Message) -> None:
+        self.results += 1
+        for number, passage in enumerate(cut(result)):
+            self.passages[at, number] = passage
+            self.length += passage.length
+            for word, times in passage.counts.items():
+                self.words[word][at, number] = times
+
+    def weights(self, word: str) -> Iterator[tuple[Place, float]]:
+        """What a word weighs in each passage: tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length))."""
+        average = self.length / max(1, len(self.passages))
+        for place, tf in self.words[word].items():
+            yield place, tf * (K1 + 1) / (tf + K1 * (1 - B + B * self.passages[place].length / average))
 
 
 _stem = lru_cache(maxsize=65_536)(stem)
@@ -148,27 +185,30 @@ def ranked(found: Index, wanted: Sequence[str]) -> list[Passage]:
     the sum over the words of idf · weight, with idf = ln((N - n + 0.5) / (n + 0.5)) for one that n of N passages have.
     """
     total = len(found.passages)
-    known = sorted((word for word in wanted if word in found.weights), key=lambda word: len(found.weights[word]))
-    telling = [found.weights[word] for word in known[:TERMS] if 2 * len(found.weights[word]) < total]
-    scores: dict[int, float] = defaultdict(float)
-    for weights in telling:
-        idf = log((total - len(weights) + 0.5) / (len(weights) + 0.5))
-        for number, weight in weights.items():
-            scores[number] += idf * weight
-    shared = Counter(chain.from_iterable(telling))
-    relevant = [number for number in scores if shared[number] >= min(2, len(telling))]
-    best = max((scores[number] for number in relevant), default=0)
-    good = [number for number in relevant if 2 * scores[number] >= best]
-    return [found.passages[number] for number in sorted(good, key=lambda number: (-scores[number], number))]
+    known = sorted((word for word in wanted if word in found.words), key=lambda word: len(found.words[word]))
+    telling = [word for word in known[:TERMS] if 2 * len(found.words[word]) < total]
+    scores: dict[Place, float] = defaultdict(float)
+    for word in telling:
+        held = len(found.words[word])
+        idf = log((total - held + 0.5) / (held + 0.5))
+        for place, weight in found.weights(word):
+            scores[place] += idf * weight
+    shared = Counter(chain.from_iterable(found.words[word] for word in telling))
+    relevant = [place for place in scores if shared[place] >= min(2, len(telling))]
+    best = max((scores[place] for place in relevant), default=0)
+    good = [place for place in relevant if 2 * scores[place] >= best]
+    return [found.passages[place] for place in sorted(good, key=lambda place: (-scores[place], place))]
 
 
-def _quoted(passages: Sequence[Passage], messages: Sequence[Message]) -> str:
-    return "\n\n".join([HEADER, *(f"From {_source(one.result, messages)}:\n{one.text}" for one in passages)])
+def _quoted(passages: Sequence[Passage], history: History) -> str:
+    return "\n\n".join([HEADER, *(f"From {_source(one.result, history)}:\n{one.text}" for one in passages)])
 
 
-def _source(result: Message, messages: Sequence[Message]) -> str:
+def _source(result: Message, history: History) -> str:
     """The call that a result answers: the tool and its arguments."""
-    place = next(index for index, message in enumerate(messages) if message.id == result.id)
-    caller = next((message for message in reversed(messages[:place]) if message.role != "tool"), None)
-    arguments = [call.arguments for call in caller.calls if call.id == result.call_id] if caller else []
+    place = history.place(result.id) or 0
+    while place and history[place].role == "tool":
+        place -= 1
+    caller = history[place]
+    arguments = [call.arguments for call in caller.calls if call.id == result.call_id]
     return shorten(" ".join([result.name, *arguments]), 200)

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agent.budget import Budget
-from agent.messages import Message, blocks, pinned, turns
-from agent.protocols import Strategy
+from agent.history import History, pinned
+from agent.messages import Message, blocks
 from strategies.making_room import aged
 from strategies.parameter import parameter
+from strategies.state import Stateful
+
+
+@dataclass(frozen=True)
+class Slid:
+    """The id of the first message that was kept, the ids of those before it that stay, and why it slid so far."""
+
+    first: str = ""
+    kept: Sequence[str] = ()
+    why: str = ""
 
 
 @dataclass
-class SlidingWindow(Strategy):
+class SlidingWindow(Stateful):
     """Forget the oldest turns whole, keep the newest word for word. Cheap and simple; what slid out is gone.
 
     The task and the current question always stay. Over the budget, it drops down to `target` of it at once and then
@@ -24,29 +33,25 @@ class SlidingWindow(Strategy):
 
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     window: int | None = parameter(None, "turns kept at every call; unset: as many as fit")
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Slid = field(default_factory=Slid)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view from the first kept block on; see the class."""
-        stays = {message.id for message in pinned(messages)} | set(self.state.get("kept", ()))
+        history = History.of(messages)
+        stays = {message.id for message in pinned(history)}.union(self.memory.kept)
         if self.window is not None:
-            kept = turns(messages)[max(0, len(turns(messages)) - self.window) :]
-            return _from(messages, kept[0].start if kept else len(messages), stays)
-        view = _from(messages, self._start(messages), stays)
-        if budget.over(view):
-            view = self._slide(view, budget)
-        return view
+            return history.since(history.newest(self.window), stays)
+        start = history.place(self.memory.first) or 0
+        view = history.since(start, stays) if start else history
+        return self._slide(view, budget) if budget.over(view) else view
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""
-        return self.state.get("why", "") if self.window is None else aged(self.window)
+        return self.memory.why if self.window is None else aged(self.window)
 
-    def _start(self, messages: Sequence[Message]) -> int:
-        first = self.state.get("first")
-        return next((index for index, message in enumerate(messages) if message.id == first), 0)
-
-    def _slide(self, view: list[Message], budget: Budget) -> list[Message]:
+    def _slide(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """Move the start forward. What is pinned now stays until the next slide, however the question changes."""
+        view = History.of(messages)
         stays = [message.id for message in pinned(view)]
         size, start = budget.size(view), 0
         for block in blocks(view)[:-1]:
@@ -56,9 +61,5 @@ class SlidingWindow(Strategy):
             start = block.stop
         if start:
             why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens: slid down to {self.target:.0%} of it"
-            self.state = {"first": view[start].id, "kept": stays, "why": why}
-        return _from(view, start, set(stays))
-
-
-def _from(messages: Sequence[Message], start: int, stays: set[str]) -> list[Message]:
-    return [message for index, message in enumerate(messages) if index >= start or message.id in stays]
+            self.memory = Slid(view[start].id, stays, why)
+        return view.since(start, stays)

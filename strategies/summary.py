@@ -7,15 +7,15 @@ the turns since). What one call cannot read goes in pieces: nothing is covered t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any
 
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
-from agent.messages import Message, blocks, pinned, question, turns
+from agent.history import pinned, question
+from agent.messages import Message, blocks, turns
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
 
@@ -39,28 +39,43 @@ SECTIONS = """\
 - Errors: what went wrong and is not mended, word for word"""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """The summary of a session, as a strategy's state holds it, and the model that renews it.
+@dataclass
+class Folded:
+    """A summary: its text, the ids of what it stands for, and why it was made.
 
-    `state` has `summary` (its text), `covers` (ids of what it stands for), `why` it was made and, after a failure,
-    `refused` (the newest message then). `own_words` is the share of the budget in which the user's newest messages
-    stay word for word.
+    `refused` is the newest message at the time when a summary failed.
+    """
+
+    summary: str = ""
+    covers: Sequence[str] = ()
+    why: str = ""
+    refused: str = ""
+
+    def become(self, other: Folded) -> None:
+        """Take over what the other holds."""
+        self.summary, self.covers, self.why, self.refused = other.summary, other.covers, other.why, other.refused
+
+
+@dataclass(frozen=True)
+class Folding:
+    """How the summary of a session is renewed: by which model, in how many words, in which sections.
+
+    `own_words` is the share of the budget in which the user's newest messages stay word for word.
     """
 
     model: SideModel
     words: int
-    state: dict[str, Any]
+    memory: Folded
     sections: str = SECTIONS
     own_words: float = 0.125
 
     def view(self, messages: Sequence[Message]) -> list[Message]:
         """The messages with the summary in place of what it covers; as they are where there is none."""
-        return _with_summary(messages, self.state)
+        return _with_summary(messages, self.memory)
 
     def since(self, messages: Sequence[Message]) -> list[range]:
         """The turns that the summary does not cover."""
-        covers = set(self.state.get("covers", ()))
+        covers = set(self.memory.covers)
         return [turn for turn in turns(messages) if messages[turn.start].id not in covers]
 
     def fold(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> bool:
@@ -73,23 +88,23 @@ class Memory:
         """
         if self._waits(messages):
             return False
-        state, stays, request = dict(self.state), self.stays(messages, budget), self._request(messages, budget)
-        while piece := request.piece(_with_summary(messages[:upto], state), stays):
+        newest, stays, request = self.memory, self.stays(messages, budget), self._request(messages, budget)
+        while piece := request.piece(_with_summary(messages[:upto], newest), stays):
             old = [message for message in piece if message.id not in stays]
-            gone = {message.id for message in old}.union(state.get("covers", ()))
+            gone = {message.id for message in old}.union(newest.covers)
             covers = [message.id for message in messages if message.id in gone]
-            new = {"covers": covers, "summary": request.ask(piece), "why": why}
-            if not new["summary"] or budget.count(_summary(new)) >= sum(map(budget.count, old)):
-                state["refused"] = messages[-1].id
+            made = Folded(request.ask(piece), covers, why, newest.refused)
+            if not made.summary or budget.count(_summary(made)) >= sum(map(budget.count, old)):
+                newest = Folded(newest.summary, newest.covers, newest.why, messages[-1].id)
                 break
-            state.update(new)
-        folded = state.get("covers") != self.state.get("covers")
-        self.state.update(state)
+            newest = made
+        folded = newest.covers != self.memory.covers
+        self.memory.become(newest)
         return folded
 
     def _waits(self, messages: Sequence[Message]) -> bool:
         """Whether a call went wrong less than `PATIENCE` turns ago."""
-        refused = self.state.get("refused")
+        refused = self.memory.refused
         at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
         return at < len(messages) and sum(turn.start > at for turn in turns(messages)) < PATIENCE
 
@@ -164,18 +179,18 @@ def newest(messages: Sequence[Message], least: int, room: float, budget: Budget)
     return start
 
 
-def _with_summary(messages: Sequence[Message], state: Mapping[str, Any]) -> list[Message]:
-    covers = set(state.get("covers", ()))
+def _with_summary(messages: Sequence[Message], folded: Folded) -> list[Message]:
+    covers = set(folded.covers)
     rest = [message for message in messages if message.id not in covers]
     if len(rest) == len(messages):
         return rest
     first = next(index for index, message in enumerate(messages) if message.id in covers)
-    return [*rest[:first], _summary(state, {message.id for message in rest}), *rest[first:]]
+    return [*rest[:first], _summary(folded, {message.id for message in rest}), *rest[first:]]
 
 
-def _summary(state: Mapping[str, Any], taken: Collection[str] = ()) -> Message:
+def _summary(folded: Folded, taken: Collection[str] = ()) -> Message:
     """The message that stands for what the summary covers; its id is none that another strategy's summary has."""
-    covers = tuple(state["covers"])
-    text, why = f"{SUMMARY_TAG}\n{state['summary']}", f"stands for {len(covers)} messages: {state['why']}"
+    covers = tuple(folded.covers)
+    text, why = f"{SUMMARY_TAG}\n{folded.summary}", f"stands for {len(covers)} messages: {folded.why}"
     ids = (f"summary{'-again' * number}-to-{covers[-1]}" for number in count())
     return Message(next(id_ for id_ in ids if id_ not in taken), "user", text, why=why, covers=covers)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from agent.budget import Budget
 from agent.messages import Message
-from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.parameter import parameter
-from strategies.summary import Memory, newest
+from strategies.state import Stateful
+from strategies.summary import Folded, Folding, newest
 
 
 @dataclass
-class SummaryBuffer(Strategy):
+class SummaryBuffer(Stateful):
     """Let a model summarise the old part, keep the newest turns word for word. Costs a call; a vague summary loses.
 
     Over the budget, all is folded into one running summary but the task, the user's own newest words and the newest
@@ -26,14 +25,14 @@ class SummaryBuffer(Strategy):
     buffer: int = parameter(2, "newest turns that stay word for word at least", 1)
     target: float = parameter(0.35, "share of the budget that the newest turns may keep", 0, 0.8)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Folded = field(default_factory=Folded)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with its old part summarised; see the class."""
-        memory = Memory(self.model, self.words, self.state)
-        size = budget.size(memory.view(messages))
+        folding = Folding(self.model, self.words, self.memory)
+        size = budget.size(folding.view(messages))
         if size > budget.limit:
             start = newest(messages, self.buffer, self.target * budget.limit, budget)
             why = f"the view was {size:,} of {budget.limit:,} tokens: folded down to {self.target:.0%}"
-            memory.fold(messages, start, budget, why)
-        return memory.view(messages)
+            folding.fold(messages, start, budget, why)
+        return folding.view(messages)

@@ -59,7 +59,7 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
         "thrifty": Thrifty,
     },
 }
-"""What a strategy does with what is old, and the strategies that do it."""
+"""Families of strategies by what they do with old messages."""
 
 STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in family.items()}
 
@@ -97,7 +97,7 @@ class Pipeline(Strategy):
                 part.state = state[str(place)]
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """What the last part makes of what the parts before it left; what they recite comes behind all of it."""
+        """The view of the last part, made from the views of the parts before it. Recitals come at the end."""
         recitals: dict[str, Message] = {}
         self._dropped: dict[str, Strategy] = {}
         for part in self.parts:
@@ -116,7 +116,7 @@ class Pipeline(Strategy):
 
 
 def unknown(name: str) -> UsageError:
-    """That there is no such strategy, and which is nearest."""
+    """The error for an unknown strategy, with the nearest name."""
     typed, words = name.lower(), {word: known for known in STRATEGIES for word in (*known.split("-"), known)}
     begun = [known for known in STRATEGIES if typed and f"-{typed}" in f"-{known}"]
     begun.sort(key=lambda known: not known.startswith(typed))

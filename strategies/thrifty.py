@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from agent.budget import Budget, Prices
+from agent.history import History
 from agent.messages import Message, pending, turns
-from agent.protocols import Strategy
 from agent.side import SideModel
-from strategies.making_room import aged, observations
-from strategies.observation_masking import ObservationMasking, savings, with_masks
+from strategies.making_room import aged
+from strategies.observation_masking import Masks, ObservationMasking, mask, with_masks
 from strategies.parameter import parameter
-from strategies.summary import Memory, newest
+from strategies.rewriting import Rewriting
+from strategies.state import Stateful
+from strategies.summary import Folded, Folding, newest
 
 ROOMY = 0.75
 """Share of the budget up to which masks alone leave room enough for a while."""
-NOTHING_PAID = {"masks": 0.0, "summary": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,23 @@ class Stand:
 
 
 @dataclass
-class Thrifty(Strategy):
+class Rent:
+    """The rent paid since the last edit for masks and for a summary that are not there."""
+
+    masks: float = 0.0
+    summary: float = 0.0
+
+
+@dataclass
+class Account(Masks, Folded):
+    """What was masked and folded, the rent paid since, and the newest message when it was paid last."""
+
+    rent: Rent = field(default_factory=Rent)
+    seen: str = ""
+
+
+@dataclass
+class Thrifty(Stateful):
     """Take old tokens out once the rent paid for them reaches the price of the edit. Foresight saves half at most.
 
     At a call the view as it stands has the size s0 and the price p0; with everything older than the newest `window`
@@ -63,23 +79,23 @@ class Thrifty(Strategy):
     summaries: bool = parameter(True, "buy summaries too, or masks only")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
-    state: dict[str, Any] = field(default_factory=dict)
+    memory: Account = field(default_factory=Account)
 
     @property
     def priced(self) -> bool:
         """Whether what it does depends on the price card."""
         return self.price is None
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view as it stands, or edited where that has become worth its price; see the class."""
-        view = self._view(messages)
+        view: Sequence[Message] = self._view(messages)
         if budget.over(view):
             view = self._make_room(messages, view, budget)
-            self.state["rent"] = dict(NOTHING_PAID)
-        elif messages and messages[-1].id != self.state.get("seen") and self._trade(messages, view, budget):
+            self.memory.rent = Rent()
+        elif messages and messages[-1].id != self.memory.seen and self._trade(messages, view, budget):
             view = self._view(messages)
         if messages:
-            self.state["seen"] = messages[-1].id
+            self.memory.seen = messages[-1].id
         return view
 
     def _trade(self, messages: Sequence[Message], view: Sequence[Message], budget: Budget) -> bool:
@@ -87,39 +103,40 @@ class Thrifty(Strategy):
         prices = budget.prices if self.price is None else replace(budget.prices, cached=self.price)
         stand = Stand(view, budget.size(view), self._cached(view, budget), prices, budget)
         start = self._start(view)
-        rent = dict(self.state.get("rent", NOTHING_PAID))
+        rent = replace(self.memory.rent)
 
-        old = dict(savings(observations(view, turns(view[:start])), budget))
-        masks = Edit(next((at for at, m in enumerate(view) if m in old), 0), sum(old.values()))
-        rent["masks"] += prices.cached * masks.saved
+        masked = Rewriting(mask)
+        masked.goes_on(History.of(view), budget, {}, mask)
+        old = masked.offers(0, start)
+        masks = Edit(old[0][0] if old else 0, sum(saved for _, _, saved in old))
+        rent.masks += prices.cached * masks.saved
         price = stand.price(masks)
-        mask = bool(old) and rent["masks"] >= price
+        pays = bool(old) and rent.masks >= price
 
-        if summary := self._summary(stand, start, masks, self._memory.stays(messages, budget)):
-            rent["summary"] += prices.cached * (summary.saved - masks.saved)
-            more = stand.price(summary) - (price if mask else 0)
-            paid = f"the rent of {rent['summary']:,.0f} had reached the price of the summary, {more:,.0f}"
-            if rent["summary"] >= more and self._fold(messages, self._start(messages), budget, paid):
-                self.state["rent"] = dict(NOTHING_PAID)
+        if summary := self._summary(stand, start, masks, self._folding.stays(messages, budget)):
+            rent.summary += prices.cached * (summary.saved - masks.saved)
+            more = stand.price(summary) - (price if pays else 0)
+            paid = f"the rent of {rent.summary:,.0f} had reached the price of the summary, {more:,.0f}"
+            if rent.summary >= more and self._fold(messages, self._start(messages), budget, paid):
+                self.memory.rent = Rent()
                 return True
-        self.state["rent"] = rent | ({"masks": 0.0} if mask else {})
-        if mask:
-            paid = f"the rent of {rent['masks']:,.0f} had reached the price of the edit, {price:,.0f}"
+        self.memory.rent = replace(rent, masks=0.0) if pays else rent
+        if pays:
+            paid = f"the rent of {rent.masks:,.0f} had reached the price of the edit, {price:,.0f}"
             why = f"{aged(self.window)}, and {paid}"
-            self._masked.update((message.id, why) for message in old)
-        return mask
+            self.memory.masked.update((message.id, why) for _, message, _ in old)
+        return pays
 
-    def _make_room(self, messages: Sequence[Message], view: list[Message], budget: Budget) -> list[Message]:
+    def _make_room(self, messages: Sequence[Message], view: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """Mask down to the target, oldest first, all but the last turn; where that leaves too little, summarise."""
-        masking = ObservationMasking(window=1, target=self.target)
-        masking.state = {"masked": dict(self._masked)}
+        masking = ObservationMasking(window=1, target=self.target, memory=Masks(dict(self.memory.masked)))
         view = masking.prepare(view, budget)
         if self.summaries and budget.size(view) > ROOMY * budget.limit:
             start = newest(messages, 1, self.target * budget.limit / 2, budget)
             why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens although masked"
-            if self._memory.fold(with_masks(messages, masking.state["masked"]), start, budget, why):
-                view = masking.prepare(self._memory.view(messages), budget)
-        self.state["masked"] = masking.state["masked"]
+            if self._folding.fold(with_masks(messages, masking.memory.masked), start, budget, why):
+                view = masking.prepare(self._folding.view(messages), budget)
+        self.memory.masked = masking.memory.masked
         return view
 
     def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
@@ -135,10 +152,10 @@ class Thrifty(Strategy):
         return Edit(old[0], saved, call) if saved > masks.saved else None
 
     def _fold(self, messages: Sequence[Message], start: int, budget: Budget, why: str) -> bool:
-        return self._memory.fold(with_masks(messages, self._masked), start, budget, why)
+        return self._folding.fold(with_masks(messages, self.memory.masked), start, budget, why)
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
-        return with_masks(self._memory.view(messages), self._masked)
+        return with_masks(self._folding.view(messages), self.memory.masked)
 
     def _start(self, messages: Sequence[Message]) -> int:
         """Where the newest turns begin, which are left whole."""
@@ -149,14 +166,9 @@ class Thrifty(Strategy):
 
     def _cached(self, view: Sequence[Message], budget: Budget) -> int:
         """Tokens that the server has: the view of the call before, which ended with the message seen last."""
-        seen = next((at + 1 for at, message in enumerate(view) if message.id == self.state.get("seen")), 0)
+        seen = next((at + 1 for at, message in enumerate(view) if message.id == self.memory.seen), 0)
         return budget.size(view[:seen]) if seen else 0
 
     @property
-    def _memory(self) -> Memory:
-        return Memory(self.model, self.words, self.state)
-
-    @property
-    def _masked(self) -> dict[str, str]:
-        known: dict[str, str] = self.state.setdefault("masked", {})
-        return known
+    def _folding(self) -> Folding:
+        return Folding(self.model, self.words, self.memory)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
-from agent.messages import Message, blocks, pinned
+from agent.history import History, pinned
+from agent.messages import Message
 from agent.protocols import Strategy
 
 
@@ -21,18 +22,18 @@ class Truncate(Strategy):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """What is pinned and as many of the newest blocks as fit, the newest in any case; see the class."""
-        stays = {message.id for message in pinned(messages)}
-        left = budget.limit - budget.size(message for message in messages if message.id in stays)
-        start = len(messages)
-        for block in reversed(blocks(messages)):
-            left -= sum(budget.count(messages[index]) for index in block if messages[index].id not in stays)
-            if left < 0 and start < len(messages):
+        history = History.of(messages)
+        stays = {message.id: message for message in pinned(history)}
+        left, start = budget.limit - budget.size(stays.values()), len(history)
+        for block in history.newest_blocks():
+            left -= sum(budget.count(one) for one in history[block.start : block.stop] if one.id not in stays)
+            if left < 0 and start < len(history):
                 break
             start = block.start
         self._rule = (
-            f"older than the newest messages that {budget.limit:,} tokens hold, which are {len(messages) - start}"
+            f"older than the newest messages that {budget.limit:,} tokens hold, which are {len(history) - start}"
         )
-        return [message for index, message in enumerate(messages) if index >= start or message.id in stays]
+        return history.since(start, stays)
 
     def why(self, message: Message) -> str:
         """The rule by which the newest view leaves a message out."""

@@ -1,7 +1,7 @@
 """What is left of the facts? Reads articles until the first must give way, then looks for its facts in the view.
 
-    python -m lab.experiments.facts
-    python -m lab.experiments.facts --strategy retrieval:passages=1 --strategy compress+offload --budget 6000
+    thimble lab facts
+    thimble lab facts --strategy retrieval:passages=1 --strategy compress+offload --budget 6000
 
 The facts are the answers to the questions of one fact (`corpus/questions.yaml`). For each, its article is read first,
 then eight others by lot, then the question is asked; no model is called. A fact is left where an accepted answer
@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Iterator, Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from random import Random
 from statistics import mean
@@ -29,7 +28,6 @@ from agent.view import prepare
 from corpus.library import Library, load
 from corpus.questions import Fact
 from corpus.questions import load as load_questions
-from lab.ended import ended
 from models.counting.choose import counter_for
 from models.scripted import Scripted
 from strategies import parse
@@ -115,13 +113,13 @@ def check(spec: str, counter: Counter) -> None:
         raise UsageError(f"{spec} asks a model, and none is called here", "give a strategy that asks none")
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print both tables and return the exit code: 0 done, 2 wrong usage."""
-    parser = argparse.ArgumentParser(prog="python -m lab.experiments.facts", description=(__doc__ or "").split("\n")[0])
+def main(arguments: Sequence[str], prog: str) -> None:
+    """Print both tables. Raises UsageError for a strategy that asks a model."""
+    parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--strategy", action="append", metavar="SPEC", help="a strategy that calls no model")
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="N", help="tokens of prompt")
     chosen = parser.parse_args(arguments)
-    return ended("lab.experiments.facts", partial(show, chosen.strategy or list(STRATEGIES), chosen.budget))
+    show(chosen.strategy or list(STRATEGIES), chosen.budget)
 
 
 def show(specs: Sequence[str], limit: int) -> None:
@@ -137,7 +135,3 @@ def show(specs: Sequence[str], limit: int) -> None:
     print("\n| ratio | words left | tokens left | facts left |\n|--:|--:|--:|--:|")
     for ratio in RATIOS:
         print(left_when_compressed(ratio, counter))
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,6 @@
 """What does a first session look like under each strategy? Writes docs/results/first-session.md.
 
-    python -m lab.experiments.first_session > docs/results/first-session.md
+    thimble lab first-session > docs/results/first-session.md
 
 Every transcript is the program's own output, standard output and standard error as a terminal would mix them, from a
 process of its own with the built-in reader. Times are blanked, since they differ from run to run.
@@ -8,12 +8,12 @@ process of its own with the built-in reader. Times are blanked, since they diffe
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from tempfile import TemporaryDirectory
-
-from lab.ended import ended
 
 PROMPTS = [
     "What articles do you have about AI agents?",
@@ -29,7 +29,7 @@ HEAD = """\
 Four questions, a budget of 8,000 tokens, the built-in reader, once under each strategy. This command makes the page:
 
 ```sh
-python -m lab.experiments.first_session
+thimble lab first-session
 ```
 
 The reader is no language model: it quotes from its view. If a strategy removes a text from the view, the reader must
@@ -49,12 +49,9 @@ def transcript(strategy: str) -> str:
     return timeless.replace("\n› ", "\n\n› ").strip("\n")
 
 
-def main() -> None:
+def main(arguments: Sequence[str], prog: str) -> None:
     """Print the page."""
+    argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
     print(HEAD)
     for strategy in STRATEGIES:
         print(f"## {strategy}\n\n```text\n{transcript(strategy)}\n```\n")
-
-
-if __name__ == "__main__":
-    sys.exit(ended("lab.experiments.first_session", main))

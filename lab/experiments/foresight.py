@@ -1,7 +1,7 @@
 """How far is thrifty from foresight? Compares it with the best schedule of its edits, found in hindsight.
 
-    python -m lab.experiments.foresight                 # made-up runs
-    python -m lab.experiments.foresight runs.jsonl.gz   # recorded ones
+    thimble lab foresight                 # made-up runs
+    thimble lab foresight runs.jsonl.gz   # recorded ones
 
 The best schedule knows each run to its end and may do at any call what thrifty may: mask everything older than the
 newest turns, or leave the view as it stands. Masks only, budget none.
@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 from collections.abc import Sequence
-from functools import partial
 from itertools import accumulate
 from math import inf
 from pathlib import Path
@@ -25,7 +23,6 @@ from agent.messages import Message, ToolCall, turns
 from agent.repair import repair
 from agent.side import SideModel
 from agent.view import View, prepare
-from lab.ended import ended
 from lab.replay.trajectories import read
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
@@ -107,17 +104,14 @@ def made_up(seed: int) -> list[Message]:
     return history
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Print the table and return the exit code: 0 done, 2 wrong usage."""
-    parser = argparse.ArgumentParser(
-        prog="python -m lab.experiments.foresight", description=(__doc__ or "").split("\n")[0]
-    )
+def main(arguments: Sequence[str], prog: str) -> None:
+    """Print the table. Raises UsageError for files without a run that is long enough."""
+    parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded runs; default: made-up ones")
-    return ended("lab.experiments.foresight", partial(_compare, parser.parse_args(arguments).files))
-
-
-def _compare(files: Sequence[Path]) -> None:
-    runs = [repair(run.messages).messages for run in read(files)] or [made_up(seed) for seed in range(MADE_UP)]
+    files = parser.parse_args(arguments).files
+    runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read(files)] or [
+        made_up(seed) for seed in range(MADE_UP)
+    ]
     show([run for run in runs if len(turns(run)) > WINDOW])
 
 
@@ -136,7 +130,3 @@ def show(runs: Sequence[Sequence[Message]]) -> None:
         ratios = [ours / best for ours, best in costs]
         over_all = sum(ours for ours, _ in costs) / sum(best for _, best in costs)
         print(f"| {c:g} | {over_all:.3f} | {median(ratios):.3f} | {max(ratios):.3f} |")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

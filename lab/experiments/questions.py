@@ -1,7 +1,7 @@
 """Which strategy keeps the answers? Asks the questions with known answers under each, and scores what comes back.
 
-    python -m lab.experiments.questions    # the tables of docs/results/answers.md
-    python -m lab.experiments.questions --strategy none --strategy observation-masking:window=4 --budget 6000 --wrong
+    thimble lab questions    # the tables of docs/results/answers.md
+    thimble lab questions --strategy none --strategy observation-masking:window=4 --budget 6000 --wrong
 
 Every question is asked in a session of its own; the exchanges of a dialogue share one.
 """
@@ -12,33 +12,25 @@ import argparse
 import json
 import math
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from statistics import mean
 
-from agent.agent import Agent
-from agent.delegate import brief
 from agent.errors import BudgetError
 from agent.events import Answered
 from agent.ledger import totals
-from agent.loop import run
-from agent.side import SideModel
-from agent.state import State
-from corpus.library import Library, load
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from corpus.score import score
-from lab.ended import ended
-from models import READER, SERVERS, make
-from strategies import STRATEGIES, parse
-from tools import on_demand, toolbox
-from tools.notes import Notes
+from models import READER, SERVERS
+from session.session import Session
+from session.settings import Settings
+from strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
 ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
@@ -51,7 +43,7 @@ READING = (
     *(f"tools/{name}.py" for name in ASKED_TOOLS),
 )
 """The code by which the built-in reader finds and reads; not the tools that it is never offered."""
-RANKS_AS_BEFORE = "9e7fe27d0c47"
+RANKS_AS_BEFORE = "5c170d3750a9"
 MOVED = """was `84e2de7810d6` when the
 held-out questions were written. Since then module names and the place of the index have changed, but not the ranking:
 `tests/corpus/test_search.py` compares the hits for all these questions with those of that time."""
@@ -64,7 +56,7 @@ are lost and won against the first row, which has room enough. A single question
 the first row has the single questions.
 
 ```sh
-python -m lab.experiments.questions
+thimble lab questions
 ```
 
 | column | is |
@@ -115,17 +107,21 @@ class Mark:
 
 def ask(question: Question, setting: Setting) -> list[Mark]:
     """Ask one question, or hold one dialogue, in a new session; a mark for each exchange that is scored."""
-    backend = make(setting.backend, setting.model, setting.base_url)
-    side = SideModel(backend)
-    tools = toolbox(_library(), ROOT / "corpus" / "files", Notes())
-    agent = Agent(backend, parse(setting.strategy, side), State(setting.strategy, setting.budget), tools, side)
-    reads_with = "observation-masking"
-    agent.on_demand = on_demand(lambda: agent.history, lambda task: brief(agent, task, parse(reads_with, side)))
+    session = Session(
+        Settings(
+            backend=setting.backend,
+            model=setting.model,
+            base_url=setting.base_url,
+            strategy=setting.strategy,
+            budget=setting.budget,
+        )
+    )
     marks = []
     for number, exchange in enumerate(question.exchanges, 1):
-        answer = _answer(agent, exchange.question)
+        answer = _answer(session, exchange.question)
         if exchange.scored:
-            scored, used = score(exchange, answer), totals(agent.ledger.of_exchange(agent.ledger.exchanges))
+            ledger = session.agent.ledger
+            scored, used = score(exchange, answer), totals(ledger.of_exchange(ledger.exchanges))
             marks.append(
                 Mark(
                     question.id,
@@ -144,17 +140,12 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
     return marks
 
 
-def _answer(agent: Agent, question: str) -> str:
-    """What the agent answers; "" where the budget cannot hold the question."""
+def _answer(session: Session, question: str) -> str:
+    """The session's answer; "" where the budget cannot hold the question."""
     try:
-        return next((event.text for event in run(agent, question) if isinstance(event, Answered)), "")
+        return next((event.text for event in session.ask(question) if isinstance(event, Answered)), "")
     except BudgetError:
         return ""
-
-
-@cache
-def _library() -> Library:
-    return load()
 
 
 def wilson(right: int, of: int, z: float = 1.96) -> tuple[float, float]:
@@ -288,8 +279,8 @@ def _jobs(questions: Sequence[Question], options: argparse.Namespace) -> list[tu
     return [*product(questions, [of("none", ROOM_ENOUGH)]), *((one, each) for each in rest for one in dialogues)]
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m lab.experiments.questions", description=__doc__.split("\n")[0])
+def _options(arguments: Sequence[str], prog: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--strategy", action="append", metavar="SPEC", help="ask under this strategy; repeatable")
     parser.add_argument("--budget", type=int, metavar="N", help=f"prompt tokens a call may use ({BUDGET:,})")
     parser.add_argument("--backend", choices=[*SERVERS, READER], default=READER)
@@ -298,12 +289,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kind", choices=list(KINDS), help="ask only this kind of question")
     parser.add_argument("--wrong", action="store_true", help="list the answers that are not right instead")
     parser.add_argument("--json", action="store_true", help="one line of JSON an answer instead")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
-def main() -> None:
+def main(arguments: Sequence[str], prog: str) -> None:
     """Print the page, the wrong answers or the marks."""
-    options = _options()
+    options = _options(arguments, prog)
     asked = load_questions()
     questions = [one for one in asked.questions if options.kind in (None, one.kind)]
     marks = ask_all(_jobs(questions, options))
@@ -313,7 +304,3 @@ def main() -> None:
     else:
         lines = wrong(marks) if options.wrong else page(asked, marks)
     print("\n".join(lines))
-
-
-if __name__ == "__main__":
-    sys.exit(ended("lab.experiments.questions", main))

@@ -36,7 +36,7 @@ FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages,
 """
 
 
-def main(arguments: Sequence[str], prog: str) -> int:
+def main(arguments: Sequence[str], prog: str) -> None:
     """Replay, and print the rows or tables.
 
     Raises:
@@ -54,7 +54,6 @@ def main(arguments: Sequence[str], prog: str) -> int:
     made = rows(_replayed(runs, jobs, options.views), [run.turns for run in runs], prices)
     raw = next(row for row in made if row["strategy"] == RAW)
     _show([row for row in made if row["strategy"] in specs], raw, options)
-    return 0
 
 
 # --- flags ------------------------------------------------------------------------------------------------------------

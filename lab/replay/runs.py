@@ -9,7 +9,8 @@ from functools import cache
 from agent.budget import Budget, Counter, Prices
 from agent.errors import BudgetError, UsageError
 from agent.fit import fit
-from agent.messages import Message, pinned, turns
+from agent.history import pinned
+from agent.messages import Message, turns
 from agent.repair import repair
 from agent.side import SideModel
 from agent.view import View, prepare

@@ -37,67 +37,50 @@ server, 4 the budget is too small.
 
 USAGE = "thimble [config | doctor | prepare] [-p TEXT]... [--json] [options]"
 
+
+def _value(metavar: str, help: str, **more: Any) -> dict[str, Any]:
+    return {"metavar": metavar, "help": help, **more}
+
+
+def _switch(help: str, const: object = True, **more: Any) -> dict[str, Any]:
+    return {"action": "store_const", "const": const, "help": help, **more}
+
+
 FLAGS: dict[str, dict[str, Any]] = {
-    "-p": {
-        "dest": "prompts",
-        "metavar": "TEXT",
-        "action": "append",
-        "default": [],
-        "help": "ask this and exit; repeatable; - reads standard input",
-    },
+    "-p": _value(
+        "TEXT", "ask this and exit; repeatable; - reads standard input", dest="prompts", action="append", default=[]
+    ),
     "--json": {"action": "store_true", "help": "standard output is JSON Lines, one event a line"},
-    "--backend": {
-        "metavar": "NAME",
-        "help": "auto, ollama, vllm, openai (any compatible server) or reader (built in); default: auto",
-    },
-    "--model": {"metavar": "NAME", "help": "a model of that server; default: the one that suits best"},
-    "--base-url": {"metavar": "URL", "help": "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL"},
-    "--strategy": {
-        "metavar": "SPEC",
-        "help": "how the context is managed: name, name:key=value,... or several with +",
-    },
-    "--budget": {"metavar": "N", "help": "prompt tokens that one model call may use; default: 8000"},
-    "--summariser": {
-        "metavar": "NAME",
-        "help": "the model that strategies ask: NAME of that server, NAME@URL of another, or reader",
-    },
-    "--price": {
-        "metavar": "CARD",
-        "help": "what a token costs, as in cached=0.1,output=4; default: auto, from timings",
-    },
-    "--corpus": {"metavar": "DIR", "help": "the folder of articles; default: the built-in ones"},
-    "--files": {"metavar": "DIR", "help": "the folder that the file tools may read; default: the built-in one"},
-    "--session-dir": {
-        "metavar": "DIR",
-        "help": "the folder that sessions are kept in; default: the user's state folder",
-    },
-    "--resume": {
-        "metavar": "ID",
-        "nargs": "?",
-        "const": "",
-        "help": "go on with a session: its id, the beginning of it, or its name; default: the newest",
-    },
-    "--record": {"metavar": "FILE", "help": "put the session on a cassette, a new file"},
-    "--replay": {
-        "metavar": "FILE",
-        "help": "play a cassette, without any model; by its name one that ships, such as reader/hybrid",
-    },
-    "--pace": {
-        "metavar": "HOW",
-        "help": "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second",
-    },
-    "--plain": {"action": "store_const", "const": True, "help": "append-only plain lines, for screen readers"},
-    "--stage": {
-        "action": "store_const",
-        "const": True,
-        "help": "for a projector: high contrast, Enter steps, nothing private on screen",
-    },
-    "--think": {"metavar": "HOW", "help": "on, off, low, medium or high, for models that can think; default: on"},
-    "--no-stream": {"dest": "stream", "action": "store_const", "const": "false", "help": "take each reply whole"},
-    "--timeout": {"metavar": "SECONDS", "help": "longest wait for the next piece of a reply; default: 300"},
+    "--backend": _value(
+        "NAME", "auto, ollama, vllm, openai (any compatible server) or reader (built in); default: auto"
+    ),
+    "--model": _value("NAME", "a model of that server; default: the one that suits best"),
+    "--base-url": _value("URL", "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL"),
+    "--strategy": _value("SPEC", "how the context is managed: name, name:key=value,... or several with +"),
+    "--budget": _value("N", "prompt tokens that one model call may use; default: 8000"),
+    "--summariser": _value(
+        "NAME", "the model that strategies ask: NAME of that server, NAME@URL of another, or reader"
+    ),
+    "--price": _value("CARD", "what a token costs, as in cached=0.1,output=4; default: auto, from timings"),
+    "--corpus": _value("DIR", "the folder of articles; default: the built-in ones"),
+    "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
+    "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),
+    "--resume": _value(
+        "ID", "go on with a session: its id, the beginning of it, or its name; default: the newest", nargs="?", const=""
+    ),
+    "--record": _value("FILE", "put the session on a cassette, a new file"),
+    "--replay": _value("FILE", "play a cassette, without any model; by its name one that ships, such as reader/hybrid"),
+    "--pace": _value(
+        "HOW", "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second"
+    ),
+    "--plain": _switch("append-only plain lines, for screen readers"),
+    "--stage": _switch("for a projector: high contrast, Enter steps, nothing private on screen"),
+    "--think": _value("HOW", "on, off, low, medium or high, for models that can think; default: on"),
+    "--no-stream": _switch("take each reply whole", const="false", dest="stream"),
+    "--timeout": _value("SECONDS", "longest wait for the next piece of a reply; default: 300"),
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }
-"""What argparse is told of each flag."""
+"""The arguments of argparse for each flag."""
 
 PREPARE = """\
 Reads a conversation as JSON on standard input, a list of chat-completions

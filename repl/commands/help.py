@@ -20,11 +20,11 @@ TOGETHER = {
     ("context", "why"): "what the last call was sent, and by which rule",
     ("plant", "probe"): "put a fact into the history; ask what is left of it",
     ("fork", "tree"): "go on from an earlier question; all branches",
-    ("undo", "retry"): "go back a question; ask it again, as you like",
-    ("model", "pull", "doctor"): "choose or download a model; look what is wrong",
-    ("sessions", "save", "load"): "list the sessions that are kept; name, open one",
+    ("undo", "retry"): "go back a question; ask it again",
+    ("model", "pull", "doctor"): "choose or download a model; find problems",
+    ("sessions", "save", "load"): "list the saved sessions; name one, open one",
 }
-"""What commands that share a line of /help do."""
+"""Commands that share a line of /help, and their common summary."""
 
 
 def show_help(text: str, commands: Mapping[str, Command], console: Console) -> None:

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def plant_fact(session: Session, fact: str, console: Console) -> None:
     """Plant it, and show where. Raises UsageError for a fact that cannot be planted; nothing has changed then."""
     planted = session.plant(fact)
-    for text, style in told(session, planted):
+    for text, style in description(session, planted):
         say(console, text, style)
 
 
-def told(session: Session, planted: Planted) -> list[tuple[str, str]]:
+def description(session: Session, planted: Planted) -> list[tuple[str, str]]:
     """Where the fact stands, what of it is new in the history, and what the next prompt makes of it; with a style."""
     agent = session.agent
     budget, exact = agent.budget(agent.schemas()), agent.backend.counter.exact

@@ -23,14 +23,14 @@ from session.guess import Guess, take
 if TYPE_CHECKING:
     from session.session import Session
 
-HOW = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
-FIRST, NEWEST = 2, 12
+HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
+FIRST_MESSAGES, NEWEST_MESSAGES = 2, 12
 """Messages that are listed of a long history: system message and task, and the newest."""
-REST = 58
+OTHER_COLUMNS = 58
 """Columns that a row needs beside the words of the message."""
-PLAIN_WIDTH = REST + 100
+PLAIN_WIDTH = OTHER_COLUMNS + 100
 """Columns of a row where nothing is drawn."""
-SURPRISES = 8
+MOST_SURPRISES = 8
 """Lines of surprises that are shown at most."""
 
 
@@ -52,7 +52,7 @@ def predict(session: Session, text: str, console: Console) -> None:
         messages(session, console.width if is_drawn(console) else PLAIN_WIDTH).show(console)
         if session.guess:
             say(console, f"The guess so far: {ranges(sorted(session.guess.stays)) or 'none'} stay.", "name")
-        say(console, HOW, "quiet")
+        say(console, HOW_TO_GUESS, "quiet")
 
 
 def show_reveal(session: Session, console: Console) -> None:
@@ -71,12 +71,12 @@ def messages(session: Session, width: int) -> Table:
     history, view, budget = session.agent.history, session.agent.ledger.view, session.agent.budget(())
     fates = view.fates if view else ()
     met = [*fates, *["new"] * (len(history) - len(fates))]
-    hidden = range(FIRST, max(FIRST, len(history) - NEWEST))
+    hidden = range(FIRST_MESSAGES, max(FIRST_MESSAGES, len(history) - NEWEST_MESSAGES))
     rows = []
     for at, message in enumerate(history):
         if at not in hidden:
             tokens = figures.tokens(budget.count(message), session.agent.backend.counter.exact)
-            words = first_words(message, max(16, width - REST))
+            words = first_words(message, max(16, width - OTHER_COLUMNS))
             rows.append((str(at + 1), trace.cut(trace.who(message), 16), tokens, met[at], words))
         elif at == hidden[0]:
             rows.append((f"{at + 1}-{hidden[-1] + 1}", "older", "", "", ", ".join(_counted(met, hidden))))
@@ -101,10 +101,10 @@ def reveal(session: Session) -> list[str]:
     if guess is None or guess.first is None or guess.last is None:
         return []
     session.guess = None
-    return list(_told(guess, guess.first, guess.last))
+    return list(_reveal_lines(guess, guess.first, guess.last))
 
 
-def _told(guess: Guess, first: View, last: View) -> Iterator[str]:
+def _reveal_lines(guess: Guess, first: View, last: View) -> Iterator[str]:
     yield f"Predicted: {_score(guess, first)} for the next prompt"
     yield from _surprises(guess, first, range(1, len(guess.messages) + 1))
     changed = guess.stayed(first) ^ guess.stayed(last)
@@ -131,6 +131,6 @@ def _surprises(guess: Guess, view: View, among: Sequence[int]) -> Iterator[str]:
     lines = [f"  said to stay, but {ranges(numbers)} {rule}" for rule, numbers in went.items()]
     if kept := [number for number in among if number in stayed and number not in guess.stays]:
         lines.append(f"  said to go, and stayed: {ranges(kept)}")
-    yield from lines[:SURPRISES]
-    if len(lines) > SURPRISES:
-        yield f"  and {len(lines) - SURPRISES} more surprises"
+    yield from lines[:MOST_SURPRISES]
+    if len(lines) > MOST_SURPRISES:
+        yield f"  and {len(lines) - MOST_SURPRISES} more surprises"

@@ -24,10 +24,10 @@ from session.journal.records import Named
 if TYPE_CHECKING:
     from session.session import Session
 
-SHOWN = 12
-OFFERED = 40
+MOST_SHOWN = 12
+MOST_OFFERED = 40
 QUESTION_WIDTH, NAME_WIDTH = 60, 40
-COLUMNS = ("session", ">prompt", ">last", "first question")
+TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
@@ -41,10 +41,10 @@ def sessions(session: Session, words: str, console: Console) -> None:
     if words and not found:
         raise UsageError(f"no session has {words[:40]!r} in a question or its name", "/sessions lists them all")
     count = len(found) if words else len(paths)
-    shown = found[:SHOWN] if words else [kept.listed(path) for path in paths[:SHOWN]]
+    shown = found[:MOST_SHOWN] if words else [kept.listed(path) for path in paths[:MOST_SHOWN]]
     about = f" with {line(words)}" if words else ""
     title = f"{figures.several(count, 'session')}{about} in {line(str(folder))}, the newest first"
-    Table(title, COLUMNS, [_row(one, one.path == session.journal.path) for one in shown]).show(console)
+    Table(title, TABLE_COLUMNS, [_row(one, one.path == session.journal.path) for one in shown]).show(console)
     if count > len(shown):
         rest = f"{count - len(shown):,} older ones are not shown: /sessions WORDS looks in all of them."
         say(console, rest, "quiet")
@@ -65,8 +65,8 @@ def save(session: Session, text: str, console: Console) -> None:
         if path != session.journal.path and kept.listed(path).name == name:
             raise UsageError(f"another session is called {name}: {path.stem}", "take another name")
     session.record(Named(name))
-    told = f"This session is called “{name}”: thimble --resume {quote(name)} goes on with it, and so does /load {name}."
-    say(console, line(told))
+    again = f"thimble --resume {quote(name)} goes on with it, and so does /load {name}."
+    say(console, line(f"This session is called “{name}”: {again}"))
 
 
 def load(session: Session, wanted: str, console: Console) -> None:
@@ -88,8 +88,8 @@ def load(session: Session, wanted: str, console: Console) -> None:
 
 
 def offers(session: Session) -> Iterator[tuple[str, str]]:
-    """What Tab offers behind /load: the newest sessions, by name where they have one, with their first question."""
-    for path in kept.paths(session.settings.session_dir)[:OFFERED]:
+    """The completions of /load: the newest sessions, by name if they have one, with their first question."""
+    for path in kept.paths(session.settings.session_dir)[:MOST_OFFERED]:
         if path != session.journal.path:
             one = kept.listed(path)
             yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)

@@ -15,8 +15,8 @@ from agent.budget import Budget, Prices
 from agent.ledger import Call, Ledger, Totals, totals
 from agent.messages import Message
 from agent.view import View
+from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.footer import level
-from repl.screen.letters import LETTERS
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from session.session import Session
 
 ROLES = ("system", "user", "assistant", "tool")
-NAMES = {"system": "system prompt", "tool": "tool results"}
+ROLE_NAMES = {"system": "system prompt", "tool": "tool results"}
 SHOWN_EXCHANGES = 12
 SHOWN_CALLS = 60
 CHART_ROWS = 5
@@ -60,13 +60,13 @@ def price_line(agent: Agent) -> str:
 
 
 def empty_session(session: Session) -> Table:
-    """What every prompt costs before a word is asked: the system prompt and the tool schemas."""
+    """The fixed cost of every prompt: the system prompt and the tool schemas."""
     agent = session.agent
     budget = agent.budget(agent.schemas())
     system = budget.count(Message("m1", "system", agent.state.system))
     exact = agent.backend.counter.exact
     costs = [
-        (NAMES["system"], system),
+        (ROLE_NAMES["system"], system),
         (f"schemas of {figures.several(len(agent.offered()), 'tool')}, and template", budget.overhead),
         ("together", system + budget.overhead),
         ("left for the conversation", max(0, budget.limit - system - budget.overhead)),
@@ -83,7 +83,7 @@ def by_role(session: Session, view: View, budget: Budget) -> Table:
     for role in ROLES:
         said = [message for message in view.history if message.role == role]
         shown = [message for message in view.messages if message.role == role and message.id not in inserted]
-        rows.append(_Row(NAMES.get(role, role), len(said), _size(budget, said), _size(budget, shown)))
+        rows.append(_Row(ROLE_NAMES.get(role, role), len(said), _size(budget, said), _size(budget, shown)))
     new = [view.messages[index] for index in view.inserted]
     rows.append(_Row("inserted", len(new), 0, _size(budget, new)))
     rows.append(_Row("tool schemas, template", 0, view.overhead, view.overhead))
@@ -91,11 +91,11 @@ def by_role(session: Session, view: View, budget: Budget) -> Table:
 
 
 def by_fate(session: Session, view: View, budget: Budget) -> Table:
-    """What became of the messages of the history in the view, and what they cost there."""
+    """The messages of the history by their fate in the view, with their tokens."""
     shown = {message.id: message for message in view.messages}
     exact = session.agent.backend.counter.exact
     rows: list[_Row] = []
-    for fate in LETTERS:
+    for fate in FATE_LETTERS:
         met = [message for message, its in view.fated if its == fate]
         there = [shown[message.id] for message in met if message.id in shown]
         rows.append(_Row(fate, len(met), _size(budget, met), _size(budget, there)))
@@ -114,7 +114,7 @@ def by_exchange(ledger: Ledger) -> Table:
 
 
 def without_management(spent: Totals, ledger: Ledger) -> Table:
-    """What the same calls would have cost with the whole history in each, and a cache that never misses."""
+    """The cost of the same calls with the whole history in each, and a cache that never misses."""
     answers = [call for call in ledger.calls if call.purpose == "answer"]
     raw_peak = max((call.raw_prompt for call in answers), default=0)
     peak = max((call.prompt.tokens or 0 for call in answers), default=0)

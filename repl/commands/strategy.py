@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from session.session import Session
 
-HOW = (
+HINTS = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
     "What the parameters of one mean, and which values they take: /help strategy NAME",
 )
@@ -54,7 +54,7 @@ def show_all(spec: str, console: Console) -> None:
             say(console, f"  {name}{mark}: {first_sentence(kind)} {_defaults(kind)}".rstrip())
     console.print()
     console.print(Text.assemble("In use: ", (line(spec), "name")))
-    for text in HOW:
+    for text in HINTS:
         say(console, text, "quiet")
 
 
@@ -91,7 +91,7 @@ def paragraphs(kind: type) -> list[str]:
 
 
 def first_sentence(kind: type) -> str:
-    """What a strategy does; the second sentence of its docstring is what that costs."""
+    """The first sentence of a strategy's docstring: what it does. The second says what that costs."""
     return re.split(r"(?<=[.!?])\s", paragraphs(kind)[0])[0]
 
 

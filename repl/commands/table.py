@@ -43,7 +43,7 @@ def obey(session: Session, text: str, console: Console) -> str | None:
     session.typed(text)
     command, rest = COMMANDS[name], rest.strip()
     if rest and command.usage == f"/{name}":
-        raise UsageError(f"/{name} takes nothing behind it, not {rest[:40]!r}", f"write /{name}")
+        raise UsageError(f"/{name} takes no arguments, not {rest[:40]!r}", f"write /{name}")
     return None if name == "quit" else command.run(session, rest, console) or ""
 
 
@@ -66,9 +66,9 @@ def command(run: Run) -> Run:
 def strategy(session: Session, text: str, console: Console) -> None:
     """/strategy [SPEC]: list the strategies, or swap to one.
 
-    A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left
-    to right), a file of yours (./mine.py) or package.module:Name. The history stays as it is; the new strategy
-    sees all of it, and remembers nothing of the one before. /help strategy NAME tells all about one.
+    A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
+    right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
+    and remembers nothing of the old one. /help strategy NAME explains one strategy.
     """
     from repl.commands import strategy
 
@@ -90,9 +90,9 @@ def budget(session: Session, text: str, console: Console) -> None:
 def context(session: Session, text: str, console: Console) -> None:
     """/context [N]: what the last call was sent, message by message.
 
-    A block a message, as wide as its tokens, lettered by its fate; then a row a message. /context next: the call
-    that comes next. /context 12: message 12 before and after (+1: the first that was inserted). /context 12-57:
-    those row by row. /context raw: the exact request.
+    A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
+    /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
+    12-57: these messages, a row each. /context raw: the exact request.
     """
     from repl.commands.context import context
 
@@ -101,9 +101,9 @@ def context(session: Session, text: str, console: Console) -> None:
 
 @command
 def why(session: Session, text: str, console: Console) -> None:
-    """/why N: which rule decided what became of message N.
+    """/why N: which rule decided the fate of message N.
 
-    As numbered by /context, in the last call: /why 12, or /why +1 for the first message that was inserted.
+    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message.
     """
     from repl.commands.context import context
 
@@ -114,8 +114,8 @@ def why(session: Session, text: str, console: Console) -> None:
 def stats(session: Session, text: str, console: Console) -> None:
     """/stats: where the tokens are, and what they cost so far.
 
-    The last prompt by role and by what became of each message; each exchange; what no management would have cost;
-    and the prompt of each call against the budget. ~ is an estimate, ? is not known.
+    The last prompt by role and by fate; each exchange; the cost without any management; and the prompt of each call
+    against the budget. ~ is an estimate, ? is unknown.
     """
     from repl.commands import stats
 
@@ -126,9 +126,9 @@ def stats(session: Session, text: str, console: Console) -> None:
 def compare(session: Session, text: str, console: Console) -> None:
     """/compare [SPEC…]: this session under other strategies, replayed or asked.
 
-    What this history would have been sent and have cost under each SPEC, had it been in use from the start; by
-    default the one in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
-    session for each. Nothing of it enters the session. Ctrl-C keeps what is done.
+    Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
+    SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
+    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows.
     """
     from repl.commands.compare import compare
 
@@ -150,9 +150,9 @@ def plant(session: Session, text: str, console: Console) -> None:
 def probe(session: Session, text: str, console: Console) -> None:
     """/probe [QUESTION]: ask what is left of a planted fact, outside the session.
 
-    The model is sent what it would be sent next, without tools, and is asked for the newest planted facts or the
-    QUESTION. Then the session is replayed under each strategy that asks no model: a cell a call, as long as the
-    words of the fact stand in the prompt. Ctrl-C keeps what is done.
+    The model is sent its next prompt, without tools, and is asked for the newest planted facts or the QUESTION.
+    Then the session is replayed under each strategy that asks no model: a cell for each call shows whether the
+    words of the fact are in the prompt. Ctrl-C keeps the finished rows.
     """
     from repl.commands.probe import show_probe
 
@@ -161,11 +161,11 @@ def probe(session: Session, text: str, console: Console) -> None:
 
 @command
 def predict(session: Session, text: str, console: Console) -> None:
-    """/predict [GUESS]: guess which messages the next prompt holds as they are.
+    """/predict [GUESS]: guess which messages the next prompt holds unchanged.
 
-    Alone it lists the messages with their numbers. /predict 1-4 9 12: these stay as they are, the others do not;
-    /predict all and /predict none are guesses too. After the next exchange it is told how right that was, with
-    every surprise and the rule behind it. A second guess replaces the first; off takes it back.
+    Without GUESS it lists the messages with their numbers. /predict 1-4 9 12: these stay unchanged, the others do
+    not; /predict all and /predict none are guesses too. After the next exchange you see how right the guess was,
+    and the rule for every surprise. A second guess replaces the first; off takes it back.
     """
     from repl.commands import predict
 
@@ -174,10 +174,10 @@ def predict(session: Session, text: str, console: Console) -> None:
 
 @command
 def fork(session: Session, text: str, console: Console) -> None:
-    """/fork [N] [SPEC]: go on from behind exchange N on a branch of its own.
+    """/fork [N] [SPEC]: go on after exchange N on a new branch.
 
-    From here by default, from before the first question with 0. Strategy with its memory, budget and model are
-    those of then; under a SPEC the strategy starts fresh. The branch that is left stays: /tree.
+    Without N from here; with 0 from before the first question. Strategy with its memory, budget and model are those
+    of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
     """
     from repl.commands.branches import moves
 
@@ -188,8 +188,8 @@ def fork(session: Session, text: str, console: Console) -> None:
 def tree(session: Session, text: str, console: Console) -> None:
     """/tree [N]: all branches and what they cost, or go to branch N.
 
-    Each with where it grew from, its strategy, and what it has cost of its own; then the prompts of all calls,
-    call below call. /tree 2 goes on with branch 2 as it was left.
+    For each branch its parent, its strategy and its own cost; then the prompts of all calls, call below call. /tree
+    2 goes on with branch 2 as you left it.
     """
     from repl.commands.branches import tree
 
@@ -198,10 +198,10 @@ def tree(session: Session, text: str, console: Console) -> None:
 
 @command
 def undo(session: Session, text: str, console: Console) -> None:
-    """/undo [N]: go back by N exchanges; /tree has what is undone.
+    """/undo [N]: go back by N exchanges; /tree still has them.
 
-    To right before that question was asked, 1 by default; one that the budget refused does not count. A fact that
-    was planted behind it goes too. What is undone stays on its branch.
+    Goes back to the moment before that question, one exchange by default; a question that the budget refused does
+    not count. Facts planted after it go too. The undone exchanges stay on their branch.
     """
     from repl.commands.branches import moves
 
@@ -212,8 +212,8 @@ def undo(session: Session, text: str, console: Console) -> None:
 def retry(session: Session, text: str, console: Console) -> str | None:
     """/retry [SPEC]: ask the newest question again, on a new branch.
 
-    From right before it was asked, with the budget and the model of now; under a SPEC, which starts fresh, or
-    under the strategy of now.
+    Uses the current budget and model. With SPEC it asks under that strategy, which starts fresh; without, under the
+    current one.
     """
     from repl.commands.branches import moves
 
@@ -222,9 +222,9 @@ def retry(session: Session, text: str, console: Console) -> str | None:
 
 @command
 def sessions(session: Session, text: str, console: Console) -> None:
-    """/sessions [WORDS]: list the sessions that are kept, or those with WORDS.
+    """/sessions [WORDS]: list the saved sessions, or those with WORDS.
 
-    The newest first, with the first question of each; WORDS are looked for in every question, name and id.
+    The newest first, with the first question of each. WORDS are searched in every question, name and id.
     """
     from repl.commands import sessions
 
@@ -233,7 +233,7 @@ def sessions(session: Session, text: str, console: Console) -> None:
 
 @command
 def save(session: Session, text: str, console: Console) -> None:
-    """/save NAME: give this session a name; it is kept anyway.
+    """/save NAME: give this session a name; it is saved anyway.
 
     Then thimble --resume NAME and /load NAME find it. A second name replaces the first.
     """
@@ -246,7 +246,7 @@ def save(session: Session, text: str, console: Console) -> None:
 def load(session: Session, text: str, console: Console) -> None:
     """/load ID|NAME: leave this session, and go on with another.
 
-    By its name, its id or the beginning of that. This one is kept. If it fails, all stays as it was.
+    By its name, its id or the beginning of the id. This session is saved. If loading fails, nothing changes.
     """
     from repl.commands import sessions
 
@@ -257,9 +257,9 @@ def load(session: Session, text: str, console: Console) -> None:
 def export(session: Session, text: str, console: Console) -> None:
     """/export [FILE]: write the session to a file: a page, a picture, text.
 
-    /export [FORMAT] [FILE]: html, as /export alone writes it, is a page to click through, call by call; the other
-    formats are svg, md, json and asciicast. The ending of FILE can name the format. A file that is there stays,
-    unless a ! stands behind its name: /export lesson.html!
+    /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the other formats are svg,
+    md, json and asciicast. The ending of FILE can name the format. An existing file is replaced only with a ! after
+    its name: /export lesson.html!
     """
     from repl.commands.export import export
 
@@ -270,7 +270,7 @@ def export(session: Session, text: str, console: Console) -> None:
 def articles(session: Session, text: str, console: Console) -> None:
     """/articles [TOPIC]: list the articles that the model can read.
 
-    For you only: what it prints never enters the context.
+    For you only: the list never enters the context.
     """
     from repl.commands import articles
 
@@ -281,7 +281,7 @@ def articles(session: Session, text: str, console: Console) -> None:
 def model(session: Session, text: str, console: Console) -> None:
     """/model [NAME]: list the models, or change to one.
 
-    "reader" is built in and needs no server. If the change fails, all stays as it was.
+    "reader" is built in and needs no server. If the change fails, nothing changes.
     """
     from repl.commands import model
 
@@ -292,7 +292,7 @@ def model(session: Session, text: str, console: Console) -> None:
 def pull(session: Session, text: str, console: Console) -> None:
     """/pull NAME: download a model to the Ollama server.
 
-    Ctrl-C stops it; the server keeps what it has until it restarts, and the same command goes on there.
+    Ctrl-C stops it; the server keeps its part until it restarts, and the same command goes on from there.
     """
     from repl.commands import pull
 
@@ -301,9 +301,9 @@ def pull(session: Session, text: str, console: Console) -> None:
 
 @command
 def doctor(session: Session, text: str, console: Console) -> None:
-    """/doctor: look at servers, model, terminal and folders.
+    """/doctor: check servers, model, terminal and folders.
 
-    With what to type to mend what is wrong, for a session as this one was opened. Nothing is changed.
+    Each problem comes with the command that solves it, for a session as this one was opened. Nothing is changed.
     """
     from repl.commands.doctor import doctor
 
@@ -314,8 +314,8 @@ def doctor(session: Session, text: str, console: Console) -> None:
 def reset(session: Session, text: str, console: Console) -> None:
     """/reset: begin again, empty; strategy, budget and model stay.
 
-    A branch without history, notes or statistics; the strategy starts fresh. The branch that is left stays as it
-    was: /tree N goes back to it.
+    A branch without history, notes or statistics; the strategy starts fresh. The old branch stays: /tree N goes
+    back to it.
     """
     from repl.commands.branches import moves
 

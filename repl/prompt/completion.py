@@ -31,7 +31,7 @@ CONTEXTS = (("next", "what the next call would be sent"), ("raw", "the exact req
 GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
 
 Offer = tuple[str, str]
-"""What is inserted, and what is shown beside it."""
+"""The text to insert, and its explanation."""
 
 
 class Completions(Completer):
@@ -161,7 +161,7 @@ class Completions(Completer):
         return [(tag, "topic") for tag in library.tags] + [(a.slug, a.title) for a in library.articles]
 
     def _names(self) -> Iterator[Offer]:
-        """What a question may name: articles, then files."""
+        """Names that a question may contain: articles, then files."""
         articles = () if self._session.reading.words else self._session.library.articles
         yield from ((article.slug, article.title) for article in articles)
         yield from ((path, "file") for path in islice(_files(self._session.settings.files), MOST_FILES))

@@ -82,7 +82,7 @@ class Meter:
                         self._known = (question, found)
 
     def pieces(self, text: str, width: int) -> list[Piece]:
-        """What is known by now, in at most `width` columns.
+        """The line below the prompt, as far as it is known by now, in at most `width` columns.
 
         `ctx ▓▓▓▓▓░░░ ~5,012/8,000 63% · masks 3 −2.1k · prefill ~1,204 · observation-masking · reader`; `+ ?` is what a
         strategy of the user's own will decide when it is asked.
@@ -130,7 +130,7 @@ def _context(next_: Forecast, exact: bool) -> list[Piece]:
 
 
 def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
-    """What Enter will do: the acts of the strategy, a model that it asks first, and what must be computed."""
+    """The effect of Enter: the acts of the strategy, a model that it asks first, and the tokens to compute."""
     view = next_.view
     if view is None:
         return ["the budget cannot hold it"] * (next_.tokens > next_.limit)

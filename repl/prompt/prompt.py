@@ -62,7 +62,7 @@ class Prompt(Protocol):
 class PlainPrompt:
     """One line, edited as the terminal does it: for plain output and for terminals that can do no more.
 
-    What `suggested` gives is told before, and Enter alone sends it.
+    The line that `suggested` returns is printed first, and Enter alone sends it.
     """
 
     def __init__(self, suggested: Callable[[], str | None] = lambda: None) -> None:
@@ -130,7 +130,7 @@ class TerminalPrompt:
         self._prompt.app.print_text(words, self._style)
 
     def read(self) -> str:
-        """What was sent. A session that cannot work at all raises its error here, once that is known."""
+        """The line that the user sent. A session that cannot work at all raises its error here, once it is known."""
         if self._meter.error:
             raise self._meter.error
         self._meter.refresh()
@@ -187,7 +187,7 @@ def open_prompt(session: Session, plain: bool, announce: Callable[[], None]) -> 
 
 
 def open_history() -> History:
-    """What was typed in earlier sessions, in a file that only the user can read; in memory where that cannot be."""
+    """The lines typed in earlier sessions, in a file that only the user can read; in memory if there can be none."""
     from platformdirs import user_state_dir
 
     path = Path(user_state_dir("thimble"), "history")
@@ -214,7 +214,7 @@ class _History(FileHistory):
 
 
 def on_empty(suggested: str | None) -> str:
-    """What stands on an empty prompt."""
+    """The text on an empty prompt."""
     return "" if suggested is None else line(suggested) or AT_THE_END
 
 

@@ -1,4 +1,4 @@
-"""Rendering: what an exchange looks like while it happens. What is finished is printed for good and never redrawn."""
+"""Draw an exchange while it happens. Finished lines are printed once and never redrawn."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Lines:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """What was begun is ended, however the exchange ended."""
+        """End an open line, however the exchange ended."""
         self._end_text(called=False)
 
     def show(self, event: Event) -> None:
@@ -115,7 +115,7 @@ class Lines:
             self._say(text)
 
     def _waiting_for(self, event: Waiting) -> None:
-        """What the server does first is drawn while it does it; where nothing is drawn, a line says it."""
+        """Say what the server does before it replies, such as loading the model."""
         self._line("note", f"  … {line(event.what)}")
 
     def _end_thought(self) -> None:
@@ -245,7 +245,7 @@ class Screen(Lines):
         self.console.print(what, soft_wrap=False, crop=False)
 
     def _tail(self) -> RenderableType:
-        """What is under way now: the end of the open block, the thinking, or what is waited for."""
+        """The live lines: the end of the open block, the thinking, or the thing that we wait for."""
         rest = self._blocks.open(TAIL_CHARACTERS)
         if rest.strip():
             from repl.screen.markdown import Markdown

@@ -36,7 +36,7 @@ class Context:
 
 
 def footer(agent: Agent, width: int) -> str:
-    """What the newest exchange cost, in at most `width` columns.
+    """The cost of the newest exchange, in at most `width` columns.
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
     the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
@@ -99,7 +99,7 @@ def _unanswered(ledger: Ledger) -> View | None:
 
 
 def _saved(agent: Agent) -> str:
-    """What the newest view leaves out: observations that are not in it as they were, and tokens."""
+    """Observations that the newest view changes or drops, and the tokens saved."""
     view = agent.ledger.view
     if view is None:
         return ""

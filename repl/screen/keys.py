@@ -12,27 +12,28 @@ from types import FrameType
 
 GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
 """To a terminal: pastes unmarked, long lines wrapped, the cursor shown, no colour, a line of its own, nothing below."""
-ON, TO_THE_END = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
+NEXT_STEP, RUN_ON = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
 
 
 @contextmanager
 def silent_keyboard(drawn: bool) -> Iterator[None]:
-    """What is typed meanwhile is not echoed into what is drawn; it waits, Enter as Enter, for the next prompt.
+    """Typed keys are not echoed into the drawing; they wait, Enter as Enter, for the next prompt.
 
-    So it is again after Ctrl-Z and `fg`, where shells leave the terminal as they like it. Whoever is killed by a signal
-    that can be heard gives the terminal back first: with echo, a cursor, and what is written from a fresh line on.
+    The keyboard is silent again after Ctrl-Z and `fg`. On SIGTERM, SIGHUP and SIGQUIT the terminal is reset (echo,
+    cursor, a fresh line) before the process exits.
     """
     if not (drawn and _has_keys()):
         yield
         return
     import termios
+    import tty
 
     ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
     def silence() -> None:
         silent = termios.tcgetattr(sys.stdin)
-        silent[0] &= ~termios.ICRNL
-        silent[3] &= ~(termios.ECHO | termios.ICANON)
+        silent[tty.IFLAG] &= ~termios.ICRNL
+        silent[tty.LFLAG] &= ~(termios.ECHO | termios.ICANON)
         termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
 
     def again(*_: object) -> None:
@@ -76,9 +77,9 @@ def key() -> bool:
             typed = os.read(here, 1024)  # all of a paste, or of what an arrow key sends
         except OSError:  # the terminal has gone
             break
-        if typed in TO_THE_END:
+        if typed in RUN_ON:
             break
-        if typed[:1] in ON and len(set(typed)) == 1:
+        if typed[:1] in NEXT_STEP and len(set(typed)) == 1:
             return True
     return False
 

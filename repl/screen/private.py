@@ -22,7 +22,7 @@ NO_SECRETS = ("", "root", "localhost")
 
 
 def private(settings: Settings | None = None) -> dict[str, str]:
-    """What must not be seen, each with what is shown for it: folders, names of user and host, addresses of servers."""
+    """Private words and their substitutes: folders, names of user and host, addresses of servers."""
     shown = dict.fromkeys((name for name in _names(settings) if name not in NO_SECRETS and len(name) > 1), "…")
     places = [PROJECT, Path(sys.prefix), Path(sys.base_prefix), *(Path(os.environ.get(name, "/")) for name in PLACES)]
     places += [settings.corpus, settings.files, settings.session_dir] if settings else []

@@ -1,4 +1,4 @@
-"""What a user sees of a session that goes on: which one it is, what of it was lost, and its last exchange."""
+"""A resumed session on the screen: its name, its losses and its last exchange."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Sanitiser:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """What of the next piece may be shown."""
+        """The part of the next piece that may be shown."""
         if self._state != "text" or self._last == "\r" or STEERS.search(text):
             text = "".join(map(self._take, text))
         if not _hidden:
@@ -51,7 +51,7 @@ class Sanitiser:
         return shown
 
     def flush(self) -> str:
-        """End the text: a sequence that is still open ends here. What was held back."""
+        """End the text, and return the rest that was held back; an open sequence ends here."""
         rest, self._held = self._held, ""
         self._state, self._taken, self._last = "text", 0, ""
         return _hidden.replace(rest) if _hidden else rest
@@ -127,7 +127,7 @@ class Hidden:
         return self._pattern.sub(lambda found: self._shown[found[0]], text)
 
     def split(self, text: str) -> tuple[str, str]:
-        """What of a text that goes on can be told by now, and the rest of it."""
+        """The part of an unfinished text that is certain by now, and the rest."""
         end, at, pieces = len(text) - self._longest, 0, []
         for found in self._pattern.finditer(text):
             if found.start() < end:
@@ -147,7 +147,7 @@ def hide(shown: Mapping[str, str]) -> None:
 
 
 def clean(text: str) -> str:
-    """What of a whole text may be shown."""
+    """A whole text without its control sequences."""
     sanitiser = Sanitiser()
     return sanitiser.feed(text) + sanitiser.flush()
 

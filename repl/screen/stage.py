@@ -84,7 +84,7 @@ class Stage(Screen):
 
 
 def caption(event: Prepared, before: View | None) -> list[str]:
-    """What the strategy did, by which rule, what that costs in prefill and what it saves; or that it did nothing."""
+    """The strategy's deeds, its rule, their cost in prefill and the tokens saved; or that it did nothing."""
     view, exact = event.view, event.exact
 
     def tokens(count: int) -> str:

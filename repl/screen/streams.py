@@ -39,7 +39,7 @@ def write(text: str) -> None:
 
 
 def unwritable(error: OSError) -> Exception:
-    """What to raise when standard output cannot be written to. From now on it goes nowhere."""
+    """The exception for a standard output that cannot be written to. From now on its text is dropped."""
     _to_nowhere(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return error
@@ -47,7 +47,7 @@ def unwritable(error: OSError) -> Exception:
 
 
 def _to_nowhere(stream: TextIO) -> None:
-    """What is written to this stream, or still waits in it, goes nowhere, and cannot fail again."""
+    """Drop all text of this stream, buffered text too, so that it cannot fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)

@@ -42,7 +42,7 @@ class Table:
         console.print(Padding(self._drawn(), (0, 0, 0, 2), expand=False))
 
     def _least_width(self) -> int:
-        """What names and figures need in full, and words at least."""
+        """The columns that names and figures need in full, and words at least."""
         headers = [column.removeprefix(">") for column in self.columns]
         widths = [max(cell_len(_line(cell)) for cell in cells) for cells in zip(headers, *self.rows, strict=True)]
         for place, column in enumerate(self.columns):

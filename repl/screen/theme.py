@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GLYPH = "› "
-"""What stands before a question."""
+"""The prompt's sign, before each question."""
 STYLES: Mapping[str, str] = {
     "quiet": "dim",
     "thought": "dim italic",
@@ -54,7 +54,7 @@ def staged(style: str) -> str:
 
 
 def styles(stage: bool) -> dict[str, str]:
-    """Every style by its name. What an answer is written in is not bold on a stage either: its bold words are."""
+    """Every style by its name. On a stage everything is bold but answers, in which bold words must stand out."""
     return {**{name: staged(style) for name, style in STYLES.items()}, "answer": "not dim"} if stage else {**STYLES}
 
 

@@ -29,7 +29,7 @@ LABELS: dict[Kind, str] = {
     "error": "error",
     "thought": "thinking",
 }
-"""What a kind of line is called where its sign is not drawn."""
+"""The label of each kind of line, where its sign is not drawn."""
 LONGEST = 2_000
 """Characters of an untrusted text that are looked at for a line."""
 
@@ -95,7 +95,7 @@ def result(event: ToolReturned) -> str:
 
 
 def acted_line(event: Prepared, before: View | None, width: int = 1_000) -> str | None:
-    """What a strategy did that it had not done in the view before; None if that is nothing.
+    """The new deeds of a strategy in this view, in one line; None if there are none.
 
     `  ✂ observation-masking masked 5 results (−4.1k tokens): 9,120 → 5,012 of 8,000`: tokens of the whole history and
     of the view.
@@ -117,7 +117,7 @@ def acted_line(event: Prepared, before: View | None, width: int = 1_000) -> str 
 
 
 def deeds(view: View, before: View | None) -> list[str]:
-    """What was done to a view that had not been done to the one before, a few words each."""
+    """The new deeds of a view against the view before, a few words each."""
     done = [f"{fate} {_of_fate(fate, count)}" for fate, count in view.acted.items() if count]
     earlier = {(message.id, message.content) for message in before.messages} if before else set()
     new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
@@ -132,7 +132,7 @@ def deeds(view: View, before: View | None) -> list[str]:
 
 
 def note_lines(event: Prepared, before: View | None) -> list[str]:
-    """What was mended in a strategy's answer, and what the loop put into the view, that is new in this one."""
+    """Repairs of the strategy's answer and messages that the loop inserted, as far as they are new in this view."""
     known = set(before.notes) if before else set()
     notes = [f"  ! {line(event.strategy)}: {line(note)}" for note in event.view.notes if note not in known]
     closing = [message for message in _inserted(event.view) if message.id == CLOSING_MESSAGE.id]
@@ -140,7 +140,7 @@ def note_lines(event: Prepared, before: View | None) -> list[str]:
 
 
 def over_line(event: Prepared) -> str | None:
-    """What it means that a view is over the budget; None if it is not."""
+    """The warning that a view is over the budget; None if it is not."""
     view = event.view
     if view.tokens <= view.limit:
         return None
@@ -149,7 +149,7 @@ def over_line(event: Prepared) -> str | None:
 
 
 def prompt_cut_line(event: PromptCut) -> str:
-    """That the server cannot have read all that it was sent."""
+    """The warning that the server cannot have read the whole prompt."""
     sent, read = figures.tokens(event.sent, event.exact), figures.tokens(event.read)
     return f"  ▲ the server read {read} of the {sent} tokens it was sent: it cut the prompt"
 
@@ -176,7 +176,7 @@ def who(message: Message) -> str:
 
 
 def cut_off_line(event: Replied) -> str | None:
-    """That the server ended a reply because it was as long as it may be; None if the model ended it."""
+    """The warning that the server cut a reply at its limit; None if the model ended it."""
     if event.usage.finish != "length":
         return None
     return f"  ! the reply was cut off after {figures.tokens(event.usage.output_tokens)} tokens"

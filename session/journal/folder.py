@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from session.settings import Settings
 
 SUFFIX = ".jsonl"
-LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+FATE_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
 KINDS = b"opened|asked|named|swapped|remodelled|prepared|replied|side_called"
 LISTED = re.compile(rb'\n(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS)
@@ -66,7 +66,7 @@ class Listed:
 
 def new_path(folder: Path) -> Path:
     """Where a new session is kept: its id says when it began, in local time, and is short to type."""
-    letters = "".join(LETTERS[byte % len(LETTERS)] for byte in os.urandom(4))
+    letters = "".join(FATE_LETTERS[byte % len(FATE_LETTERS)] for byte in os.urandom(4))
     return folder / f"{time.strftime('%Y-%m-%d-%H%M')}-{letters}{SUFFIX}"
 
 

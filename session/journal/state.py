@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent.events import Entry, ModelChanged, Prepared, Replied
-from agent.history import History
 from agent.messages import Message, Schema
 from agent.prompts import SYSTEM
 from agent.protocols import ModelId, Sent
@@ -171,7 +170,7 @@ def saved_state(lines: Iterable[Line]) -> SavedState:
         saved.lost.append("what the session remembered")
     if not is_sound(saved.history):
         saved.lost.append("messages between those that are left")
-        saved.history = History(repair(saved.history).messages)
+        saved.history = repair(saved.history).messages
         left = {message.id for message in saved.history}
         saved.planted = tuple(planted for planted in saved.planted if planted.holder.id in left)
     return saved

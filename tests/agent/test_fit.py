@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import BudgetError, ThimbleError
 from agent.fit import SMALLEST, fit
-from agent.messages import Message, blocks, question, task
+from agent.history import History, question, task
+from agent.messages import Message, blocks
 from agent.view import View, prepare
 from tests.support.histories import (
     LIMITS,
@@ -59,7 +60,7 @@ def test_it_fits_or_says_by_how_much_it_does_not(history: list[Message], limit: 
     if isinstance(view, BudgetError):
         assert view.needed_tokens > view.available_tokens == limit
     else:
-        assert isinstance(view, list)
+        assert isinstance(view, History)
         assert allowed.size(view) <= min(limit, allowed.size(history))
         assert is_sound(view) == []
         assert is_faithful(view, history) == []
@@ -81,7 +82,7 @@ def test_it_gives_up_only_when_nothing_is_left_to_cut(history: list[Message], li
     if isinstance(view, BudgetError):
         assert limit < view.needed_tokens <= least
     else:
-        assert isinstance(view, list)
+        assert isinstance(view, History)
 
 
 @given(sound_histories())

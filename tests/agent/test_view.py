@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import shortened
-from agent.messages import Message, ToolCall, blocks, question, task
+from agent.history import question, task
+from agent.messages import Message, ToolCall, blocks
 from agent.repair import repair
 from agent.settle import settle
 from agent.view import View, measure, prepare

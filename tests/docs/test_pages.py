@@ -29,9 +29,9 @@ from tests.support.sessions import ask, scripted
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
-    "python -m lab.experiments.first_session",
-    "python -m lab.experiments.questions",
-    "python -m lab.experiments.foresight",
+    "thimble lab first-session",
+    "thimble lab questions",
+    "thimble lab foresight",
     "python benchmarks/prepare.py",
     "python benchmarks/commands.py",
 }
@@ -185,9 +185,8 @@ def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop:
 
 
 def test_the_first_session_is_what_the_program_does_today() -> None:
-    command = "-m lab.experiments.first_session"
-    run = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True)
-    assert run.stdout == page("first-session"), f"make it anew: python {command} > docs/results/first-session.md"
+    run = subprocess.run([sys.executable, "-m", "lab", "first-session"], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == page("first-session"), "make it anew: thimble lab first-session"
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ CERTAIN = 10.0
 
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 OTHERS = [byte for byte in range(256) if byte not in PRINTABLE]
-LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {byte: chr(256 + n) for n, byte in enumerate(OTHERS)}
+FATE_LETTERS = {byte: chr(byte) for byte in PRINTABLE} | {byte: chr(256 + n) for n, byte in enumerate(OTHERS)}
 """The characters that stand for bytes in a byte-level vocabulary, as GPT-2 chose them."""
 
 
@@ -40,9 +40,9 @@ def pieces(text: str) -> list[str]:
 def write(out: Path, text: str) -> None:
     """Write the model as a GGUF file."""
     said = pieces(text)
-    tokens = ["<|im_end|>", "<|im_start|>", *LETTERS.values()]
+    tokens = ["<|im_end|>", "<|im_start|>", *FATE_LETTERS.values()]
     first, end = len(tokens), 0
-    tokens += ("".join(LETTERS[byte] for byte in piece.encode()) for piece in said)
+    tokens += ("".join(FATE_LETTERS[byte] for byte in piece.encode()) for piece in said)
     leads_to = np.zeros(len(tokens), dtype=int)
     leads_to[first:] = range(1, len(said) + 1)
     embedding = np.eye(WIDTH, dtype=np.float32)[leads_to]
@@ -77,7 +77,7 @@ def _describe_tokens(file: gguf.GGUFWriter, tokens: list[str], end: int) -> None
     file.add_tokenizer_pre("qwen2")
     file.add_token_list(tokens)
     file.add_token_types([gguf.TokenType.CONTROL] * 2 + [gguf.TokenType.NORMAL] * (len(tokens) - 2))
-    file.add_token_merges([f"{LETTERS[254]} {LETTERS[255]}"])  # there must be one
+    file.add_token_merges([f"{FATE_LETTERS[254]} {FATE_LETTERS[255]}"])  # there must be one
     file.add_eos_token_id(end)
     file.add_add_bos_token(False)
     file.add_chat_template(SOURCE)

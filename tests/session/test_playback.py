@@ -222,10 +222,7 @@ def test_commands_that_branch_are_played_as_they_were_typed(tmp_path: Path) -> N
 def _with_handed_on(session: Session, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Each line with its answers; a question that a command hands on is asked."""
     for line in lines:
-        question = line
-        if line.startswith("/"):
-            obey(session, line, Paper().console)
-            question = session.take_question()
+        question = obey(session, line, Paper().console) if line.startswith("/") else line
         yield line, _answers(session.ask(question)) if question else []
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import BudgetError
-from agent.messages import Message, task
+from agent.history import task
+from agent.messages import Message
 from agent.repair import repair
 from agent.view import prepare
 from tests.support.histories import (

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message, blocks, question, task, turns
+from agent.history import question, task
+from agent.messages import Message, blocks, turns
 from agent.view import prepare
 from strategies.sliding_window import SlidingWindow
 from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories

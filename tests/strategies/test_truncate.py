@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from agent.messages import Message, blocks, pinned, turns
+from agent.history import pinned
+from agent.messages import Message, blocks, turns
 from agent.view import prepare
 from strategies.truncate import Truncate
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, react40, sound_histories

@@ -6,6 +6,7 @@ import json
 from collections import Counter as Tally
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -198,9 +199,11 @@ def pending(messages: Sequence[Message]) -> list[str]:
     return [call.id for call in messages[tail - 1].calls if call.id not in answered] if tail else []
 
 
-# --- Hypothesis -------------------------------------------------------------------------------------------------------
+# --- Hypothesis: each strategy is made once, since to make one takes longer than to draw from it ----------------------
 
 SIZES = st.one_of(st.integers(0, 12), st.integers(0, 60), st.integers(40, 900))
+SYSTEMS, ANY_FILLER = st.sampled_from(("You are a test.", "", None)), st.sampled_from(FILLERS)
+HUGE, PENDING = st.sampled_from((2_500, 15_000, 60_000)), st.lists(SIZES, min_size=1, max_size=3)
 TOKENS = (0, 1, 3, 6, 9, 12, 20, 30, 45, 60, 90, 150, 300, 450, 600, 900)
 
 
@@ -229,20 +232,25 @@ def tell(story: Story, step: int) -> None:
             story.turn(tokens, says=TOKENS[kind])
 
 
+@cache
+def _steps(most: int) -> st.SearchStrategy[bytes]:
+    return st.one_of(st.binary(max_size=most // 3), st.binary(min_size=most // 3, max_size=most))
+
+
+@cache
 @st.composite
 def sound_histories(draw: st.DrawFn, most_turns: int = 20) -> list[Message]:
     """A history that a loop could have made: exchanges of turns with parallel calls, maybe pending at the tail."""
-    story = Story(draw(st.sampled_from(["You are a test.", "", None])), draw(st.sampled_from(FILLERS)))
+    story = Story(draw(SYSTEMS), draw(ANY_FILLER))
     if draw(st.integers(0, 9)):
         story.ask(words(draw(st.integers(0, 60)), "task"))
-    short, long = st.binary(max_size=most_turns // 3), st.binary(min_size=most_turns // 3, max_size=most_turns)
-    for step in draw(st.one_of(short, long)):
+    for step in draw(_steps(most_turns)):
         tell(story, step)
     match draw(st.integers(0, 19)):
         case 0 | 1:
-            story.turn(draw(st.sampled_from([2_500, 15_000, 60_000])))
+            story.turn(draw(HUGE))
         case 2 | 3:
-            story.turn(*draw(st.lists(SIZES, min_size=1, max_size=3)), pending=1)
+            story.turn(*draw(PENDING), pending=1)
         case 4:
             story.turn(60_000, 60, pending=2)
     return story.messages
@@ -252,23 +260,30 @@ CALL_IDS = st.sampled_from(["", "x", "y", "z", "x.1", "a.1"])
 TEXTS = st.sampled_from(["", "a", "a system", "[masked: a]", "日本語", "word " * 30])
 
 
+@cache
 def messages() -> st.SearchStrategy[Message]:
     """Any message at all, from so few ids that they collide."""
-    calls = st.lists(st.builds(ToolCall, CALL_IDS, st.sampled_from(["read", ""]), TEXTS), max_size=3).map(tuple)
-    none = st.just(())
-    return st.sampled_from(["system", "user", "assistant", "assistant", "tool", "tool"]).flatmap(
-        lambda role: st.builds(
-            Message,
-            id=st.sampled_from(["", "a", "b", "c", "d", "a~2", "x.none"]),
-            role=st.just(role),
-            content=TEXTS,
-            calls=calls if role == "assistant" else none,
-            call_id=CALL_IDS if role == "tool" else st.just(""),
-            name=st.sampled_from(["", "read"]) if role == "tool" else st.just(""),
-        )
+    return st.sampled_from(("system", "user", "assistant", "assistant", "tool", "tool")).flatmap(_message)
+
+
+@cache
+def _message(role: str) -> st.SearchStrategy[Message]:
+    calls = st.lists(st.builds(ToolCall, CALL_IDS, st.sampled_from(("read", "")), TEXTS), max_size=3).map(tuple)
+    return st.builds(
+        Message,
+        id=st.sampled_from(("", "a", "b", "c", "d", "a~2", "x.none")),
+        role=st.just(role),
+        content=TEXTS,
+        calls=calls if role == "assistant" else st.just(()),
+        call_id=CALL_IDS if role == "tool" else st.just(""),
+        name=st.sampled_from(("", "read")) if role == "tool" else st.just(""),
     )
 
 
+ACCIDENTS = st.sampled_from(("lose", "double", "move", "no ids", "same call ids", "empty", "cut"))
+
+
+@cache
 @st.composite
 def damaged_histories(draw: st.DrawFn) -> list[Message]:
     """A sound history after an accident: messages lost, doubled, moved, stripped of their ids or of their text."""
@@ -277,7 +292,7 @@ def damaged_histories(draw: st.DrawFn) -> list[Message]:
         if not broken:
             break
         at, to = draw(st.integers(0, len(broken) - 1)), draw(st.integers(0, len(broken) - 1))
-        match draw(st.sampled_from(["lose", "double", "move", "no ids", "same call ids", "empty", "cut"])):
+        match draw(ACCIDENTS):
             case "lose":
                 del broken[at]
             case "double":
@@ -300,11 +315,13 @@ def _with_calls_named(message: Message, call_id: str) -> Message:
     return replace(message, calls=calls, call_id=call_id if message.role == "tool" else "")
 
 
+@cache
 def broken_histories() -> st.SearchStrategy[list[Message]]:
     """Lists that no loop would make."""
     return st.one_of(st.lists(messages(), max_size=14), damaged_histories())
 
 
+@cache
 def nasty_histories() -> st.SearchStrategy[list[Message]]:
     """Anything that a strategy may meet."""
     return st.one_of(sound_histories(), sound_histories(most_turns=40), broken_histories())

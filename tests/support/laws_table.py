@@ -52,7 +52,7 @@ Untrusted text
 sanitiser | The same in any chunks; no control sequence is left, and harmless text stays | repl/screen/test_sanitise.py::test_ | sequences in any mixture
 doors | No payload controls the terminal, on any way to it | whole/test_escapes.py::test_nothing_ | every door, every payload
 exports, hostile | No payload becomes an element, a link or an escape | repl/commands/export/test_harmless.py::test_ | every format, every payload
-calls that are printed | Any chunks give the same; a reply without calls is untouched | models/text_calls/test_printed.py::test_ | replies in every form
+calls that are printed | Any chunks give the same; a reply without calls is untouched | models/text_calls/test_printed_calls.py::test_ | replies in every form
 confined | No path leaves the root | tools/test_confined.py::test_ | any paths
 """
 

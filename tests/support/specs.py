@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
@@ -158,19 +159,27 @@ def values(parameter: Parameter) -> Iterator[str]:
         yield from sorted({str(int(value)) for value in tries if parameter.least <= value <= parameter.most})
 
 
+@cache
+def settings(name: str) -> Sequence[st.SearchStrategy[str]]:
+    """A strategy for each parameter: any legal value of it, as a SPEC writes it."""
+    return [
+        st.sampled_from([f"{each.name}={value}" for value in values(each)]) for each in parameters(STRATEGIES[name])
+    ]
+
+
+ANY_NAME = st.sampled_from(sorted(STRATEGIES))
+
+
+@cache
 @st.composite
 def specs(draw: st.DrawFn, name: str) -> str:
     """A SPEC of one strategy with any of its parameters set; of `pipeline`, two or three of them in a row."""
     if name == OWN:
         return name
     if name == "pipeline":
-        return "+".join(draw(specs(draw(st.sampled_from(sorted(STRATEGIES))))) for _ in range(draw(st.integers(2, 3))))
-    settings = [
-        f"{parameter.name}={draw(st.sampled_from(list(values(parameter))))}"
-        for parameter in parameters(STRATEGIES[name])
-        if draw(st.booleans())
-    ]
-    return f"{name}:{','.join(settings)}" if settings else name
+        return "+".join(draw(specs(draw(ANY_NAME))) for _ in range(draw(st.integers(2, 3))))
+    chosen = [draw(setting) for setting in settings(name) if draw(st.booleans())]
+    return f"{name}:{','.join(chosen)}" if chosen else name
 
 
 OWN = os.environ.get("STRATEGY", "")

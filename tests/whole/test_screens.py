@@ -31,6 +31,12 @@ def numbered(count: int) -> list[str]:
     return [breaks.get(number % 120, " ") + word for number, word in enumerate(words)]
 
 
+class Redrawn(Screen):
+    """A screen that is drawn when the test says so."""
+
+    auto_refresh = False
+
+
 @settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(1, 60), st.sampled_from([30, 40, 53, 80, 120])), min_size=1, max_size=12),
@@ -47,21 +53,18 @@ def test_resizing_loses_and_doubles_no_word(steps: list[tuple[int, int]], rewrap
         roll.feed(paper.text[seen:])
         seen = len(paper.text)
 
-    with Screen(paper.console) as screen:
-        assert screen._live
-        screen._live.auto_refresh = False
+    with Redrawn(paper.console) as screen:
         for count, columns in steps:
             for piece in pieces[at : at + count]:
                 screen.show(Said("text", piece))
             at += count
-            with screen._live._lock:
-                screen._live.refresh()
+            screen.redraw()
+            look()
+            roll.columns = columns if rewraps else ENDLESS
+            if late:
+                screen.redraw()
                 look()
-                roll.columns = columns if rewraps else ENDLESS
-                if late:
-                    screen._live.refresh()
-                    look()
-                paper.console.width = columns
+            paper.console.width = columns
         screen.show(said("".join(pieces))[-1])
     look()
     assert WORD.findall(roll.text) == WORD.findall("".join(pieces))

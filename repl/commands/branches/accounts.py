@@ -1,4 +1,4 @@
-"""Accounts: what each branch has cost of its own. What two branches have in common is in the one that it began on."""
+"""The cost of each branch on its own. A part that two branches share counts for the branch where it began."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""/fork, /undo, /retry and /reset: go on from before a question, on a branch of its own. What is left stays."""
+"""/fork, /undo, /retry and /reset: go on from an earlier point on a new branch. The old branch stays."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from session.journal.state import SavedState
 if TYPE_CHECKING:
     from session.session import Session
 
-FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
-UNDO = "write /undo [N]: so many exchanges go"
+HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
+HOW_TO_UNDO = "write /undo [N]: so many exchanges go"
 NUMBER = re.compile(r"[-+]?\d+")
-WORDS = 60
+QUOTE_COLUMNS = 60
 """Columns of a question that is quoted."""
 
 
@@ -33,7 +33,7 @@ def fork(session: Session, text: str, console: Console) -> None:
     numbered = NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
     old, asked = _here(session)
-    behind = _number(first, len(asked), FORK) if numbered else len(asked)
+    behind = _number(first, len(asked), HOW_TO_FORK) if numbered else len(asked)
     after = asked[behind].after if behind < len(asked) else session.journal.tree.path(old)[-1].number
     session.branch(after, *([StrategyChanged(spec)] if spec else []))
     fresh = ", which starts fresh" if spec else ""
@@ -52,7 +52,7 @@ def undo(session: Session, text: str, console: Console) -> None:
     taken = [place for place, question in enumerate(asked) if not question.refused]
     if not taken:
         raise UsageError("there is no exchange to undo on this branch", "/tree shows the branches")
-    back = _number(text, len(taken), UNDO, least=1) if text else 1
+    back = _number(text, len(taken), HOW_TO_UNDO, least=1) if text else 1
     gone = asked[taken[-back] :]
     session.branch(gone[0].after)
     for question in gone:
@@ -134,12 +134,12 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
 
 
 def as_it_is(session: Session) -> str:
-    """What the next prompt of a branch is made under. Safe to print."""
+    """The strategy and budget of the next prompt. Safe to print."""
     return f"under {line(session.spec)} in {session.agent.limit:,} tokens"
 
 
 def _quoted(question: Question) -> str:
     """A question in a line, and what goes with it."""
     refused = " (which the budget refused)" if question.refused else ""
-    facts = "".join(f"; with it the planted “{cut(line(fact), WORDS)}”" for fact in question.planted)
-    return f"“{cut(line(question.text), WORDS)}”{refused}{facts}"
+    facts = "".join(f"; with it the planted “{cut(line(fact), QUOTE_COLUMNS)}”" for fact in question.planted)
+    return f"“{cut(line(question.text), QUOTE_COLUMNS)}”{refused}{facts}"

@@ -10,7 +10,7 @@ from session.journal.lines import Line
 from session.journal.records import Branched, Resumed, Switched
 
 IDLE = (Branched, Switched, Resumed)
-"""What changes nothing of a session by itself."""
+"""Records that change nothing in a session by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

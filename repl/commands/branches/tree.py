@@ -25,11 +25,11 @@ from repl.screen.trace import cut
 if TYPE_CHECKING:
     from session.session import Session
 
-HIGH = 3
+CHART_ROWS = 3
 """Rows of a branch's chart."""
-GUTTER, NAME = 10, 20
+GUTTER_COLUMNS, NAME_COLUMNS = 10, 20
 """Columns before a chart, one behind it among them; and those for the name of the strategy behind that."""
-WORDS = 60
+QUESTION_COLUMNS = 60
 """Columns of a question that is told."""
 
 
@@ -80,7 +80,7 @@ def _names(found: Sequence[Account], current: int, drawn: bool) -> list[Text]:
 
 def _branches(found: Sequence[Account], names: Sequence[Text]) -> Table:
     rows = [
-        (name, _place(one), one.strategy, cut(line(one.question), WORDS) or "–")
+        (name, _place(one), one.strategy, cut(line(one.question), QUESTION_COLUMNS) or "–")
         for one, name in zip(found, names, strict=True)
     ]
     return Table("The branches", ("branch", "grew from", "strategy", "last question of its own"), rows)
@@ -113,7 +113,7 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
     drawn = is_drawn(console)
     grown = [one for one in found if _answers(one)]
     last = max(one.calls_before + len(_answers(one)) for one in grown)
-    columns = min(SHOWN_CALLS, console.width - GUTTER - NAME)
+    columns = min(SHOWN_CALLS, console.width - GUTTER_COLUMNS - NAME_COLUMNS)
     title = "Prompt tokens of each call, call below call"
     if drawn and last > columns:
         title += f": the newest {columns}"
@@ -122,7 +122,7 @@ def _show_curves(found: Sequence[Account], current: int, console: Console) -> No
         for one in grown:
             _tell(one, current, console)
         return
-    step = 2 if 2 * last + GUTTER + NAME <= console.width else 1
+    step = 2 if 2 * last + GUTTER_COLUMNS + NAME_COLUMNS <= console.width else 1
     top = max(max(call.prompt.tokens or 0, call.limit) for one in grown for call in _answers(one))
     for one in grown:
         if one is not grown[0]:
@@ -135,12 +135,12 @@ def _draw(one: Account, current: int, since: int, step: int, top: int, console: 
     calls = _answers(one)[max(0, since - one.calls_before) :]
     if not calls:
         return
-    rows = chart(calls, step, len(calls), high=HIGH, top=top, lead=max(0, one.calls_before - since))
+    rows = chart(calls, step, len(calls), high=CHART_ROWS, top=top, lead=max(0, one.calls_before - since))
     name = f"{one.number}{' ‹' if one.number == current else '  '}"
     for row in rows[:-1]:
         console.print(row)
     last = Text(f"{name:>8} ", style="bold" if one.number == current else "")
-    last.append_text(rows[-1][GUTTER - 1 :])
+    last.append_text(rows[-1][GUTTER_COLUMNS - 1 :])
     last.append(f"  {cut(line(one.strategy), console.width - last.cell_len - 3)}", style="quiet")
     console.print(last, no_wrap=True, overflow="crop")
 

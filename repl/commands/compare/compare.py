@@ -20,10 +20,10 @@ from strategies.table import without_a_model
 if TYPE_CHECKING:
     from session.session import Session
 
-FORM = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
+HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 RUN = "run"
-ASKED = ("none", "sliding-window", "observation-masking", "summary-buffer")
-"""What a question is asked under beside the strategy in use."""
+ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-buffer")
+"""Strategies that `run` asks under by default, after the strategy in use."""
 
 
 def compare(session: Session, text: str, console: Console) -> None:
@@ -33,7 +33,7 @@ def compare(session: Session, text: str, console: Console) -> None:
         UsageError: a SPEC names no strategy, there is no question behind `run`, or no history to compare.
         Stopped: the user pressed Ctrl-C; what was done is shown.
     """
-    specs, question = read(text)
+    specs, question = parse_arguments(text)
     if question is None:
         specs = specs or by_default(session)
         check(session, specs)
@@ -41,12 +41,12 @@ def compare(session: Session, text: str, console: Console) -> None:
     else:
         from repl.commands.compare.trials import ask_each
 
-        specs = specs or [*dict.fromkeys((session.spec, *ASKED))]
+        specs = specs or [*dict.fromkeys((session.spec, *ASKED_BY_DEFAULT))]
         check(session, [spec for spec in specs if spec != session.spec])
         ask_each(session, specs, question, console)
 
 
-def read(text: str) -> tuple[list[str], str | None]:
+def parse_arguments(text: str) -> tuple[list[str], str | None]:
     """The SPECs, each once, and the question behind `run`; None where nothing is to be asked."""
     specs: list[str] = []
     rest = text
@@ -54,7 +54,7 @@ def read(text: str) -> tuple[list[str], str | None]:
         word, rest = [*rest.split(None, 1), ""][:2]
         if word == RUN:
             if not rest.strip():
-                raise UsageError("there is no question behind run", FORM)
+                raise UsageError("there is no question behind run", HOW_TO_COMPARE)
             return [*dict.fromkeys(specs)], rest.strip()
         specs.append(word)
     return [*dict.fromkeys(specs)], None
@@ -66,7 +66,7 @@ def check(session: Session, specs: Sequence[str]) -> None:
         try:
             parse(spec, SideModel(session.agent.backend))
         except UsageError as error:
-            raise UsageError(error.what, f"{error.fix}; {FORM}") from error
+            raise UsageError(error.what, f"{error.fix}; {HOW_TO_COMPARE}") from error
 
 
 def by_default(session: Session) -> list[str]:
@@ -77,7 +77,7 @@ def by_default(session: Session) -> list[str]:
 def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     agent, found = session.agent, list[Replayed]()
     if not agent.history:
-        raise UsageError("there is no history to compare yet", f"ask something first, or {FORM}")
+        raise UsageError("there is no history to compare yet", f"ask something first, or {HOW_TO_COMPARE}")
     try:
         with progress(console, specs, len(calls(agent.history))) as bars:
             for place, spec in enumerate(specs):

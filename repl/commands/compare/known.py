@@ -11,7 +11,7 @@ from session.settings import Settings
 
 
 def known(question: str, settings: Settings) -> Exchange | None:
-    """What is known of this question: it is compared by its words. None where the articles or files are others."""
+    """The known exchange with the same words. None if the articles or files are not the built-in ones."""
     own = Settings()
     if (settings.corpus.resolve(), settings.files.resolve()) != (own.corpus.resolve(), own.files.resolve()):
         return None

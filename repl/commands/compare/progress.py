@@ -23,7 +23,7 @@ class Progress(Protocol):
     """Is told how far each strategy is, by its place among them."""
 
     def say(self, place: int, said: str, step: bool = False) -> None:
-        """What is under way now, and whether that is one more step."""
+        """Show the step under way; `step` says that one more is done."""
 
     def done(self, place: int, said: str) -> None:
         """The strategy is done, with this."""

@@ -1,4 +1,4 @@
-"""What a replay under several strategies is shown as: two tables and a few lines. `*` is the best of a column."""
+"""The result of a replay under several strategies: two tables and a few lines. `*` is the best of a column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 from agent import figures
 from agent.replay import calls
 from repl.commands.compare.replay import Replayed
-from repl.screen.letters import LETTERS
+from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from session.session import Session
 
 NOT_HELD = "too large"
-NAMES = 26
+NAME_COLUMNS = 26
 """Columns of a name before a bar, at most."""
 BEST = "* best of those that kept to the budget at every call"
 
@@ -63,7 +63,7 @@ def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Con
 
 
 def survivors(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
-    """What the next prompt still holds of the history, and what became of the rest."""
+    """The messages of the history that the next prompt holds, and the fates of the others."""
     cells = [
         starred(found, [-one.kept if one.next else None for one in found], lambda kept: f"{-kept:,}"),
         starred(found, [one.lost if one.next else None for one in found], lambda tokens: figures.tokens(tokens, exact)),
@@ -83,7 +83,7 @@ def show_strips(session: Session, found: Sequence[Replayed], console: Console) -
     from repl.commands.context.strip import bar, messages_before, widths
 
     count = session.agent.backend.counter.count
-    names = [cut(line(named(session, one.spec, console)), NAMES) for one in found]
+    names = [cut(line(marked_in_use(session, one.spec, console)), NAME_COLUMNS) for one in found]
     room = max(map(cell_len, names)) + 4
     say(console, "Each message of the history, as wide as its tokens, oldest first", "bold")
     for one, name in zip(found, names, strict=True):
@@ -111,7 +111,7 @@ def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Ca
 def fates(one: Replayed, drawn: bool) -> str:
     """The messages that are not as they were, by fate: `M5 D12`, or `5 masked, 12 dropped` to be read aloud."""
     if drawn:
-        return " ".join(f"{LETTERS[fate]}{count:,}" for fate, count in changed(one).items())
+        return " ".join(f"{FATE_LETTERS[fate]}{count:,}" for fate, count in changed(one).items())
     return ", ".join(f"{count:,} {fate}" for fate, count in changed(one).items())
 
 
@@ -119,21 +119,21 @@ def changed(one: Replayed) -> dict[str, int]:
     """How many messages met each fate but to be kept, in the order of the letters."""
     met: dict[str, int] = {fate: count for fate, count in one.fates.items() if fate != "kept"}
     met["inserted"] = len(one.next.inserted) if one.next else 0
-    return {fate: met[fate] for fate in LETTERS if met.get(fate)}
+    return {fate: met[fate] for fate in FATE_LETTERS if met.get(fate)}
 
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
-    """What the marks mean, and the letters that these rows have."""
+    """The meaning of the marks and letters in these rows."""
     if not is_drawn(console):
         return [BEST]
     used = ["‹ in use"] * (session.spec in {one.spec for one in found})
     met = {fate for one in found for fate in changed(one)}
-    letters = [f"{letter} {fate}" for fate, letter in LETTERS.items() if fate in met or (fate == "kept" and met)]
+    letters = [f"{letter} {fate}" for fate, letter in FATE_LETTERS.items() if fate in met or (fate == "kept" and met)]
     return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else [])]
 
 
 def remarks(one: Replayed, exact: bool) -> list[str]:
-    """What no column says: how it failed, what the budget could not hold, and what a model was asked."""
+    """Remarks for which there is no column: failures, calls over the budget, and questions to a model."""
     said = [f"failed: {one.failed}"] if one.failed else []
     if one.refused:
         said.append(f"the budget could not hold {figures.several(one.refused, 'call')}")
@@ -155,13 +155,13 @@ def asked(side: Sequence[SideCalled], exact: bool) -> str:
 
 
 def in_brief(one: Replayed, exact: bool) -> str:
-    """What is said of a strategy as soon as it is done."""
+    """The result of a strategy in a few words, for the progress display."""
     if one.failed or one.next is None:
         return f"failed: {one.failed}" if one.failed else f"next prompt {NOT_HELD}"
     return f"next prompt {figures.tokens(one.next.tokens, exact)}, {figures.short(one.prefill, exact)} prefill"
 
 
-def named(session: Session, spec: str, console: Console) -> str:
+def marked_in_use(session: Session, spec: str, console: Console) -> str:
     """A SPEC, and whether it is the one in use."""
     used = spec == session.spec
     return f"{spec}{(' ‹' if is_drawn(console) else ' (in use)') if used else ''}"
@@ -170,4 +170,4 @@ def named(session: Session, spec: str, console: Console) -> str:
 def _rows(
     session: Session, found: Sequence[Replayed], cells: Sequence[Sequence[str]], console: Console
 ) -> list[Sequence[str]]:
-    return [(named(session, one.spec, console), *row) for one, *row in zip(found, *cells, strict=True)]
+    return [(marked_in_use(session, one.spec, console), *row) for one, *row in zip(found, *cells, strict=True)]

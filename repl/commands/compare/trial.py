@@ -28,8 +28,8 @@ CUT = "; the server cut a prompt"
 
 
 @dataclass
-class Asked:
-    """What came of the question under one strategy, and what it cost.
+class Trial:
+    """The answer to the question under one strategy, and its cost.
 
     `outcome` says in words how it ended, `answer` is "" where there is none. `prompt`, `prefill` and `out` are tokens
     of all calls, those that the strategy made among them; prefill that the server does not report is our estimate.
@@ -55,7 +55,7 @@ class Asked:
         self.cost = cost(self.prompt, self.prefill, self.out, prices)
 
 
-def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool], None]) -> None:
+def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str, bool], None]) -> None:
     """Ask, and enter in `found` what came of it, whatever that is; Ctrl-C leaves it at what was complete by then.
 
     `on_step` is told what is under way, and whether a turn begins. Raises NotOnTape where a cassette has no answer.
@@ -85,7 +85,7 @@ def ask(fork: Agent, question: str, found: Asked, on_step: Callable[[str, bool],
 
 @contextmanager
 def unlearnt(counter: Any) -> Iterator[None]:
-    """What the counter learns of the server meanwhile is forgotten: each strategy is asked as the session stands."""
+    """Restore the counter afterwards, so that each strategy starts with what the session has learnt."""
     learnt = getattr(counter, "learnt", None)
     try:
         yield
@@ -102,7 +102,7 @@ def prefill(call: Call) -> Amount:
 
 
 def cost(prompt: Amount, prefill: Amount, out: Amount, prices: Prices) -> Amount:
-    """What calls of so many tokens cost, where a prompt token that is computed anew costs 1."""
+    """The cost of calls with so many tokens; a prompt token that is computed anew costs 1."""
     if prompt.tokens is None or prefill.tokens is None or out.tokens is None:
         return Amount(None)
     total = prices.prompt(prompt.tokens, prompt.tokens - prefill.tokens) + prices.output * out.tokens

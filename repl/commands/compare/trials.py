@@ -13,8 +13,8 @@ from agent import figures
 from agent.errors import Stopped
 from repl.commands.compare.known import known, verdict
 from repl.commands.compare.progress import progress
-from repl.commands.compare.replay_tables import named
-from repl.commands.compare.trial import Asked, ask
+from repl.commands.compare.replay_tables import marked_in_use
+from repl.commands.compare.trial import Trial, ask
 from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
@@ -37,14 +37,14 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
         NotOnTape: a cassette is played that does not hold this; nothing is shown.
         Stopped: the user pressed Ctrl-C; what was done is shown.
     """
-    agent, found, done = session.agent, list[Asked](), 0
+    agent, found, done = session.agent, list[Trial](), 0
     exchange = known(question, session.settings)
     try:
         with progress(console, specs, agent.max_turns) as bars:
             for place, spec in enumerate(specs):
-                found.append(Asked(spec))
+                found.append(Trial(spec))
                 asking = partial(_ask, session, question, found[-1], partial(bars.say, place))
-                found[-1] = session.aside(("compare", spec, question), Asked, asking)
+                found[-1] = session.aside(("compare", spec, question), Trial, asking)
                 done += 1
                 bars.done(place, in_brief(found[-1], exchange))
     except KeyboardInterrupt:
@@ -53,20 +53,20 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
     show_asked(session, found, question, exchange, console)
 
 
-def _ask(session: Session, question: str, found: Asked, on_step: Callable[[str, bool], None]) -> Asked:
+def _ask(session: Session, question: str, found: Trial, on_step: Callable[[str, bool], None]) -> Trial:
     ask(session.fork("" if found.spec == session.spec else found.spec), question, found, on_step)
     return found
 
 
 def show_asked(
-    session: Session, found: Sequence[Asked], question: str, exchange: Exchange | None, console: Console
+    session: Session, found: Sequence[Trial], question: str, exchange: Exchange | None, console: Console
 ) -> None:
-    """What came of the question under each strategy, what it cost, and the answers."""
+    """Print the outcome and the cost under each strategy, then the answers."""
     if not found:
         return
-    names = [named(session, one.spec, console) for one in found]
+    names = [marked_in_use(session, one.spec, console) for one in found]
     title = cut(f"Asked under each: {line(question)}", max(console.width, 80))
-    came = [(name, one.outcome, said(one, exchange)) for name, one in zip(names, found, strict=True)]
+    came = [(name, one.outcome, verdict_on(one, exchange)) for name, one in zip(names, found, strict=True)]
     Table(title, ("strategy", "came to", "known answer"), came).show(console)
     console.print()
     costs = [
@@ -78,7 +78,7 @@ def show_asked(
     show_answers(found, names, console)
 
 
-def show_answers(found: Sequence[Asked], names: Sequence[str], console: Console) -> None:
+def show_answers(found: Sequence[Trial], names: Sequence[str], console: Console) -> None:
     """Each answer under its strategy, its beginning only; one that was given before is not told again."""
     first: dict[str, str] = {}
     for one, name in zip(found, names, strict=True):
@@ -111,12 +111,12 @@ def _short(of: Amount) -> str:
     return figures.short(of.tokens, of.exact)
 
 
-def said(one: Asked, exchange: Exchange | None) -> str:
+def verdict_on(one: Trial, exchange: Exchange | None) -> str:
     """Whether the known answer was hit; of a question without an answer that is not asked."""
     return verdict(exchange, one.answer) if one.answer.strip() else "–"
 
 
-def in_brief(one: Asked, exchange: Exchange | None) -> str:
-    """What is said of a strategy as soon as it is done."""
-    hit = said(one, exchange).partition(":")[0]
+def in_brief(one: Trial, exchange: Exchange | None) -> str:
+    """The result of a strategy in a few words, for the progress display."""
+    hit = verdict_on(one, exchange).partition(":")[0]
     return one.outcome.partition(":")[0] + (f", {hit}" if hit != "–" else "")

@@ -89,14 +89,14 @@ def head(xray: Xray, width: int) -> str:
 
 
 def offers(session: Session) -> Iterator[tuple[str, str]]:
-    """What Tab offers behind /why: the newest messages of the last call that are not as they were."""
+    """The completions of /why: the newest messages of the last call that were changed."""
     if session.agent.ledger.view:
         changed = [row for row in last_call(session).rows if row.fate != "kept"]
         yield from ((row.name, f"{row.who}, {row.fate}") for row in changed[-OFFERED:])
 
 
 def _tell_later(session: Session, console: Console) -> None:
-    """What the last call could not be sent, since it came afterwards."""
+    """Say how many messages are newer than the last call."""
     view = session.agent.ledger.view
     later = len(session.agent.history) - len(view.history) if view else 0
     if later > 0:

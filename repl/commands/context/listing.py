@@ -21,18 +21,18 @@ from repl.screen.theme import is_drawn
 from repl.screen.trace import call_line, cut
 from session.forecast import DRAFT
 
-MOST, LEAST = 38, 8
+MOST_ROWS, LEAST_ROWS = 38, 8
 """Rows of messages that a screen shows at most, and at least where it is low."""
-BESIDE = 16
+OTHER_ROWS = 16
 """Rows of a screen that the strip above the list and the prompt below it take."""
-NEWEST = 20
+NEWEST_ROWS = 20
 """Of those, the newest messages that always have a row of their own."""
-NAMED = 12
+MOST_NAMES = 12
 """Messages of one fate that a row of several names."""
-LOOKED_AT = 400
+FIRST_CHARACTERS = 400
 """Characters of a message that are looked at for its first words."""
-WHO = 16
-PLAIN_WORDS = 100
+WHO_COLUMNS = 16
+PLAIN_COLUMNS = 100
 """Columns of who says it, and of first words where nothing is drawn."""
 
 Group = Sequence[Row]
@@ -68,10 +68,10 @@ def show_list(xray: Xray, groups: Sequence[Group], console: Console) -> None:
 
 def most_rows(console: Console) -> int:
     """Rows of messages that leave the strip above them on the screen."""
-    return max(LEAST, min(MOST, console.height - BESIDE)) if is_drawn(console) else MOST
+    return max(LEAST_ROWS, min(MOST_ROWS, console.height - OTHER_ROWS)) if is_drawn(console) else MOST_ROWS
 
 
-def folded(rows: Sequence[Row], most: int = MOST) -> list[Group]:
+def folded(rows: Sequence[Row], most: int = MOST_ROWS) -> list[Group]:
     """The rows in at most so many groups, in order: the newest apart, older ones with their neighbours of one fate.
 
     Where fates change so often that it would still be too many, the oldest share a row whatever their fates. The
@@ -79,7 +79,7 @@ def folded(rows: Sequence[Row], most: int = MOST) -> list[Group]:
     """
     if len(rows) <= most:
         return [[row] for row in rows]
-    newest = min(NEWEST, most // 2 + 1)
+    newest = min(NEWEST_ROWS, most // 2 + 1)
     system = 1 if rows[0].who == "system" else 0
     older, last = rows[system : len(rows) - newest], rows[len(rows) - newest :]
     runs: list[Group] = [list(run) for _, run in groupby(older, key=lambda row: row.fate)]
@@ -89,7 +89,7 @@ def folded(rows: Sequence[Row], most: int = MOST) -> list[Group]:
     return [*([row] for row in rows[:system]), *runs, *([row] for row in last)]
 
 
-def row_by_row(rows: Sequence[Row], most: int = MOST) -> list[Group]:
+def row_by_row(rows: Sequence[Row], most: int = MOST_ROWS) -> list[Group]:
     """A row each; what is too many shares the last one."""
     if len(rows) <= most:
         return [[row] for row in rows]
@@ -100,13 +100,13 @@ def first_words(message: Message, width: int = 200) -> str:
     """The beginning of a message in one line, or what it calls. Safe to print."""
     if message.id == DRAFT and not message.content:
         return "(your next question)"
-    said = line((message.content or "")[:LOOKED_AT])
+    said = line((message.content or "")[:FIRST_CHARACTERS])
     calls = [f"→ {call_line(call, width)}" for call in message.calls]
     return cut(" ".join([*calls, said] if calls else [said or "(empty)"]).strip(), width)
 
 
 def span(group: Group) -> str:
-    """What a group is called: `12`, `12–57`, `+1`."""
+    """The name of a group: `12`, `12–57`, `+1`."""
     names = [row.name for row in group if row.before] or [row.name for row in group]
     return names[0] if len(names) == 1 else f"{names[0]}–{names[-1]}"
 
@@ -143,7 +143,7 @@ def _by_fate(group: Group) -> str:
         names.setdefault(row.fate, []).append(row.name)
 
     def said(fate: str, who: Sequence[str]) -> str:
-        return f"{len(who):,} {fate}" + (f": {', '.join(who)}" if fate != "kept" and len(who) <= NAMED else "")
+        return f"{len(who):,} {fate}" + (f": {', '.join(who)}" if fate != "kept" and len(who) <= MOST_NAMES else "")
 
     changed_first = sorted(names.items(), key=lambda pair: pair[0] == "kept")
     return "; ".join(said(fate, who) for fate, who in changed_first)
@@ -152,7 +152,7 @@ def _by_fate(group: Group) -> str:
 def _as_table(lines: Sequence[Line]) -> Table:
     rows = [
         (row.name or row.who, row.who if row.name else "", row.fate[2:], row.before, row.after, _in_words(row),
-         cut(row.words, PLAIN_WORDS))
+         cut(row.words, PLAIN_COLUMNS))
         for row in lines
     ]  # fmt: skip
     return Table("Message by message", ("", "who", "fate", ">tokens", ">sent", "", "words"), rows)
@@ -161,7 +161,7 @@ def _as_table(lines: Sequence[Line]) -> Table:
 def _drawn(lines: Sequence[Line], width: int) -> list[Text]:
     """The lines in columns, the last of which takes what room is left."""
     names = max(cell_len(row.name) for row in lines)
-    whos = min(WHO, max(cell_len(row.who) for row in lines))
+    whos = min(WHO_COLUMNS, max(cell_len(row.who) for row in lines))
     before = max(len("tokens"), *(len(row.before) for row in lines))
     after = max(len("sent"), *(len(row.after) for row in lines))
     fates = max(len(row.fate) for row in lines)

@@ -18,7 +18,7 @@ from repl.screen.trace import call_line
 
 MOST_LINES = 16
 """Lines of a text that are shown."""
-SENT = "; /context raw has all that was sent"
+RAW_HINT = "; /context raw has all that was sent"
 
 
 def sentence(xray: Xray, place: int) -> str:
@@ -46,12 +46,12 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
         say(console, words, "quiet")
     say(console, f"why: {rule(xray, place)}")
     if row.before and row.after and row.after.same(row.before):
-        _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, SENT)
+        _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, RAW_HINT)
         return
     if row.before:
         _say_text(console, f"before, {_tokens(xray, row.tokens_before)}", row.before.content)
     if row.after:
-        _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, SENT)
+        _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, RAW_HINT)
     else:
         say(console, "after: it is not sent", "bold")
 
@@ -66,7 +66,7 @@ def _tokens(xray: Xray, count: int) -> str:
 
 
 def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
-    """What a message calls and where the results are, or which call it answers."""
+    """The calls of a message with their results, or the call that it answers."""
     message = xray.rows[place].message
     results = {row.message.call_id: row.name for row in takewhile(_is_result, xray.rows[place + 1 :])}
     for call in message.calls:

@@ -39,7 +39,7 @@ class Row:
 
     @property
     def message(self) -> Message:
-        """What is known of the message: as it was, else as it is sent."""
+        """The original message, else the message that is sent."""
         found = self.before or self.after
         assert found is not None, "a row has a message"
         return found
@@ -66,7 +66,7 @@ class Xray:
 
     @property
     def overhead(self) -> str:
-        """What belongs to no message, by its name."""
+        """The name of the tokens that belong to no message."""
         return "tool schemas" if self.tools else "template"
 
     def tokens(self, count: int) -> str:
@@ -88,7 +88,7 @@ class Xray:
 
 
 def last_call(session: Session) -> Xray:
-    """What the last call of the session was sent; of the next one where there was none. Raises UsageError."""
+    """The last call of the session, or the next one if there was none. Raises UsageError."""
     ledger = session.agent.ledger
     if ledger.prepared is None:
         return next_call(session)
@@ -98,7 +98,7 @@ def last_call(session: Session) -> Xray:
 
 
 def next_call(session: Session) -> Xray:
-    """What the next call would be sent, as far as that can be known without a model and without the question.
+    """The next call, as far as it is known without a model and without the question.
 
     Raises:
         UsageError: the budget cannot hold it.
@@ -142,7 +142,7 @@ def rows_of(view: View, count: Callable[[Message], int]) -> list[Row]:
 
 
 def _inserted(view: View, after: Sequence[int], cached: int) -> list[tuple[int, Row]]:
-    """What the view inserted, each with the place in the history of the message that it precedes."""
+    """The inserted messages, each with the place in the history of the message that follows."""
     places = {message.id: place for place, message in enumerate(view.history)}
     following, rows = len(places), []
     number = len(view.inserted)

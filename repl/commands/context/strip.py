@@ -12,11 +12,11 @@ from rich.text import Text
 
 from agent import figures
 from repl.commands.context.rows import Row, Xray, spread
-from repl.screen.letters import LETTERS
+from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.theme import say
 
 FILLS = {"kept": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
-"""What a block is filled with behind its letter: the lighter, the less is left of the message."""
+"""The fill of a block after its letter: the lighter, the less is left of the message."""
 ALTERED = "▒"
 FREE = "·"
 TOOLS, SYSTEM = "T", "P"
@@ -109,17 +109,17 @@ def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
 
 
 def legend(xray: Xray) -> Text:
-    """What the letters mean that are there."""
+    """The meaning of the letters that are shown."""
     met = {row.fate for row in xray.rows}
     signs = [(f"{TOOLS} {xray.overhead}", "quiet"), (f"{SYSTEM} system prompt", "fate.kept")]
-    signs += [(f"{sign} {fate}", f"fate.{fate}") for fate, sign in LETTERS.items() if fate in met]
+    signs += [(f"{sign} {fate}", f"fate.{fate}") for fate, sign in FATE_LETTERS.items() if fate in met]
     signs += [("! over", "over")] * (xray.view.tokens > xray.view.limit)
     return Text(" · ").join(Text(words, style=style) for words, style in signs)
 
 
 def letter(row: Row) -> str:
     """The letter of a message: that of its fate, P for the system prompt."""
-    return SYSTEM if _is_system(row) else LETTERS[row.fate]
+    return SYSTEM if _is_system(row) else FATE_LETTERS[row.fate]
 
 
 def in_words(xray: Xray) -> Iterator[str]:
@@ -132,7 +132,7 @@ def in_words(xray: Xray) -> Iterator[str]:
 def _by_fate(xray: Xray, sent: bool) -> str:
     parts = [f"{xray.overhead} {xray.tokens(xray.view.overhead)}"]
     met = [row for row in xray.rows if (row.after if sent else row.before)]
-    for kind in ("system", *LETTERS):
+    for kind in ("system", *FATE_LETTERS):
         rows = [row for row in met if (kind == "system" if _is_system(row) else kind == row.fate)]
         tokens = sum(row.tokens_after if sent else row.tokens_before for row in rows)
         count = "" if kind == "system" else f" in {figures.several(len(rows), 'message')}"

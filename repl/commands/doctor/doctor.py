@@ -1,4 +1,4 @@
-"""What the doctor has to say: a table, lines to read aloud, or JSON Lines."""
+"""The doctor's report: a table, lines to read aloud, or JSON Lines."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from session.session import Session
     from session.settings import Settings
 
-MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
-WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}
-STYLES = {"ok": "calm", "warn": "warn", "fail": "error"}
+STATE_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
+STATE_WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}
+STATE_STYLES = {"ok": "calm", "warn": "warn", "fail": "error"}
 WAIT = f"looking; a server that does not answer is waited for {SECONDS:g} seconds"
 
 
@@ -85,12 +85,12 @@ def show(report: Report, console: Console) -> None:
                 _draw(finding.check, width, console)
             else:
                 check = finding.check
-                console.print(Text(f"  {WORDS[check.state]}: {line(check.name)}: {line(check.found)}"))
+                console.print(Text(f"  {STATE_WORDS[check.state]}: {line(check.name)}: {line(check.found)}"))
             _mend(finding.check.fix, "    → " if drawn else "    to mend it: ", console)
         if drawn:
             console.print()
     state = "fail" if report.verdict.code else "warn" if report.verdict.backend == "reader" else "ok"
-    console.print(Text(line(report.verdict.text), style=STYLES[state] if drawn else ""))
+    console.print(Text(line(report.verdict.text), style=STATE_STYLES[state] if drawn else ""))
     _mend(report.verdict.fix, "→ " if drawn else "to mend it: ", console)
 
 
@@ -101,7 +101,8 @@ def _draw(check: Check, width: int, console: Console) -> None:
     row.add_column(no_wrap=True)
     row.add_column(no_wrap=True, width=width)
     row.add_column(overflow="fold")
-    row.add_row(Text(f"  {MARKS[check.state]}", style=STYLES[check.state]), line(check.name), Text(line(check.found)))
+    mark = Text(f"  {STATE_MARKS[check.state]}", style=STATE_STYLES[check.state])
+    row.add_row(mark, line(check.name), Text(line(check.found)))
     console.print(row)
 
 
@@ -113,7 +114,7 @@ def _mend(fix: str, label: str, console: Console) -> None:
 def _draws(console: Console) -> bool:
     """Whether the marks can be written in the terminal's encoding."""
     try:
-        "→".join(MARKS.values()).encode(console.encoding)
+        "→".join(STATE_MARKS.values()).encode(console.encoding)
     except (UnicodeError, LookupError):
         return False
     return True

@@ -52,7 +52,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a session would do now, and the exit code for it. `backend` and `model` are "" where none can start."""
+    """The verdict on a session that would start now, and its exit code. `backend` and `model` may be "" for none."""
 
     text: str
     fix: str = ""
@@ -70,7 +70,7 @@ class Report:
 
 
 def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SECONDS) -> Report:
-    """What a session with these settings would find. Changes nothing and raises nothing.
+    """Run every check for a session with these settings. Changes nothing and raises nothing.
 
     Args:
         settings: What the session would be opened with.
@@ -95,7 +95,7 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
-    """What each finds, in their order. Servers are asked at once, and what came so many seconds later is too late."""
+    """The findings of each check, in order. All run in parallel; one that takes longer than so many seconds is late."""
     found: queue.SimpleQueue[tuple[int, Finding | None]] = queue.SimpleQueue()
     here = [place for place, look in enumerate(looks) if look.late is None]
     for place in set(range(len(looks))) - set(here):

@@ -1,4 +1,4 @@
-"""What this machine has: articles, files, a terminal, folders of our own, settings, the environment, packages."""
+"""Checks of this machine: articles, files, terminal, our own folders, settings, environment, packages."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def looks(settings: Settings, console: Console) -> list[Look]:
 
 
 def reader() -> Iterator[Check]:
-    """It is asked, since that costs nothing."""
+    """Ask the built-in reader a question, which costs nothing."""
     from models import built_in
 
     said = built_in().stream([Message("m1", "user", "What is a thimble?")], [])
@@ -103,7 +103,7 @@ def vocabulary() -> Iterator[Check]:
 
 
 def terminal(console: Console, color: bool) -> Iterator[Check]:
-    """What can be shown, as far as can be known without asking the terminal itself."""
+    """The abilities of the terminal, as far as they are known without asking it."""
     term = os.environ.get("TERM", "")
     if not console.is_terminal and not console.file.isatty():  # it is one to rich only where it may be drawn on
         found = "output does not go to a terminal: no conversation there, only -p TEXT or piped prompts"
@@ -228,7 +228,7 @@ def _proxies(settings: Settings) -> Check:
 
 
 def versions() -> Iterator[Check]:
-    """What would be named in a report of a bug."""
+    """Versions, as a bug report needs them."""
     from importlib.metadata import PackageNotFoundError, version
     from platform import platform, python_version
 

@@ -36,7 +36,7 @@ def export(session: Session, columns: int) -> Iterator[str]:
         "title": line(name) or cut(line(question), 70),
     })  # fmt: skip
     last, due = begun, 0.0
-    for at, record, written in Retelling(session, columns, live=True).told():
+    for at, record, written in Retelling(session, columns, live=True).records():
         due += max(0.0, at - last)
         due = min(due, THINKING_SECONDS) if isinstance(record, Asked | Change) else due
         last = max(last, at)

@@ -35,7 +35,7 @@ def export(session: Session, columns: int) -> Iterator[str]:
 
 
 def about(told: Story) -> Fields:
-    """What the session is, as it stands behind its last line."""
+    """The session as it is after its last line."""
     past = told.past
     return {
         "id": past.opened.id,
@@ -116,7 +116,7 @@ class _Views:
         self._new = Differences().new
 
     def new(self, of: Prepared) -> Fields:
-        """What is new in this call; null where it is lost what was sent, and the next builds on the one before."""
+        """The new part of a call's lists; null if the sent messages are lost."""
         view = of.view
         tools = self._new("tools", [dict(tool) for tool in of.tools])
         if not view.messages:
@@ -130,7 +130,7 @@ class _Views:
         }
 
     def _name(self, message: Message) -> str | int:
-        """Its id where it is as it is in the history, else its place among the copies."""
+        """The id of a message that is unchanged, else its place among the copies."""
         if message is self._known.get(message.id):
             return message.id
         place = self._places.setdefault(EVERYTHING(message), len(self.copies))

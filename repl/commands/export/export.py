@@ -42,7 +42,7 @@ FORMATS = {
     "json": Format("json", "one JSON document, every view in it", document.export),
     "asciicast": Format("cast", "a recording to play back, a marker an exchange", cast.export),
 }
-FORM = "write /export lesson.html; the formats are html, svg, md, json and asciicast"
+HOW_TO_EXPORT = "write /export lesson.html; the formats are html, svg, md, json and asciicast"
 PLAIN_COLUMNS = 100
 
 
@@ -71,13 +71,13 @@ def wanted(rest: str) -> tuple[str, Path | None, bool]:
     ending = (word or Path(name).suffix).lower().lstrip(".")
     kind = "html" if not rest else "asciicast" if ending == "cast" else ending
     if kind not in FORMATS:
-        raise UsageError(f"/export does not know the format of {rest[:40]!r}", FORM)
+        raise UsageError(f"/export does not know the format of {rest[:40]!r}", HOW_TO_EXPORT)
     if line(name) != name:
-        raise UsageError("a file cannot be named so: the name holds signs that no terminal shows", FORM)
+        raise UsageError("a file cannot be named so: the name holds signs that no terminal shows", HOW_TO_EXPORT)
     try:
         return kind, Path(name).expanduser() if name else None, file.endswith("!")
     except RuntimeError as error:  # a ~user that nobody is
-        raise UsageError(f"there is no folder {name[:40]}", FORM) from error
+        raise UsageError(f"there is no folder {name[:40]}", HOW_TO_EXPORT) from error
 
 
 def free(session: Session, ending: str) -> Path:

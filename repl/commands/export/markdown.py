@@ -1,4 +1,4 @@
-"""The session as Markdown. What was said stands in fences that it cannot leave; a word in a table has no marks left."""
+"""The session as Markdown. Messages stand in fences that they cannot close; words in tables lose their marks."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from agent.messages import Message
 from agent.view import View
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
 from repl.screen import trace
-from repl.screen.letters import LETTERS
+from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.sanitise import clean, line
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _data(told: Story, counter: Counter) -> Iterator[str]:
         view = call.prepared.view
         lists = {
             "was": new("was", [*map(texts.at, view.history)]),
-            "fates": new("fates", "".join(LETTERS[fate] for fate in view.fates)),
+            "fates": new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
             "sent": new("sent", [*map(texts.at, view.messages)]),
         }
         yield f"{',' if number else ''}\n{embedded({**_call(call, before, texts), **lists})}"
@@ -151,7 +151,7 @@ def _about(told: Story) -> Fields:
     ]
     lost = [f"The journal is damaged: {what} is lost." for what in map(line, past.lost)]
     lost += [f"{figures.several(told.damaged, 'line')} of the journal could not be read."] * bool(told.damaged)
-    return {"title": _title(told), "facts": facts, "totals": rows, "lost": lost, "letters": LETTERS}
+    return {"title": _title(told), "facts": facts, "totals": rows, "lost": lost, "letters": FATE_LETTERS}
 
 
 def _exchange(of: Exchange) -> Fields:
@@ -166,7 +166,7 @@ def _exchange(of: Exchange) -> Fields:
 
 
 def _call(of: Made, before: View | None, texts: _Texts) -> Fields:
-    """What the page says of a call; every figure is a text already, but for those that are drawn."""
+    """The data of a call on the page; figures are text, except those that are drawn."""
     event, view, reply = of.prepared, of.prepared.view, of.replied
     return {
         "turn": event.turn,

@@ -1,4 +1,4 @@
-"""The screen of a session, told anew from its journal: what the renderer wrote, and when."""
+"""The screen of a session, rendered again from its journal, with the time of each piece."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from agent.agent import Agent
     from session.session import Session
 
-STOPPED = "no answer: it was stopped, or it failed"
+NO_ANSWER = "no answer: it was stopped, or it failed"
 WITHDRAWN = "the budget could not hold the question"
 ROWS = 32
 
 
 class Retold(Screen):
-    """The screen as it was at each moment: its clock is that of the record, and it draws when it is told to."""
+    """The screen as it was at each moment: its clock is the time of the record, and `redraw` draws it."""
 
     auto_refresh = False
     at = 0.0
@@ -59,7 +59,7 @@ class Retelling:
         self._shown: Retold | None = None
         self._view: View | None = None
 
-    def told(self) -> Iterator[tuple[float, Record, str]]:
+    def records(self) -> Iterator[tuple[float, Record, str]]:
         """Each record with its time, and what the terminal was written for it."""
         for each in self.lines:
             before = self._values()
@@ -103,7 +103,7 @@ class Retelling:
         else:
             self._console.print()
 
-    def _end(self, why: str = STOPPED) -> None:
+    def _end(self, why: str = NO_ANSWER) -> None:
         """End the exchange that is shown, if there is one, and say why it has no answer."""
         if self._shown:
             self._shown.__exit__()
@@ -127,7 +127,7 @@ class Retelling:
         return {"strategy": past.strategy, "budget": f"{past.limit}", "model": past.model.name or past.model.backend}
 
     def _changed(self, change: Change, before: Mapping[str, str]) -> None:
-        """What was swapped is shown as the command that swaps it."""
+        """Show a swap as the command that makes it."""
         if isinstance(change, StrategyChanged | BudgetChanged | ModelChanged):
             self._end()
             for name, value in self._values().items():

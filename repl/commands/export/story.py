@@ -68,7 +68,7 @@ class Story:
 
 
 def story(session: Session) -> Story:
-    """What the journal tells of the branch that the session is on. Raises UsageError where nothing was asked."""
+    """The story of the branch in use, from the journal. Raises UsageError if nothing was asked."""
     lines, damaged = session.journal.read()
     tree = Tree(lines)
     told = Story(SavedState(), [], tree.current, len(tree.branches), len(damaged))
@@ -138,7 +138,7 @@ def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
 
 
 def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
-    """What is new: how many stand at the start of both, what stands between, how many at the end of both."""
+    """The new part: [items shared at the start, the items between, items shared at the end]."""
     most = min(len(before), len(after))
     start = next((at for at in range(most) if before[at] != after[at]), most)
     most -= start
@@ -153,7 +153,7 @@ class Differences:
         self._told: dict[str, Sequence[Any]] = {}
 
     def new(self, name: str, listed: Sequence[Any]) -> list[Any]:
-        """What is new of the list of this name."""
+        """The new part of the list of this name."""
         before, self._told[name] = self._told.get(name, ()), listed
         return difference(before, listed)
 

@@ -1,1 +1,1 @@
-"""What is left of a planted fact: asked out of band, and followed through the calls under each strategy."""
+"""/probe: ask outside the session what is left of a planted fact, and follow it through all calls."""

@@ -13,7 +13,7 @@ from rich.text import Text
 from agent.errors import Stopped
 from agent.events import Planted
 from agent.replay import calls
-from repl.commands.probe.survival import Survival, cells, strategies, survive, told
+from repl.commands.probe.survival import Survival, cells, description, strategies, survive
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, say
@@ -21,9 +21,9 @@ from repl.screen.theme import is_drawn, say
 if TYPE_CHECKING:
     from session.session import Session
 
-COLUMNS, LEAST_COLUMNS = 40, 10
+MOST_CELLS, LEAST_CELLS = 40, 10
 """Cells of a row at most, and on a terminal that is too narrow."""
-NAME, WORDS = 24, 36
+NAME_COLUMNS, WORD_COLUMNS = 24, 36
 """Columns of a strategy's name at most, and that the words behind the cells need."""
 MARKS = {
     "stands": ("█", "fate.kept", "stands in the prompt"),
@@ -42,8 +42,8 @@ def chart(session: Session, planted: Sequence[Planted], console: Console) -> Non
         Stopped: the user pressed Ctrl-C; what is done stays.
     """
     specs, each, drawn = strategies(session), len(calls(session.agent.history)), is_drawn(console)
-    names = min(NAME, max(map(cell_len, specs)) + 2)
-    columns = max(LEAST_COLUMNS, min(COLUMNS, console.width - names - WORDS - 4))
+    names = min(NAME_COLUMNS, max(map(cell_len, specs)) + 2)
+    columns = max(LEAST_CELLS, min(MOST_CELLS, console.width - names - WORD_COLUMNS - 4))
     for text in _heading(session, specs):
         say(console, text, "bold")
     done: list[Survival] = []
@@ -76,7 +76,7 @@ def _legend(shown: Sequence[Survival], columns: int) -> Text:
 
 def _line(row: Survival, used: bool) -> Text:
     name = f"{line(row.strategy)}{' (in use)' if used else ''}, {row.planted.path}"
-    return Text(f"  {name}: {told(row).replace(' · ', '; ').replace(' … ', '; later ')}")
+    return Text(f"  {name}: {description(row).replace(' · ', '; ').replace(' … ', '; later ')}")
 
 
 def _drawn(row: Survival, rows: Sequence[Survival], names: int, columns: int, used: bool) -> RenderableType:
@@ -94,7 +94,8 @@ def _drawn(row: Survival, rows: Sequence[Survival], names: int, columns: int, us
         grid.add_column(width=len(number), no_wrap=True)
     grid.add_column(width=min(longest, columns), no_wrap=True)
     grid.add_column()
-    grid.add_row(Text(name, style="name" if used else ""), *[Text(number, style="quiet")] * several, bar, told(row))
+    numbers = [Text(number, style="quiet")] * several
+    grid.add_row(Text(name, style="name" if used else ""), *numbers, bar, description(row))
     return grid
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.events import Asked, Planted, SideCalled
+from agent.history import question as asked_last
 from agent.loop import prepare
 from agent.messages import Message
-from agent.messages import question as asked_last
 from agent.protocols import Text, Usage
 from agent.view import View
 from agent.why import why
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from agent.agent import Agent
     from session.session import Session
 
-MOST = 3
+MOST_FACTS = 3
 """Facts that one /probe asks for."""
 
 
@@ -51,7 +51,7 @@ class Probe:
 
 
 def questions(session: Session, question: str) -> list[tuple[str, Planted | None]]:
-    """What to ask, and which fact each question looks for: without a QUESTION for what the newest files say.
+    """The questions to ask, each with its fact. Without a QUESTION, one for each of the newest planted files.
 
     A QUESTION looks for the fact that shares the most words with it; of several, the newest.
 
@@ -62,7 +62,7 @@ def questions(session: Session, question: str) -> list[tuple[str, Planted | None
         return [(question, max(reversed(session.planted), key=lambda one: _shared(one, question), default=None))]
     if not session.planted:
         raise UsageError("nothing is planted", "write /plant FACT first, or /probe QUESTION")
-    return [(f"Show me {planted.path}, word for word.", planted) for planted in session.planted[-MOST:]]
+    return [(f"Show me {planted.path}, word for word.", planted) for planted in session.planted[-MOST_FACTS:]]
 
 
 def _shared(planted: Planted, question: str) -> int:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from agent import figures
 from repl.commands.probe.chart import chart, moving
-from repl.commands.probe.probe import MOST, Probe, probe, questions
+from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
@@ -41,11 +41,11 @@ def show_probe(session: Session, question: str, console: Console) -> None:
     if session.planted:
         if is_drawn(console):
             console.print()
-        chart(session, session.planted[-MOST:], console)
+        chart(session, session.planted[-MOST_FACTS:], console)
 
 
 def outcome(found: Probe, longest: int) -> Iterator[tuple[Kind, str, str]]:
-    """What was asked and answered, the verdict, what it cost and where the fact stands: kind, words and style of each.
+    """Question, answer, verdict, cost and place of the fact, each with its kind, words and style.
 
     `longest` is how many columns of the answer are shown.
     """

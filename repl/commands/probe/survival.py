@@ -75,7 +75,7 @@ class _Followed:
         self._said: dict[str, bool] = {}
 
     def take(self, until: int, view: View | BudgetError) -> None:
-        """What the next call shows of it."""
+        """The state of the fact in the next call."""
         if until <= self._end:
             return
         self.marks.append(self._mark(view))
@@ -97,7 +97,7 @@ class _Followed:
         return known
 
 
-def told(survival: Survival) -> str:
+def description(survival: Survival) -> str:
     """`7 of 14 calls · masked at call 8`: in how many calls it stands, and what became of the message that held it."""
     marks, changes = survival.marks, survival.changes
     parts = [f"{survival.stood} of {len(marks)} call{'s' * (len(marks) > 1)}"]

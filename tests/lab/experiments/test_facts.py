@@ -6,14 +6,13 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 
 import pytest
 
-from agent.messages import task
+from agent.history import task
+from lab import __main__ as lab
 from lab.experiments import foresight
 from lab.experiments.facts import facts, left_in_view, left_when_compressed, pages, session, stands
-from lab.experiments.facts import main as facts_main
 from models.counting.estimate import EstimateCounter
 from tests.support.histories import is_sound
 from tests.support.paths import ROOT
@@ -23,17 +22,15 @@ PAGE = (DOCS / "explanation" / "hide-move-summarise.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("experiment", "mistake", "what"),
+    ("arguments", "what"),
     [
-        (facts_main, ["--strategy", "hybird"], "there is no strategy 'hybird'"),
-        (facts_main, ["--strategy", "none+hybrid"], "none+hybrid asks a model"),
-        (foresight.main, ["no-such-file.json"], "no-such-file.json cannot be read"),
+        (["facts", "--strategy", "hybird"], "there is no strategy 'hybird'"),
+        (["facts", "--strategy", "none+hybrid"], "none+hybrid asks a model"),
+        (["foresight", "no-such-file.json"], "no-such-file.json cannot be read"),
     ],
 )
-def test_mistakes_are_told_in_two_lines(
-    experiment: Callable[[Sequence[str]], int], mistake: list[str], what: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert experiment(mistake) == 2
+def test_mistakes_are_told_in_two_lines(arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab.main(arguments) == 2
     told = capsys.readouterr()
     assert told.out == ""
     assert what in told.err
@@ -44,9 +41,9 @@ def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(foresight, "MADE_UP", 4)
-    assert foresight.main([]) == 0
+    assert lab.main(["foresight"]) == 0
     rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| [\d.]+ \| [\d.]+ \|$", capsys.readouterr().out, re.MULTILINE)
-    page = (DOCS / "explanation" / "thrifty.md").read_text().partition("python -m lab.experiments.foresight\n")[2]
+    page = (DOCS / "explanation" / "thrifty.md").read_text().partition("thimble lab foresight\n")[2]
     assert [price for price, _ in rows] == re.findall(r"^\| ([\d.]+) \|", page, re.MULTILINE)[: len(rows)]
     assert all(1 <= float(over) <= 2 for _, over in rows)
 
@@ -83,7 +80,7 @@ def test_what_is_hidden_is_brought_back() -> None:
 
 def test_whoever_reads_the_tables_may_leave() -> None:
     run = subprocess.run(
-        f"set -o pipefail; {shlex.quote(sys.executable)} -m lab.experiments.foresight | head -n 0",
+        f"set -o pipefail; {shlex.quote(sys.executable)} -m lab foresight | head -n 0",
         shell=True,
         executable="/bin/bash",
         capture_output=True,

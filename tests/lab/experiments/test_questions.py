@@ -83,6 +83,4 @@ def test_the_table_says_what_was_lost_and_won_of_what_all_were_asked() -> None:
 def test_the_page_of_answers_is_of_this_library_and_this_reader() -> None:
     page = (DOCS / "results" / "answers.md").read_text()
     for patterns in (LIBRARY, READING):
-        assert f"`{fingerprint(*patterns)}`" in page, (
-            "make it anew: python -m lab.experiments.questions > docs/results/answers.md"
-        )
+        assert f"`{fingerprint(*patterns)}`" in page, "make it anew: thimble lab questions > docs/results/answers.md"

@@ -236,7 +236,7 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
-    assert main([*arguments, "--model", MODEL, "--json"], "replay") == 0
+    main([*arguments, "--model", MODEL, "--json"], "replay")
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     return found
 
@@ -292,13 +292,13 @@ def test_a_strategy_that_decides_by_the_price_is_replayed_at_each(
 
 
 def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([str(runs), "--strategy", "observation-masking:when=always,window=2", "--model", MODEL], "replay") == 0
+    main([str(runs), "--strategy", "observation-masking:when=always,window=2", "--model", MODEL], "replay")
     text = capsys.readouterr().out
     assert "3 runs, 73 calls, no budget" in text
     assert "20–40 turns, 1 run" in text
     assert ">80" not in text
     flags = ("--strategy", "none", "hybrid:every=5,tail=2", "--model", MODEL, "--markdown")
-    assert main([str(runs), *flags], "replay") == 0
+    main([str(runs), *flags], "replay")
     text = capsys.readouterr().out
     table = [one for one in text.splitlines() if one.startswith("|")]
     assert len(table) == 4
@@ -309,7 +309,7 @@ def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> No
 def test_a_figure(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
     for specs in (["hybrid", "sliding-window:window=1"], ["none"]):
-        assert main([str(runs), "--strategy", *specs, "--plot", "costs.png", "--model", MODEL], "replay") == 0
+        main([str(runs), "--strategy", *specs, "--plot", "costs.png", "--model", MODEL], "replay")
         assert Path("costs.png").read_bytes().startswith(b"\x89PNG")
         Path("costs.png").unlink()
 
@@ -361,7 +361,7 @@ def test_the_command_line(runs: Path) -> None:
     assert "thimble lab replay" in thimble("repl", "lab").communicate(timeout=60)[0]
     for name, what, fix in (
         ("repay", "there is no experiment 'repay'", "fix: did you mean replay? "),
-        ("facts", "there is no experiment 'facts'", "fix: write python -m lab.experiments.facts; "),
+        ("fact", "there is no experiment 'fact'", "fix: did you mean facts? "),
         ("replay", "FILE", "fix: write thimble lab replay FILE"),
     ):
         wrong = thimble("repl", "lab", name)

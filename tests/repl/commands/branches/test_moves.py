@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 
 import pytest
 
@@ -126,12 +127,12 @@ ERRORS = {
 @pytest.mark.parametrize("line", ERRORS)
 def test_what_is_wrong_is_said_and_nothing_has_changed(line: str) -> None:
     session = talked(2)
-    was, lines = stands(session), session.journal.count
+    was, branches = stands(session), deepcopy(session.journal.tree.branches)
     with pytest.raises(UsageError) as raised:
         obey(session, line, Paper().console)
     assert ERRORS[line] in raised.value.what
     assert raised.value.fix
-    assert (stands(session), session.journal.count) == (was, lines)
+    assert (stands(session), session.journal.tree.branches) == (was, branches)
 
 
 @pytest.mark.parametrize("line", ["/fork", "/fork none", "/undo", "/retry"])

@@ -16,7 +16,7 @@ from agent.messages import Message
 from agent.replay import calls
 from agent.side import SideModel
 from repl.cli import prepare as prepare_filter
-from repl.commands.compare.compare import by_default, read
+from repl.commands.compare.compare import by_default, parse_arguments
 from repl.commands.compare.replay import replayed
 from repl.commands.compare.replay_tables import starred
 from repl.commands.table import obey
@@ -117,9 +117,9 @@ def test_specs_stand_before_the_first_run_and_the_question_behind_it(words: list
     text = "  ".join(words)
     if at == len(words) - 1:
         with pytest.raises(UsageError, match="no question"):
-            read(text)
+            parse_arguments(text)
         return
-    specs, question = read(text)
+    specs, question = parse_arguments(text)
     assert specs == list(dict.fromkeys(words[:at]))
     assert question == ("  ".join(words[at + 1 :]) if at < len(words) else None)
 

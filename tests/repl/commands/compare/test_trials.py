@@ -20,7 +20,7 @@ from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiti
 from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.commands.compare.known import known, verdict
-from repl.commands.compare.trial import Asked, ask, cost, prefill
+from repl.commands.compare.trial import Trial, ask, cost, prefill
 from repl.commands.compare.trials import shortened
 from repl.commands.table import obey
 from repl.prompt.interrupts import Interrupts
@@ -111,7 +111,7 @@ def test_what_is_under_way_is_told() -> None:
     call = tool_call("search_articles", query="prefix cache")
     session = after_one([Waiting("the server is busy", 0.1), call], "Found.")
     told: list[tuple[str, bool]] = []
-    ask(session.fork("none"), "Why?", Asked("none"), lambda said, turn: told.append((said, turn)))
+    ask(session.fork("none"), "Why?", Trial("none"), lambda said, turn: told.append((said, turn)))
     words = [said for said, _ in told]
     assert [said for said, turn in told if turn] == ["turn 1: prepares the view", "turn 2: prepares the view"]
     assert words[2:4] == ["the server is busy", "search_articles"]
@@ -123,7 +123,7 @@ def test_that_a_strategy_asks_a_model_is_told_while_it_does() -> None:
     session = open_session(Settings(backend="reader", budget=2000))
     ask_session(session, "What is observation masking?")
     fork, told = session.fork("summary-buffer"), list[str]()
-    ask(fork, "What are KV caches?", Asked("summary-buffer"), lambda said, _: told.append(said))
+    ask(fork, "What are KV caches?", Trial("summary-buffer"), lambda said, _: told.append(said))
     asked = told.index("asks a model: summary")
     assert told[asked - 1].endswith(": prepares the view")
     assert ": sends " in told[asked + 1]
@@ -253,7 +253,7 @@ def test_the_reply_under_way_is_closed() -> None:
 
 def test_stopped_between_a_call_and_its_result_leaves_a_sound_fork() -> None:
     session = after_one([Text("I look."), tool_call("search_articles", query="x")])
-    fork, found = session.fork("none"), Asked("none")
+    fork, found = session.fork("none"), Trial("none")
 
     def stop(said: str, turn: bool) -> None:
         if said == "search_articles":

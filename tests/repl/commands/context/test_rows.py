@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from agent.messages import Message
-from repl.commands.context.listing import MOST, first_words, folded, row_by_row, show_list, span
+from repl.commands.context.listing import MOST_ROWS, first_words, folded, row_by_row, show_list, span
 from repl.commands.context.message import sentence, show_message
 from repl.commands.context.rows import rows_of
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
@@ -65,7 +65,7 @@ def test_a_list_is_bounded_and_loses_nothing(history: list[Message], spec: str, 
         assert all(groups)
     paper = Paper()
     show_list(xray_of(view), folded(rows), paper.console)
-    assert len(paper.lines) <= MOST + 2
+    assert len(paper.lines) <= MOST_ROWS + 2
     assert all(len(row.name) for row in rows)
 
 
@@ -84,7 +84,7 @@ def test_fates_that_alternate_share_one_row_too() -> None:
     view = viewed(react(60), "observation-masking:when=always,window=4", 8_000)
     assert view is not None
     groups = folded(rows_of(view, TinyCounter().count))
-    assert len(groups) == MOST
+    assert len(groups) == MOST_ROWS
     assert len({row.fate for row in groups[1]}) == 2
     paper = Paper()
     show_list(xray_of(view), groups, paper.console)

@@ -24,7 +24,7 @@ from repl.commands.context.strip import (
     was_blocks,
     widths,
 )
-from repl.screen.letters import LETTERS
+from repl.screen.fate_letters import FATE_LETTERS
 from tests.support.histories import sound_histories
 from tests.support.sessions import Paper
 from tests.support.views import SPECS, viewed, xray_of
@@ -74,7 +74,7 @@ def test_the_bars_are_those_of_the_view(history: list[Message], spec: str, limit
         assert bar(blocks, got).cell_len == columns
     letters = [block.letter for block in was][bool(view.overhead) :]
     system = bool(view.history) and view.history[0].role == "system"
-    assert letters[system:] == [LETTERS[fate] for fate in view.fates[system:]]
+    assert letters[system:] == [FATE_LETTERS[fate] for fate in view.fates[system:]]
     assert sum(block.letter == "I" for block in sent) == len(view.inserted)
     assert (FREE in {block.letter for block in sent}) == (view.tokens < view.limit)
     marked = ruler(xray, sent, widths([block.tokens for block in sent], columns))

@@ -25,7 +25,7 @@ from agent.errors import ModelError
 from models.server import Check
 from repl.__main__ import main
 from repl.commands.doctor import machine
-from repl.commands.doctor.doctor import MARKS, as_fields, show
+from repl.commands.doctor.doctor import STATE_MARKS, as_fields, show
 from repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine, side_by_side
 from repl.commands.table import run_command
 from repl.prompt.completion import Completions
@@ -377,13 +377,14 @@ def test_a_proxy_before_a_server_is_told(environ: dict[str, str], state: str, mo
 # ---- how it is shown ----
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=200)
+STATES = st.sampled_from(sorted(STATE_MARKS))
 REPORTS = st.builds(
     Report,
     st.lists(
         st.builds(
             Finding,
             st.sampled_from(["ollama", "corpus"]),
-            st.builds(Check, st.sampled_from(["server", "a longer name"]), st.sampled_from(sorted(MARKS)), TEXT, TEXT),
+            st.builds(Check, st.sampled_from(["server", "a longer name"]), STATES, TEXT, TEXT),
         ),
         min_size=1,
         max_size=5,
@@ -435,7 +436,7 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
     for each in findings:
         assert list(each) == ["type", "group", "name", "state", "found", "fix"]
         assert each["type"] == "check"
-        assert each["state"] in MARKS
+        assert each["state"] in STATE_MARKS
         assert each["state"] == "ok" or each["fix"]
     assert verdict["type"] == "doctor"
     groups = (
@@ -498,7 +499,7 @@ def test_the_command_shows_the_same_and_never_enters_the_history() -> None:
     assert "A session uses reader/extractive." in paper.text
     assert session.agent.history == []
     run_command(session, "/doctor now", paper.console)
-    assert "✗ /doctor takes nothing behind it" in paper.text
+    assert "✗ /doctor takes no arguments" in paper.text
 
 
 def test_completion_and_help_know_it() -> None:
@@ -507,4 +508,4 @@ def test_completion_and_help_know_it() -> None:
     assert [offer.text for offer in offers] == ["/doctor"]
     paper = Paper(80)
     run_command(session, "/help doctor", paper.console)
-    assert "what to type to mend" in paper.text
+    assert "Each problem comes with the command" in paper.text

@@ -14,7 +14,7 @@ from agent.messages import Message
 from models.scripted import Scripted
 from repl.commands.probe.chart import chart
 from repl.commands.probe.probe import stands
-from repl.commands.probe.survival import cells, strategies, survive, told
+from repl.commands.probe.survival import cells, description, strategies, survive
 from repl.commands.table import run_command
 from session.session import Session
 from strategies.table import STRATEGIES, asks_a_model
@@ -58,7 +58,7 @@ def test_a_call_that_the_budget_cannot_hold_is_marked() -> None:
     session.agent.state.limit = 500
     (found,) = survive(session, "truncate", session.planted)
     assert set(found.marks) == {"refused"}
-    assert told(found) == "0 of 3 calls · 3 too large to send"
+    assert description(found) == "0 of 3 calls · 3 too large to send"
 
 
 def test_the_one_in_use_comes_first_and_none_is_asked_that_asks_a_model() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-LETTERS = {
+FATE_LETTERS = {
     "kept": "K",
     "masked": "M",
     "shortened": "S",
