@@ -1,4 +1,4 @@
-"""The conversation: read a question, show how it is answered, say what it cost, and never end before the user does.
+"""The conversation: read a question, show how it is answered, print its cost, and go on until the user leaves.
 
 What the first prompt does not need is imported after it.
 """

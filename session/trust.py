@@ -13,7 +13,6 @@ from agent.errors import UsageError
 from models import READER
 from models.wire.address import hidden, host_url, is_loopback
 from session.settings import address_of
-from strategies.spec import is_code
 
 if TYPE_CHECKING:
     from session.settings import Settings
@@ -35,6 +34,8 @@ def check(asked: Settings, own: Mapping[str, object]) -> None:
 
 def check_strategy(spec: str) -> None:
     """Raise UsageError for a strategy that is code."""
+    from strategies.spec import is_code  # not at the start: it imports all strategies
+
     if is_code(spec):
         what = f"the session goes on under {spec[:60]}, which is code that its word alone does not run"
         raise UsageError(what, "if it is yours, leave and say thimble --resume ID --strategy with the same behind it")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def budget(session: Session, text: str, console: Console) -> None:
-    """Set the budget, or say what it is. Raises UsageError for one that cannot be."""
+    """Set the budget, or print it. Raises UsageError for an impossible one."""
     if text:
         session.use_budget(_tokens(text))
         say(console, f"The budget is {session.agent.limit:,} tokens from the next prompt on.")

@@ -22,7 +22,7 @@ ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """How a command is written, what it does in one line, and more on it for /help COMMAND."""
+    """A command: its usage, a summary in one line, more for /help COMMAND, and the function that runs it."""
 
     usage: str
     summary: str

@@ -28,7 +28,7 @@ TOGETHER = {
 
 
 def show_help(text: str, commands: Mapping[str, Command], console: Console) -> None:
-    """List the commands, or tell more on one, or on a strategy. Raises UsageError for one that there is not."""
+    """List the commands, or explain one command or strategy. Raises UsageError for an unknown one."""
     word, _, topic = text.partition(" ")
     if topic and find(word, commands) == "strategy":
         from repl.commands.strategy import show_one
@@ -49,7 +49,7 @@ def show_help(text: str, commands: Mapping[str, Command], console: Console) -> N
 
 
 def _rows(commands: Mapping[str, Command]) -> list[tuple[str, str]]:
-    """The commands on one screen: those that go together on a line."""
+    """The commands on one screen: related ones share a line."""
     rows = []
     for name, command in commands.items():
         family = next((names for names in TOGETHER if name in names), None)

@@ -96,7 +96,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def reveal(session: Session) -> list[str]:
-    """How right the guess was, in lines; none while it waits for its prompt. It is told once."""
+    """The score of the guess, in lines; none while it waits for its prompt. Returned once."""
     guess = session.guess
     if guess is None or guess.first is None or guess.last is None:
         return []
@@ -119,7 +119,7 @@ def _score(guess: Guess, view: View) -> str:
 
 
 def _surprises(guess: Guess, view: View, among: Sequence[int]) -> Iterator[str]:
-    """The messages that went, by what became of them and why; then those that stayed: as nobody had said."""
+    """The wrong guesses: messages that did not stay, by fate and rule, then messages that stayed."""
     stayed = guess.stayed(view)
     place = {message.id: at for at, message in enumerate(view.history)}
     went: dict[str, list[int]] = {}

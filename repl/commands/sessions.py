@@ -31,7 +31,7 @@ TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
-    """List those that are kept, the newest first. Raises UsageError where none has these words."""
+    """List the saved sessions, the newest first. Raises UsageError if none has these words."""
     folder = session.settings.session_dir
     paths = kept.paths(folder)
     if not paths:
@@ -70,7 +70,7 @@ def save(session: Session, text: str, console: Console) -> None:
 
 
 def load(session: Session, wanted: str, console: Console) -> None:
-    """Go on with another session. Raises ThimbleError; all is as it was then."""
+    """Switch to another session. If it raises ThimbleError, nothing has changed."""
     if session.playback:
         raise UsageError("a cassette that is played is left by /quit only", "then thimble --resume ID")
     if not wanted:

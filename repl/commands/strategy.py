@@ -27,7 +27,7 @@ HINTS = (
 
 
 def strategy(session: Session, spec: str, console: Console) -> None:
-    """Swap to a strategy; without a SPEC list them. Raises UsageError for one that there is not."""
+    """Swap to a strategy; without a SPEC list them. Raises UsageError for an unknown one."""
     if not spec:
         show_all(session.spec, console)
         return

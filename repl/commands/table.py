@@ -1,4 +1,4 @@
-"""The commands: each a function whose docstring is its help. None, nor what it prints, is ever sent to a model.
+"""The commands: each a function whose docstring is its help. No command and no output of one is sent to a model.
 
 A command is imported when it is run: a new one is a file or a folder beside this one, and a function here.
 """

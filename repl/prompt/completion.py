@@ -110,14 +110,14 @@ class Completions(Completer):
             yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
 
     def _compared(self, text: str) -> Iterator[Offer]:
-        """Continuations of the last of several SPECs, and `run`; behind it stands a question."""
+        """Continuations of the last of several SPECs, and `run`, after which a question follows."""
         before, blank, last = text.rpartition(" ")
         if "run" not in before.split():
             yield from ((before + blank + offer, meaning) for offer, meaning in self._specs(last))
             yield f"{before}{blank}run", "ask a question under each"
 
     def _forked(self, text: str) -> Iterator[Offer]:
-        """Continuations of a SPEC, which may stand behind a number."""
+        """Continuations of a SPEC, which may follow a number."""
         number, blank, spec = text.partition(" ")
         if blank and number.isdecimal():
             yield from ((f"{number} {offer}", meaning) for offer, meaning in self._specs(spec))
@@ -144,7 +144,7 @@ class Completions(Completer):
         return [(str(number), "in use" if number == tree.current else "") for number in tree.branches]
 
     def _models(self, _: str) -> list[Offer]:
-        """The models, if the server tells them soon; a slow one is asked on, and the next Tab has its answer."""
+        """The models, if the server answers soon; else the answer is there at the next Tab."""
         if not (self._asking and self._asking.is_alive()):
             self._asking = Thread(target=self._ask_models, daemon=True)
             self._asking.start()

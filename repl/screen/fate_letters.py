@@ -1,4 +1,4 @@
-"""Fates as they are shown, everywhere alike: a letter each, so that the colour says nothing by itself."""
+"""The letter of each fate, the same on every screen, so that nothing depends on colour alone."""
 
 from __future__ import annotations
 

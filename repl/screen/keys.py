@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 
 GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
-"""To a terminal: pastes unmarked, long lines wrapped, the cursor shown, no colour, a line of its own, nothing below."""
+"""Resets a terminal: no marked pastes, long lines wrapped, cursor shown, no colour, a fresh line, nothing below."""
 NEXT_STEP, RUN_ON = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
 
 
@@ -61,7 +61,7 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
 
 
 def forget() -> None:
-    """Drop what was typed by now, so that it skips no step."""
+    """Drop the keys typed so far, so that none of them skips a step."""
     if _has_keys():
         import termios
 

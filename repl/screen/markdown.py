@@ -39,7 +39,7 @@ class _Heading(markdown.Heading):
 
 
 class _Markdown(markdown.Markdown):
-    """rich's Markdown, but HTML, entities, images and references are shown as they were written."""
+    """rich's Markdown, except that HTML, entities, images and references are shown as written."""
 
     elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading}
 

@@ -107,7 +107,7 @@ def caption(event: Prepared, before: View | None) -> list[str]:
 
 
 def rule(view: View, before: View | None) -> str:
-    """The rule behind what is new in a view: that of the first message which has another fate than in the view before.
+    """The rule of the first message whose fate is new in this view.
 
     Where no fate is new, that of the first message that was inserted.
     """

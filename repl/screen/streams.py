@@ -17,7 +17,7 @@ def tell(text: str) -> None:
 
 
 def aside(text: str) -> None:
-    """To standard error; that it cannot be told must not keep an answer back."""
+    """Write to standard error. A failure there must not stop an answer."""
     if sys.stderr is None:  # it was closed
         return
     try:

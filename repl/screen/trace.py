@@ -19,7 +19,7 @@ GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "
 KNOWN = ("slug: ", "section: ", "page 1 of 1")
 """Parts of an article's second line that say nothing new."""
 PLAIN_WIDTH = 400
-"""Columns of a line where nothing is drawn: whoever listens has no columns, and a log has room."""
+"""Columns of a line where nothing is drawn: a listener has no columns, and a log has room."""
 Kind = Literal["tool", "act", "note", "over", "error", "thought"]
 LABELS: dict[Kind, str] = {
     "tool": "tool",

@@ -14,10 +14,10 @@ from session.journal.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A branch: where it grew from, how it stands, and the exchanges and calls of its own.
+    """A branch: its parent, its strategy, and the exchanges and calls that belong to it alone.
 
-    `behind` is the exchange of the parent behind which it begins, `calls_before` how many answers of a model led there.
-    `question` is the last one of its own, "" where there is none.
+    `behind`: it begins after this exchange of the parent. `calls_before`: answers of a model up to there.
+    `question`: the last one of the branch itself, "" if there is none.
     """
 
     number: int
@@ -31,7 +31,7 @@ class Account:
 
 
 def accounts(tree: Tree) -> list[Account]:
-    """An account for each branch, a parent before its children, each child behind its elder siblings' own."""
+    """An account for each branch: a parent before its children, children by age, each followed by its own children."""
     starts: dict[int, SavedState] = {}
     found = {number: _account(tree, number, starts) for number in tree.branches}
     ordered: list[Account] = []
@@ -60,6 +60,6 @@ def _account(tree: Tree, number: int, starts: dict[int, SavedState]) -> Account:
 
 
 def _copy(past: SavedState) -> SavedState:
-    """The same account, to go on from on its own; what was said is left behind."""
+    """An independent copy of the account, without its messages."""
     ledger = replace(past.ledger, calls=[*past.ledger.calls])
     return replace(past, history=History(), planted=(), lost=[], ledger=ledger, _readers=Readers())

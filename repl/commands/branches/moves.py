@@ -28,7 +28,7 @@ QUOTE_COLUMNS = 60
 
 
 def fork(session: Session, text: str, console: Console) -> None:
-    """Begin a branch behind exchange N, here by default. Raises ThimbleError; nothing has changed then."""
+    """Begin a branch after exchange N, by default after the last. If it raises ThimbleError, nothing has changed."""
     first, _, rest = text.partition(" ")
     numbered = NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
@@ -44,7 +44,7 @@ def fork(session: Session, text: str, console: Console) -> None:
 
 
 def undo(session: Session, text: str, console: Console) -> None:
-    """Go back to right before a question; those that the budget refused never were in the history and do not count.
+    """Go back to the moment before a question. Refused questions were never in the history and do not count.
 
     Raises ThimbleError; nothing has changed then.
     """
@@ -111,7 +111,7 @@ def _number(text: str, most: int, form: str, least: int = 0) -> int:
 def _ask_anew(session: Session, question: Question, spec: str) -> None:
     """Branch off before a question and what was changed for it, so that one that is often asked has all side by side.
 
-    Strategy, budget and model are changed to those of now.
+    Strategy, budget and model become the current ones.
     """
     tree, agent = session.journal.tree, session.agent
     path = [each for each in tree.path(tree.current) if each.number <= question.after]

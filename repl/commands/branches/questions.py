@@ -15,7 +15,7 @@ IDLE = (Branched, Switched, Resumed)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question: the line of the journal behind which it was asked, and its words.
+    """A question: its words, and the line of the journal after which it was asked.
 
     `refused` says that the budget could not hold it, `planted` are the facts that were planted behind it and before the
     next one.

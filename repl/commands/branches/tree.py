@@ -1,4 +1,4 @@
-"""/tree: every branch and what it has cost of its own, their prompts side by side, and the way to another one."""
+"""/tree: every branch with its own cost, a chart of all prompts, and the switch to another branch."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 CHART_ROWS = 3
 """Rows of a branch's chart."""
 GUTTER_COLUMNS, NAME_COLUMNS = 10, 20
-"""Columns before a chart, one behind it among them; and those for the name of the strategy behind that."""
+"""Columns around a chart, and columns for the name of the strategy after it."""
 QUESTION_COLUMNS = 60
-"""Columns of a question that is told."""
+"""Columns of a question that is quoted."""
 
 
 def tree(session: Session, text: str, console: Console) -> None:
-    """Show all branches, or go on with branch N as it was left. Raises ThimbleError; nothing has changed then."""
+    """Show all branches, or switch to branch N. If it raises ThimbleError, nothing has changed."""
     if text:
         _go(session, text, console)
         return

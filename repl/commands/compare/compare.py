@@ -30,7 +30,7 @@ def compare(session: Session, text: str, console: Console) -> None:
     """Compare strategies on the history of a session, or on a question. Nothing of it enters the session.
 
     Raises:
-        UsageError: a SPEC names no strategy, there is no question behind `run`, or no history to compare.
+        UsageError: a SPEC names no strategy, there is no question after `run`, or no history to compare.
         Stopped: the user pressed Ctrl-C; what was done is shown.
     """
     specs, question = parse_arguments(text)
@@ -47,7 +47,7 @@ def compare(session: Session, text: str, console: Console) -> None:
 
 
 def parse_arguments(text: str) -> tuple[list[str], str | None]:
-    """The SPECs, each once, and the question behind `run`; None where nothing is to be asked."""
+    """The SPECs, each once, and the question after `run`; None if there is no `run`."""
     specs: list[str] = []
     rest = text
     while rest.strip():

@@ -20,7 +20,7 @@ SAID_COLUMNS = 34
 
 
 class Progress(Protocol):
-    """Is told how far each strategy is, by its place among them."""
+    """Shows the progress of each strategy, by its place among them."""
 
     def say(self, place: int, said: str, step: bool = False) -> None:
         """Show the step under way; `step` says that one more is done."""
@@ -67,7 +67,7 @@ class _Lines:
         self._console, self._names = console, names
 
     def say(self, place: int, said: str, step: bool = False) -> None:
-        """Only what is done is told."""
+        """Prints a line for each finished strategy only."""
 
     def done(self, place: int, said: str) -> None:
         of = f"done {place + 1} of {len(self._names)}"

@@ -41,7 +41,7 @@ class Replayed:
 
     @property
     def kept(self) -> int:
-        """Survivors: messages that the next prompt holds as they were."""
+        """The number of messages that the next prompt holds unchanged."""
         return self.fates.get("kept", 0)
 
     @property

@@ -96,7 +96,7 @@ def show_strips(session: Session, found: Sequence[Replayed], console: Console) -
 
 
 def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Callable[[int], str]) -> list[str]:
-    """The values of a column as they are shown, `*` before the lowest; where all are alike there is no best."""
+    """The cells of a column, with `*` before the lowest value; none if all are equal."""
     known = [value for one, value in zip(found, values, strict=True) if one.fits and value is not None]
     best = min(known) if len(set(known)) > 1 else None
 
@@ -109,7 +109,7 @@ def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Ca
 
 
 def fates(one: Replayed, drawn: bool) -> str:
-    """The messages that are not as they were, by fate: `M5 D12`, or `5 masked, 12 dropped` to be read aloud."""
+    """The changed messages by fate: `M5 D12`, or `5 masked, 12 dropped` to be read aloud."""
     if drawn:
         return " ".join(f"{FATE_LETTERS[fate]}{count:,}" for fate, count in changed(one).items())
     return ", ".join(f"{count:,} {fate}" for fate, count in changed(one).items())

@@ -58,7 +58,7 @@ class Trial:
 def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str, bool], None]) -> None:
     """Ask, and enter in `found` what came of it, whatever that is; Ctrl-C leaves it at what was complete by then.
 
-    `on_step` is told what is under way, and whether a turn begins. Raises NotOnTape where a cassette has no answer.
+    `on_step` gets the step under way, and whether a turn begins. Raises NotOnTape if a cassette has no answer.
     """
     prices, cut = fork.price_card(), ""
     fork.side.on_ask = lambda purpose: on_step(f"asks a model: {purpose}", False)

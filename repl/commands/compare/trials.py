@@ -79,7 +79,7 @@ def show_asked(
 
 
 def show_answers(found: Sequence[Trial], names: Sequence[str], console: Console) -> None:
-    """Each answer under its strategy, its beginning only; one that was given before is not told again."""
+    """Print the beginning of each answer under its strategy; equal answers are printed once."""
     first: dict[str, str] = {}
     for one, name in zip(found, names, strict=True):
         answer = clean(one.answer).strip()

@@ -1,4 +1,4 @@
-"""The commands /context and /why: what is behind the word, and what Tab offers there."""
+"""/context and /why: their arguments, and the completions of these."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MOST_ROWS, LEAST_ROWS = 38, 8
 OTHER_ROWS = 16
 """Rows of a screen that the strip above the list and the prompt below it take."""
 NEWEST_ROWS = 20
-"""Of those, the newest messages that always have a row of their own."""
+"""The newest messages always have a row each: so many of those rows."""
 MOST_NAMES = 12
 """Messages of one fate that a row of several names."""
 FIRST_CHARACTERS = 400
@@ -41,7 +41,7 @@ Group = Sequence[Row]
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row as it is written; `style` is that of its fate."""
+    """The texts of a row; `style` is that of the fate."""
 
     name: str
     who: str
@@ -137,7 +137,7 @@ def _line(xray: Xray, group: Group) -> Line:
 
 
 def _by_fate(group: Group) -> str:
-    """`2 masked: 4, 6; 7 kept`: how many met each fate, and which of them are not as they were, if they are few."""
+    """`2 masked: 4, 6; 7 kept`: the number of messages by fate, and the names of the changed ones if they are few."""
     names: dict[str, list[str]] = {}
     for row in group:
         names.setdefault(row.fate, []).append(row.name)

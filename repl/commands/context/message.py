@@ -1,4 +1,4 @@
-"""One message: as it was and as it is sent, what it belongs to, and the rule that decided its fate."""
+"""One message: before and after, its calls or results, and the rule that decided its fate."""
 
 from __future__ import annotations
 

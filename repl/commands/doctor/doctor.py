@@ -75,7 +75,7 @@ def as_fields(report: Report) -> Iterator[jsonl.Fields]:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print it by group, the verdict last. Words are wrapped, what to type is not, so that it copies."""
+    """Print the report by group, the verdict last. Words are wrapped; commands are not, so that they can be copied."""
     drawn = is_drawn(console) and _draws(console)
     width = max(len(line(finding.check.name)) for finding in report.findings)
     for group, findings in groupby(report.findings, lambda finding: finding.group):

@@ -32,7 +32,7 @@ DONE, USAGE, MODEL = 0, 2, 3
 class Look:
     """One thing to look at. A ThimbleError that `find` raises is its last finding.
 
-    `late` is said of what may have to be waited for, when that takes too long; None of what is on this machine.
+    `late` is the finding of a check that takes too long; None for checks of this machine.
     """
 
     group: str
@@ -43,7 +43,7 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A check, its group, and the error that stands behind it where there is one."""
+    """A check, its group, and the error that caused the finding, if there is one."""
 
     group: str
     check: Check

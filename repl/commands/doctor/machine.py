@@ -92,7 +92,7 @@ def files(folder: Path) -> Iterator[Check]:
 
 
 def vocabulary() -> Iterator[Check]:
-    """Whether tokens of Qwen models can be counted exactly before a server has told."""
+    """Whether tokens of Qwen models can be counted exactly before a server has reported any."""
     from models.counting.vocabulary import qwen_file
 
     if qwen_file():
@@ -181,7 +181,7 @@ def _writable(name: str, folder: Path, inner: Path, otherwise: str, another: str
 
 
 def _above(folder: Path) -> Path:
-    """The folder, or the nearest above it that there is."""
+    """The folder, or its nearest existing parent."""
     return next((each for each in (folder, *folder.parents) if each.exists()), folder)
 
 
@@ -197,7 +197,7 @@ def sources(settings: Settings) -> Iterator[Check]:
 
 
 def environment(settings: Settings) -> Iterator[Check]:
-    """Variables that change where requests go. Of keys it is told only that they are set."""
+    """Variables that change where requests go. For keys it says only whether they are set."""
     addresses = (f"{name} {hidden(os.environ.get(name, '')) or 'not set'}" for name in ADDRESSES)
     yield Check("addresses", "ok", ", ".join(addresses))
     keys = (f"{name} {'set' if os.environ.get(name) else 'not set'}" for name in VARIABLES)

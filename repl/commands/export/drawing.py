@@ -1,4 +1,4 @@
-"""Rows of a terminal as an SVG on dark paper. It names no host: the fonts are those of whoever looks at it."""
+"""Rows of a terminal as an SVG on a dark background. It loads nothing: the fonts are the viewer's own."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: the ending of its files, what it is, and the pieces of a file of it in so many columns."""
+    """A format: the ending of its files, its description, and a function that yields the text of a file."""
 
     ending: str
     meaning: str

@@ -76,7 +76,7 @@ def _title(told: Story) -> str:
 
 
 def _data(told: Story, counter: Counter) -> Iterator[str]:
-    """The table of the texts comes last: it is complete when all views have been told."""
+    """The table of texts comes last, since it is complete only after all views."""
     texts = _Texts(counter)
     for message in told.past.history:
         texts.at(message)
@@ -95,7 +95,7 @@ def _data(told: Story, counter: Counter) -> Iterator[str]:
 
 
 class _Texts:
-    """Every message once, as it was and as each copy of it was sent. They must all live as long as this does."""
+    """Every message and every changed copy of it, each once. The messages must live as long as this table."""
 
     def __init__(self, counter: Counter) -> None:
         self.table: list[Fields] = []

@@ -143,7 +143,7 @@ class Retelling:
 
 
 def screen(columns: int) -> tuple[Console, io.StringIO]:
-    """A terminal in memory, and what it is written."""
+    """A terminal in memory, and the file with its output."""
     from rich.console import Console
     from rich.theme import Theme
 

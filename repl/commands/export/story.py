@@ -1,4 +1,4 @@
-"""The story of a session, as its journal tells it: exchanges, the calls of each, and what every call was sent."""
+"""The story of a session from its journal: exchanges, their calls, and the messages sent in each call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Made:
-    """A model call as it was made. `at` is when, in seconds since 1970; None is what did not come to be.
+    """A model call. `at` is its time in seconds since 1970; fields without a value are None.
 
     `asides` are what its strategy and its tools asked a model.
     """
@@ -54,7 +54,7 @@ class Exchange:
 
 @dataclass
 class Story:
-    """The current branch. `past` is the session behind its last line, `damaged` how many lines could not be read.
+    """The current branch. `past` is the session after its last line, `damaged` the number of unreadable lines.
 
     `calls` are all model calls in order, but those of strategies and tools.
     """
@@ -86,10 +86,10 @@ def path(session: Session) -> Sequence[Line]:
 
 
 def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
-    """When the first thing was said on these lines, what that was, and what the session is called, or "".
+    """The time and the words of the first question on these lines, and the name of the session or "".
 
     Raises:
-        UsageError: nothing was said.
+        UsageError: nothing was asked.
     """
     said = (one for one in lines if isinstance(one.stored, Asked | Planted))
     named = [one.stored.name for one in lines if isinstance(one.stored, Named)]
@@ -147,7 +147,7 @@ def difference(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
 
 
 class Differences:
-    """Lists, each as what is new of it since it was told before."""
+    """Remembers lists by name, and gives the new part of each against its last version."""
 
     def __init__(self) -> None:
         self._told: dict[str, Sequence[Any]] = {}

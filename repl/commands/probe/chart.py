@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_CELLS, LEAST_CELLS = 40, 10
 """Cells of a row at most, and on a terminal that is too narrow."""
 NAME_COLUMNS, WORD_COLUMNS = 24, 36
-"""Columns of a strategy's name at most, and that the words behind the cells need."""
+"""Columns of a strategy's name at most, and of the words after the cells."""
 MARKS = {
     "stands": ("█", "fate.kept", "stands in the prompt"),
     "partly": ("▒", "warn", "in some of these calls"),

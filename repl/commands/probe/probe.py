@@ -108,7 +108,7 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
 
 
 def stands(view: View, planted: Planted) -> bool:
-    """Whether the words of the fact are in a view, as they were planted, wherever but in the question itself."""
+    """Whether the words of the fact are in a view, exactly as planted, outside the question itself."""
     return _holding(view, planted) is not None
 
 

@@ -65,7 +65,7 @@ def survive(
 
 
 class _Followed:
-    """A fact on its way through the calls; those of the exchange that planted it are none."""
+    """A fact on its way through the calls after the exchange that planted it."""
 
     def __init__(self, planted: Planted, place: int, end: int) -> None:
         self.planted, self.marks = planted, list[Mark]()
