@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.events import Event, Prepared
 from agent.messages import Message
 from agent.view import View
-
-if TYPE_CHECKING:
-    from session.session import Session
 
 FORM = "write /predict 1-4 9 12, the numbers of those that stay as they are, or /predict all, none, off"
 
@@ -45,17 +41,15 @@ class Guess:
         return len(self.messages) - len(self.stays ^ self.stayed(view))
 
 
-def take(session: Session, text: str) -> Guess:
-    """The guess that a text makes, which replaces the one before.
+def take(history: Sequence[Message], text: str) -> Guess:
+    """The guess at this history that a text makes.
 
     Raises:
         UsageError: there is no message to guess at, or the text is no list of numbers of messages.
     """
-    messages = tuple(session.agent.history)
-    if not messages:
+    if not history:
         raise UsageError("there is no message yet to guess at", "ask a question first, or /plant a fact")
-    session.guess = Guess(messages, places(text, len(messages)))
-    return session.guess
+    return Guess(tuple(history), places(text, len(history)))
 
 
 def places(text: str, most: int) -> frozenset[int]:

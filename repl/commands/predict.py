@@ -40,7 +40,7 @@ def predict(session: Session, text: str, console: Console) -> None:
         had, session.guess = session.guess, None
         say(console, "The guess is taken back." if had else "There is no guess to take back.")
     elif text:
-        guess = take(session, text)
+        guess = session.guess = take(session.agent.history, text)
         stay, of = len(guess.stays), len(guess.messages)
         say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not.")
         if 0 < stay < of:

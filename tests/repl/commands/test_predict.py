@@ -107,7 +107,7 @@ def test_tab_offers_the_words() -> None:
 def test_a_guess_of_what_stayed_is_all_right_and_its_contrary_all_wrong(name: str) -> None:
     session = reading(name, asked=2)
     before = len(session.agent.history)
-    guess = take(session, "all")
+    guess = session.guess = take(session.agent.history, "all")
     views = [event.view for event in ask(session, QUESTIONS[2]) if isinstance(event, Prepared)]
     assert (guess.first, guess.last) == (views[0], views[-1])
     stayed = {place for place in range(1, before + 1) if views[0].fates[place - 1] == "kept"}
@@ -133,7 +133,7 @@ def test_the_surprises_are_told_by_number_with_the_rule() -> None:
 def test_the_last_prompt_is_told_where_more_has_changed() -> None:
     session = scripted("One.", tool_call("list_articles"), "Two.")
     ask(session)
-    take(session, "all")
+    session.guess = take(session.agent.history, "all")
     session.agent.strategy = Keeps()
     for event in session.ask("And?"):
         if isinstance(event, Prepared):
@@ -148,7 +148,7 @@ def test_the_last_prompt_is_told_where_more_has_changed() -> None:
 def test_it_waits_for_a_prompt_that_is_sent() -> None:
     session = scripted("One.", "Two.")
     ask(session)
-    take(session, "all")
+    session.guess = take(session.agent.history, "all")
     session.agent.state.limit = 30
     with pytest.raises(Exception, match="tokens"):
         ask(session, "Too much?")
@@ -168,9 +168,9 @@ def conversed(session: Session, capsys: pytest.CaptureFixture[str]) -> str:
 def test_a_conversation_tells_it_after_the_footer_and_after_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     session = scripted("One.", "Two.", ModelError("gone", "start it"))
     ask(session)
-    take(session, "all")
+    session.guess = take(session.agent.history, "all")
     assert conversed(session, capsys).splitlines()[-1] == "Predicted: 3 of 3 right (100%) for the next prompt"
-    take(session, "none")
+    session.guess = take(session.agent.history, "none")
     assert "Predicted: 0 of 5 right" in conversed(session, capsys)
     assert session.guess is None
 
