@@ -50,11 +50,11 @@ class Steady(Journal):
         self._began = 0
         self.clock = lambda: self.count * LINE_SECONDS
 
-    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
+    def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> list[str]:
         """Append a line."""
         if isinstance(record, Prepared | ToolCalled):
             self._began = self.count
-        super().write(self._steady(record), history, kept)
+        return super().write(self._steady(record), history, kept)
 
     def _steady(self, record: Record) -> Record:
         seconds = round((self.count - self._began) * LINE_SECONDS, 2)

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent import figures
-from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
+from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import (
     Answered,
     Asked,
@@ -119,7 +119,9 @@ def read_recording(data: bytes, called: str) -> Recording:
         UsageError: a newer or a much older thimble wrote it, or it is no session at all.
     """
     if data.startswith(CASSETTE):
-        raise UsageError(f"{called} is a cassette of a form that is not played any more", "record it again")
+        raise UsageError(
+            f"{called} is a cassette of a form that is not played any more", "record it again: --record FILE"
+        )
     lines, damaged = read(data)
     opened = next((line.stored for line in lines if isinstance(line.stored, Opened)), None)
     if opened is None:
@@ -188,13 +190,13 @@ class Playback:
             remember: Takes what strategy, notes and counter remembered at this point.
 
         Raises:
-            NotOnTape: the question was never asked, or not as the session stands. Nothing has changed.
+            NotRecorded: the question was never asked, or not as the session stands. Nothing has changed.
             ThimbleError: the error that ended the exchange.
             KeyboardInterrupt: the user stopped it then.
         """
         asked = [line for line in self.recording.lines if _question(line) == question]
         if not asked:
-            raise NotOnTape(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
+            raise NotRecorded(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
         first = self._next(agent, asked)
         self._position = max(self._position, first.number)
         try:
@@ -205,7 +207,7 @@ class Playback:
             agent.close_calls()
 
     def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
-        """The outcome of what a command asked in a copy of the session. Raises NotOnTape."""
+        """The outcome of what a command asked in a copy of the session. Raises NotRecorded."""
         from pydantic import TypeAdapter
 
         found = [line for line in self.recording.lines if isinstance(line.stored, Aside) and line.stored.asked == asked]
@@ -258,7 +260,7 @@ class Playback:
     def _next(self, agent: Agent, found: Sequence[Line]) -> Line:
         """The first of these lines that was not played yet and was written where the session stands; else the last.
 
-        Raises NotOnTape where none was.
+        Raises NotRecorded where none was.
         """
         pasts = [(line, self._before(line)) for line in found]
         here = [line for line, then in pasts if then.history == agent.history and not _differences(agent, then)]
@@ -275,10 +277,10 @@ class Playback:
         path = self._tree.path(self._branch[line.number])
         return saved_state(takewhile(lambda one: one.number < line.number, path))
 
-    def _missing(self, differs: str) -> NotOnTape:
+    def _missing(self, differs: str) -> NotRecorded:
         lost = "a part of it is lost" if self.recording.damaged or self.recording.cut_off else ""
         differs = differs or lost or "what was asked before it was not what was asked then"
-        return NotOnTape(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
+        return NotRecorded(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
 
     def _way_out(self) -> str:
         asked = [line for line in self.recording.lines if _question(line)]
@@ -306,8 +308,8 @@ class RecordedModel(BackendDefaults):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Nothing. Raises NotOnTape."""
-        raise NotOnTape("this prompt is not on the cassette, and no model is asked", "send a recorded line")
+        """Nothing. Raises NotRecorded."""
+        raise NotRecorded("this prompt is not on the cassette, and no model is asked", "send a recorded line")
         yield
 
 
@@ -354,7 +356,7 @@ def _error(record: Unanswered) -> BaseException:
     match record:
         case Unanswered(error="BudgetError", figures=(needed, available)):
             return BudgetError(needed, available)
-        case Unanswered(error="ModelError" | "NotOnTape"):
+        case Unanswered(error="ModelError" | "NotRecorded"):
             return ModelError(record.what, record.fix)
         case Unanswered(error=""):
             return KeyboardInterrupt(STOPPED)
