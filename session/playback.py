@@ -149,8 +149,6 @@ class Playback:
         self._tree = Tree(recording.lines)
         self._branch = {line.number: one.number for one in self._tree.branches.values() for line in one.lines}
 
-    # ---- the models ----
-
     def models(self) -> list[str]:
         """The names that /model takes."""
         return [figures.called(one) for one in self._models]
@@ -166,8 +164,6 @@ class Playback:
                 return model
         raise ModelError(f"{name} does not speak on this cassette", f"it holds {', '.join(self.models())}")
 
-    # ---- the lines that were typed ----
-
     def suggested(self) -> str:
         """The line that was typed next; "" after the last one."""
         return next((text for number, text in self._suggested if number > self._position), "")
@@ -176,8 +172,6 @@ class Playback:
         """The user sends this: where it was recorded, the playback goes on from there."""
         later = (number for number, recorded in self._suggested if number > self._position and recorded == text)
         self._position = next(later, self._position)
-
-    # ---- the answers ----
 
     def answers(
         self, agent: Agent, question: str, remember: Callable[[Mapping[str, Any]], None]
@@ -213,8 +207,10 @@ class Playback:
         found = [line for line in self.recording.lines if isinstance(line.stored, Aside) and line.stored.asked == asked]
         stored = self._next(agent, found).stored
         try:
-            came: T = TypeAdapter(kind).validate_python(stored.came if isinstance(stored, Aside) else None)
-        except ValueError as error:
+            came: T = TypeAdapter(kind).validate_python(
+                _with_models(stored.came) if isinstance(stored, Aside) else None
+            )
+        except (ValueError, RecursionError) as error:
             raise self._missing("its line cannot be used") from error
         return came
 
@@ -254,8 +250,6 @@ class Playback:
     def _wait(self, seconds: float, text: str) -> None:
         if (paced := self.pace(max(0.0, seconds), text)) > 0:
             time.sleep(min(paced, LONGEST_SECONDS))
-
-    # ---- where the session stands ----
 
     def _next(self, agent: Agent, found: Sequence[Line]) -> Line:
         """The first of these lines that was not played yet and was written where the session stands; else the last.
@@ -369,6 +363,17 @@ def _differences(agent: Agent, then: SavedState) -> str:
     recorded = (then.strategy, then.limit, then.model)
     named = zip(("strategy", "budget", "model"), now, recorded, strict=True)
     return "; ".join(f"the {name} is {is_now}, and was {was}" for name, is_now, was in named if is_now != was)
+
+
+def _with_models(came: Any) -> Any:
+    """JSON in which the name of a model is its ModelId again."""
+    if isinstance(came, list):
+        return [_with_models(one) for one in came]
+    if not isinstance(came, dict):
+        return came
+    named = came.get("model")
+    model = {"model": ModelId.read(named)} if isinstance(named, str) else {}
+    return {name: _with_models(one) for name, one in came.items()} | model
 
 
 def _as_typed(stored: Stored) -> str:
