@@ -3,7 +3,7 @@
     ThimbleError
       ToolError      told to the model as the observation; the loop goes on
       ModelError     the model server cannot be used, or its reply cannot be read
-        NotOnTape    a recording stands for the model, and does not hold the reply
+        NotRecorded  a recorded session is played, and does not hold the reply
       BudgetError    the budget cannot hold the request, however much is taken away
       UsageError     a user's mistake or a wrong setting
 
@@ -34,8 +34,8 @@ class ModelError(ThimbleError):
     """The model server is unreachable, refused, or answered something unreadable."""
 
 
-class NotOnTape(ModelError):
-    """A recording stands for the model or a tool and does not hold what was asked for; nobody else was asked."""
+class NotRecorded(ModelError):
+    """A recorded session is played and does not hold the reply; no model is asked instead."""
 
 
 class UsageError(ThimbleError):

@@ -10,7 +10,7 @@ from time import perf_counter
 
 from agent import view as views
 from agent.agent import Agent, NextCall
-from agent.errors import BudgetError, NotOnTape, ToolError
+from agent.errors import BudgetError, ToolError
 from agent.events import (
     Answered,
     Asked,
@@ -41,7 +41,6 @@ def run(agent: Agent, question: str) -> Generator[Event, None, None]:
 
     Raises:
         BudgetError: the budget cannot hold the question; it is not taken into the history.
-        NotOnTape: a recording cannot answer the question; it is not taken into the history.
         ModelError: the server cannot be used. The history is sound and the session can go on.
     """
     with closing(_exchange(agent, question)) as events:
@@ -62,7 +61,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
                 return
             for call in reply.calls:
                 yield from _act(agent, call, first)
-    except (BudgetError, NotOnTape):
+    except BudgetError:
         if agent.history[-1] is asked:
             agent.enter(Withdrawn(asked))
         raise

@@ -14,7 +14,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent import figures
-from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
+from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import (
     Answered,
     Asked,
@@ -119,7 +119,9 @@ def read_recording(data: bytes, called: str) -> Recording:
         UsageError: a newer or a much older thimble wrote it, or it is no session at all.
     """
     if data.startswith(CASSETTE):
-        raise UsageError(f"{called} is a cassette of a form that is not played any more", "record it again")
+        raise UsageError(
+            f"{called} is a cassette of a form that is not played any more", "record it again: --record FILE"
+        )
     lines, damaged = read(data)
     opened = next((line.stored for line in lines if isinstance(line.stored, Opened)), None)
     if opened is None:
@@ -147,8 +149,6 @@ class Playback:
         self._tree = Tree(recording.lines)
         self._branch = {line.number: one.number for one in self._tree.branches.values() for line in one.lines}
 
-    # ---- the models ----
-
     def models(self) -> list[str]:
         """The names that /model takes."""
         return [figures.called(one) for one in self._models]
@@ -164,8 +164,6 @@ class Playback:
                 return model
         raise ModelError(f"{name} does not speak on this cassette", f"it holds {', '.join(self.models())}")
 
-    # ---- the lines that were typed ----
-
     def suggested(self) -> str:
         """The line that was typed next; "" after the last one."""
         return next((text for number, text in self._suggested if number > self._position), "")
@@ -174,8 +172,6 @@ class Playback:
         """The user sends this: where it was recorded, the playback goes on from there."""
         later = (number for number, recorded in self._suggested if number > self._position and recorded == text)
         self._position = next(later, self._position)
-
-    # ---- the answers ----
 
     def answers(
         self, agent: Agent, question: str, remember: Callable[[Mapping[str, Any]], None]
@@ -188,13 +184,13 @@ class Playback:
             remember: Takes what strategy, notes and counter remembered at this point.
 
         Raises:
-            NotOnTape: the question was never asked, or not as the session stands. Nothing has changed.
+            NotRecorded: the question was never asked, or not as the session stands. Nothing has changed.
             ThimbleError: the error that ended the exchange.
             KeyboardInterrupt: the user stopped it then.
         """
         asked = [line for line in self.recording.lines if _question(line) == question]
         if not asked:
-            raise NotOnTape(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
+            raise NotRecorded(f"“{question[:60]}” is not on the cassette, and no model is asked", self._way_out())
         first = self._next(agent, asked)
         self._position = max(self._position, first.number)
         try:
@@ -205,14 +201,16 @@ class Playback:
             agent.close_calls()
 
     def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:
-        """The outcome of what a command asked in a copy of the session. Raises NotOnTape."""
+        """The outcome of what a command asked in a copy of the session. Raises NotRecorded."""
         from pydantic import TypeAdapter
 
         found = [line for line in self.recording.lines if isinstance(line.stored, Aside) and line.stored.asked == asked]
         stored = self._next(agent, found).stored
         try:
-            came: T = TypeAdapter(kind).validate_python(stored.came if isinstance(stored, Aside) else None)
-        except ValueError as error:
+            came: T = TypeAdapter(kind).validate_python(
+                _with_models(stored.came) if isinstance(stored, Aside) else None
+            )
+        except (ValueError, RecursionError) as error:
             raise self._missing("its line cannot be used") from error
         return came
 
@@ -253,12 +251,10 @@ class Playback:
         if (paced := self.pace(max(0.0, seconds), text)) > 0:
             time.sleep(min(paced, LONGEST_SECONDS))
 
-    # ---- where the session stands ----
-
     def _next(self, agent: Agent, found: Sequence[Line]) -> Line:
         """The first of these lines that was not played yet and was written where the session stands; else the last.
 
-        Raises NotOnTape where none was.
+        Raises NotRecorded where none was.
         """
         pasts = [(line, self._before(line)) for line in found]
         here = [line for line, then in pasts if then.history == agent.history and not _differences(agent, then)]
@@ -275,10 +271,10 @@ class Playback:
         path = self._tree.path(self._branch[line.number])
         return saved_state(takewhile(lambda one: one.number < line.number, path))
 
-    def _missing(self, differs: str) -> NotOnTape:
+    def _missing(self, differs: str) -> NotRecorded:
         lost = "a part of it is lost" if self.recording.damaged or self.recording.cut_off else ""
         differs = differs or lost or "what was asked before it was not what was asked then"
-        return NotOnTape(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
+        return NotRecorded(f"this prompt is not on the cassette, and no model is asked: {differs}", self._way_out())
 
     def _way_out(self) -> str:
         asked = [line for line in self.recording.lines if _question(line)]
@@ -306,8 +302,8 @@ class RecordedModel(BackendDefaults):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Nothing. Raises NotOnTape."""
-        raise NotOnTape("this prompt is not on the cassette, and no model is asked", "send a recorded line")
+        """Nothing. Raises NotRecorded."""
+        raise NotRecorded("this prompt is not on the cassette, and no model is asked", "send a recorded line")
         yield
 
 
@@ -354,7 +350,7 @@ def _error(record: Unanswered) -> BaseException:
     match record:
         case Unanswered(error="BudgetError", figures=(needed, available)):
             return BudgetError(needed, available)
-        case Unanswered(error="ModelError" | "NotOnTape"):
+        case Unanswered(error="ModelError" | "NotRecorded"):
             return ModelError(record.what, record.fix)
         case Unanswered(error=""):
             return KeyboardInterrupt(STOPPED)
@@ -367,6 +363,17 @@ def _differences(agent: Agent, then: SavedState) -> str:
     recorded = (then.strategy, then.limit, then.model)
     named = zip(("strategy", "budget", "model"), now, recorded, strict=True)
     return "; ".join(f"the {name} is {is_now}, and was {was}" for name, is_now, was in named if is_now != was)
+
+
+def _with_models(came: Any) -> Any:
+    """JSON in which the name of a model is its ModelId again."""
+    if isinstance(came, list):
+        return [_with_models(one) for one in came]
+    if not isinstance(came, dict):
+        return came
+    named = came.get("model")
+    model = {"model": ModelId.read(named)} if isinstance(named, str) else {}
+    return {name: _with_models(one) for name, one in came.items()} | model
 
 
 def _as_typed(stored: Stored) -> str:

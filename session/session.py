@@ -204,7 +204,7 @@ class Session:
         """What a command asks a model in a copy of the session: made now, and written to the journal, or played.
 
         `asked` says what is asked; `kind` is a dataclass of JSON values. Raises what `make` raises,
-        and NotOnTape where a recorded session does not hold it.
+        and NotRecorded where a recorded session does not hold it.
         """
         if self.playback:
             return self.playback.aside(self.agent, asked, kind)

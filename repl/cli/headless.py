@@ -10,7 +10,7 @@ from contextlib import closing, redirect_stdout, suppress
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
-from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
+from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
 from agent.protocols import Waiting
 from repl.screen.sanitise import clean
@@ -55,7 +55,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
                 ended, now = _one(session, prompt, printer)
             except (ThimbleError, KeyboardInterrupt) as error:
                 goes_on = session.playback is not None and session.playback.suggested()
-                if not goes_on or isinstance(error, NotOnTape):
+                if not goes_on or isinstance(error, NotRecorded):
                     raise
                 ended, now = False, report(error, as_json)
             code = max(code, now)

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.checked import checked, fields_of
-from agent.errors import BudgetError, ModelError, NotOnTape, ThimbleError, UsageError
+from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import Answered, Event, Prepared, Preparing, SideCalled, ToolCalled, ToolReturned
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
@@ -205,7 +205,7 @@ def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:
     assert asked[0] == asked[1]
     assert "answer: It is 4711." in asked[1]
     assert again
-    with pytest.raises(NotOnTape):
+    with pytest.raises(NotRecorded):
         obey(again, "/probe And what else?", now.console)
 
 
@@ -313,7 +313,7 @@ def test_no_road_leads_to_a_server(server: socket.socket) -> None:
             obey(session, command, Paper().console)
     with pytest.raises(ModelError):
         session.backends.server_of("ollama")
-    with pytest.raises(NotOnTape):
+    with pytest.raises(NotRecorded):
         list(session.ask("Is anybody there?"))
     with pytest.raises(BlockingIOError):
         server.accept()
@@ -329,7 +329,7 @@ def test_no_road_leads_to_a_server(server: socket.socket) -> None:
 )
 def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(settings: dict[str, Any], what: str) -> None:
     session = played("reader/hybrid", **settings)
-    with pytest.raises(NotOnTape) as error:
+    with pytest.raises(NotRecorded) as error:
         list(hold(session, LINES if settings else ("Is anybody there?",)))
     assert what in error.value.what
     assert "it holds 5 questions under hybrid in 4,000 tokens" in error.value.fix
@@ -339,10 +339,10 @@ def test_what_is_not_on_the_cassette_fails_at_once_and_says_what_differs(setting
 def test_what_is_not_on_the_cassette_changes_nothing(strategy: str) -> None:
     session = played(f"reader/{strategy}")
     told = [*hold(session, LINES[:2])]
-    with pytest.raises(NotOnTape, match="Is anybody there"):
+    with pytest.raises(NotRecorded, match="Is anybody there"):
         list(session.ask("Is anybody there?"))
     told += hold(session, LINES[2:3])
-    with pytest.raises(NotOnTape, match="not what was asked then"):
+    with pytest.raises(NotRecorded, match="not what was asked then"):
         list(session.ask(LINES[5]))
     told += hold(session, LINES[3:])
     then = [*hold(played(f"reader/{strategy}"), LINES)]
@@ -383,7 +383,7 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
     assert err.getvalue().startswith("Played from it: 7 lines, recorded with reader/extractive.")
 
 
-# ---- what is written on a command line, and on a tape by others ----
+# ---- what is written on a command line, and in a recording by others ----
 
 
 @pytest.mark.parametrize(
@@ -449,7 +449,7 @@ def test_a_figure_that_no_session_has_is_damage(tokens: int, tmp_path: Path) -> 
     (tmp_path / "one").write_text("".join(sealed))
     session = played(tmp_path / "one")
     assert any("cannot be read" in notice for notice in session.notices)
-    with pytest.raises(NotOnTape):
+    with pytest.raises(NotRecorded):
         list(hold(session, LINES))
 
 
@@ -460,7 +460,7 @@ def test_of_a_cassette_without_its_end_the_beginning_is_played(share: float, tmp
     session = played(tmp_path / "one")
     assert any("Its end is missing" in notice for notice in session.notices)
     seen: list[Event] = []
-    with pytest.raises(NotOnTape):
+    with pytest.raises(NotRecorded):
         seen.extend(hold(session, LINES))
     then = facts(hold(played("reader/offload"), LINES))
     assert facts(seen) == then[: len(facts(seen))]
@@ -495,7 +495,7 @@ def test_a_blank_question_is_no_line_to_send(question: str, tmp_path: Path) -> N
 
 def test_a_comparison_that_is_not_on_the_cassette_shows_no_rows() -> None:
     session, paper = played("reader/hybrid"), Paper(80, drawn=False)
-    with pytest.raises(NotOnTape, match="this prompt is not on the cassette, and no model is asked"):
+    with pytest.raises(NotRecorded, match="this prompt is not on the cassette, and no model is asked"):
         obey(session, "/compare none truncate run What is observation masking?", paper.console)
     assert paper.text == ""
 

@@ -142,7 +142,8 @@ def test_a_cassette_sends_no_command_that_reaches_beyond_the_session(command: st
     assert Playback(recording, "one", lambda seconds, text: 0.0).suggested() == first.stored.message.content
 
 
-def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path) -> None:
+def test_nor_does_a_session_that_is_kept_write_them_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     session = open_session(Settings("reader", session_dir=tmp_path), Journal(tmp_path / "one.jsonl"))
     ask(session)
     for command in ("/export", "/load x", "/stats"):

@@ -10,7 +10,7 @@ from typing import Any
 from agent import figures
 from agent.agent import Agent
 from agent.budget import Prices
-from agent.errors import BudgetError, ModelError, NotOnTape
+from agent.errors import BudgetError, ModelError, NotRecorded
 from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
 from agent.ledger import NOTHING, Amount, Call, totals
 from agent.loop import run
@@ -58,7 +58,7 @@ class Trial:
 def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str, bool], None]) -> None:
     """Ask, and enter in `found` what came of it, whatever that is; Ctrl-C leaves it at what was complete by then.
 
-    `on_step` gets the step under way, and whether a turn begins. Raises NotOnTape if a cassette has no answer.
+    `on_step` gets the step under way, and whether a turn begins. Raises NotRecorded if a cassette has no answer.
     """
     prices, cut = fork.price_card(), ""
     fork.side.on_ask = lambda purpose: on_step(f"asks a model: {purpose}", False)
@@ -71,7 +71,7 @@ def ask(fork: Agent, question: str, found: Trial, on_step: Callable[[str, bool],
                     cut = CUT
                 elif said := _under_way(event):
                     on_step(said, isinstance(event, Preparing))
-    except NotOnTape:
+    except NotRecorded:
         raise
     except BudgetError as error:
         found.outcome = f"over budget: {error.what}"

@@ -34,7 +34,7 @@ def ask_each(session: Session, specs: Sequence[str], question: str, console: Con
     """Ask under each of these strategies, and show what came of it; one that fails is a row.
 
     Raises:
-        NotOnTape: a cassette is played that does not hold this; nothing is shown.
+        NotRecorded: a cassette is played that does not hold this; nothing is shown.
         Stopped: the user pressed Ctrl-C; what was done is shown.
     """
     agent, found, done = session.agent, list[Trial](), 0
