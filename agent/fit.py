@@ -21,9 +21,45 @@ SMALLEST = 48
 """Tokens below which an observation is not halved any more."""
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A view within the budget, made from the one that was `offered`.
+
+    `counted` is the budget that it was made for, where blocks were dropped and no more was cut; None elsewhere.
+    """
+
+    messages: History
+    offered: History
+    counted: tuple[Tokens, int, int] | None = None
+
+    def grown(self, view: History, budget: Budget, stays: Collection[str]) -> Fitted | None:
+        """What `fit` makes of a view that only grew since, where what is new finds room; None elsewhere."""
+        new = view[len(self.offered) :]
+        same = self.counted == _counted(budget) and view.shared(self.offered) == len(self.offered)
+        if not same or view.covering or (new and new[0].role == "tool"):
+            return None
+        large = max(SMALLEST, budget.limit // 8)
+        messages = self.messages.plus(*(_piece(message, budget, large).message for message in new))
+        needed = {*stays, view[view.turns[-1]].id} if view.turns else stays
+        there = all(messages.place(id_) is not None or view.place(id_) is None for id_ in needed)
+        fits = -budget.limit // 2 <= budget.size(messages) - budget.limit <= 0
+        return Fitted(messages, view, self.counted) if there and fits else None
+
+
+def _counted(budget: Budget) -> tuple[Tokens, int, int]:
+    return budget.tokens, budget.limit, budget.overhead
+
+
 def fit(
     view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None, left: Sequence[int] | None = None
 ) -> History:
+    """The same view within the budget; see `fitted`."""
+    return fitted(view, budget, stays, left).messages
+
+
+def fitted(
+    view: Sequence[Message], budget: Budget, stays: Collection[str] | None = None, left: Sequence[int] | None = None
+) -> Fitted:
     """The same view within the budget; the view itself where it already is.
 
     Shortening goes by powers of two and dropping by quarters of the budget, so that two calls in a row mostly
@@ -38,17 +74,19 @@ def fit(
     """
     view = History.of(view)
     if not budget.over(view):
-        return view
+        return Fitted(view, view)
     draft = _Draft(view, budget, {message.id for message in pinned(view)} if stays is None else stays)
+    counted = None
     if draft.enough_halved():
         kept = list(range(len(view)))
         over = draft.halve(kept, budget.size(view) - budget.limit, draft.large)
     else:
         kept, over = draft.newest(left)
+        counted = _counted(budget) if over <= 0 else None
         over = draft.halve(kept, over, SMALLEST)
     if over > 0:
         raise BudgetError(budget.limit + over, budget.limit)
-    return History(draft[place].message for place in kept)
+    return Fitted(History(draft[place].message for place in kept), view, counted)
 
 
 @dataclass(slots=True)

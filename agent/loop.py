@@ -110,7 +110,7 @@ def prepare(agent: Agent, call: NextCall) -> views.View:
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
     view = views.prepare(agent.history, agent.strategy, tight, before, warm)
     closed = views.measure(view.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes)
-    return replace(closed, left_out=view.left_out)
+    return replace(closed, left_out=view.left_out, fit=view.fit)
 
 
 def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, None]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.chunked import Chunked
-from agent.fit import fit
+from agent.fit import Fitted, fitted
 from agent.history import History, pinned
 from agent.messages import Message, common_prefix
 from agent.protocols import Strategy
@@ -29,8 +29,8 @@ class View:
     byte for byte; `prefill` the rest. `edited` says that the strategy changed the prefix: something of the view
     before is not where it was. `acted` counts the messages whose fate is new in this view. `warm` says that the server
     could use the prompt before at all: the same model with the same tools. `history` is the one beside it, repaired.
-    `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `offered` is the
-    answer of the strategy before `fit`.
+    `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `fit` is where
+    the next call goes on from.
     """
 
     messages: Sequence[Message]
@@ -48,7 +48,7 @@ class View:
     warm: bool = False
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
-    offered: Sequence[Message] = field(default=(), compare=False, repr=False)
+    fit: Fitted | None = field(default=None, compare=False, repr=False)
 
     @property
     def fated(self) -> Iterator[tuple[Message, Fate]]:
@@ -76,13 +76,21 @@ def prepare(
     """
     sound = repair(history, before.history if before else ())
     proposed = messages_of(strategy.prepare(sound.messages, budget))
-    settled = settle(proposed, sound.messages, before.offered if before else ())
-    messages = settled.messages
-    if getattr(strategy, "fitted", True) and budget.over(messages):
-        stays = {message.id for message in pinned(sound.messages)}
-        messages = fit(messages, budget, stays, _left(messages, sound.messages, before) if before else None)
-    view = measure(sound.messages, messages, budget, before, warm, (*sound.notes, *settled.notes))
-    return replace(view, offered=settled.messages, left_out=LeftOut(view, settled.messages, strategy, budget))
+    settled = settle(proposed, sound.messages, before.fit.offered if before and before.fit else ())
+    fit = Fitted(settled.messages, settled.messages)
+    if getattr(strategy, "fitted", True) and budget.over(settled.messages):
+        fit = _fitted(settled.messages, sound.messages, budget, before)
+    view = measure(sound.messages, fit.messages, budget, before, warm, (*sound.notes, *settled.notes))
+    return replace(view, fit=fit, left_out=LeftOut(view, settled.messages, strategy, budget))
+
+
+def _fitted(view: History, history: History, budget: Budget, before: View | None) -> Fitted:
+    stays = {message.id for message in pinned(history)}
+    if before and before.fit and view.rewrites(history) and history.shared(before.history) == len(before.history):
+        grown = before.fit.grown(view, budget, stays)
+        if grown:
+            return grown
+    return fitted(view, budget, stays, _left(view, history, before) if before else None)
 
 
 def _left(view: History, history: History, before: View) -> list[int]:

@@ -80,7 +80,8 @@ class Notes(Stateful):
             said = _said(view, words)
             if budget.count(said) <= spare:
                 return [*view, said]
-        return self._asking(view, budget) if ask else view
+        nothing_to_say = spare >= 0 and not (notes and ask)
+        return view if nothing_to_say or not ask else self._asking(view, budget)
 
     def _asking(self, view: History, budget: Budget) -> Sequence[Message]:
         """A view over the budget, with the question for notes: `fit` would shorten it anyway, here it does so for both.

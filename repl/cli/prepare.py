@@ -53,15 +53,15 @@ def run(settings: Settings, budget: str | None) -> int:
         BudgetError: the budget cannot hold the conversation, whatever is taken away.
         ModelError: the server that was asked for cannot be used, and the strategy needs it.
     """
-    from models import built_in
     from models.counting.choose import counter_for
+    from models.scripted import Scripted
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
-    side = SideModel(built_in())
+    side = SideModel(Scripted([], counter_for(settings.model)))  # no model is made for a strategy that asks none
     with redirect_stdout(sys.stderr):  # what a strategy of the user's own prints
         strategy = parse(settings.strategy, side)
         document = read(_standard_input())
-        counter = counter_for(settings.model)
+        counter = side.backend.counter
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings
         with _deep_enough():
             allowed = Budget(limit, counter, counter.overhead(document.tools), prices)
