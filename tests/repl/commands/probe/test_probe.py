@@ -191,7 +191,7 @@ def test_reset_forgets_what_was_planted() -> None:
     assert session.guess
     assert len(session.planted) == 1
     assert run_command(session, "/reset", Paper().console) == ""
-    assert session.planted == []
+    assert session.planted == ()
     assert session.guess is None
     obey(session, f"/plant {FACT}", Paper().console)
     assert session.planted[0].path == "planted-1.txt"
