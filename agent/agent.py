@@ -10,7 +10,7 @@ from agent.events import Cancelled, Entry
 from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message, Schema, last_turn
-from agent.prices import estimated
+from agent.prices import Timings
 from agent.protocols import Backend, Strategy, Tool
 from agent.side import SideModel
 from agent.state import State
@@ -53,6 +53,7 @@ class Agent:
     prices: Prices | None = None
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
     record: Callable[[Entry], None] | None = None
+    _timings: Timings | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def history(self) -> History:
@@ -122,5 +123,6 @@ class Agent:
         """What a token costs now."""
         if self.prices is not None:
             return self.prices
-        model = self.backend.id
-        return estimated(call for call in self.ledger.calls if call.model == model)
+        if self._timings is None or self._timings.calls is not self.ledger.calls:
+            self._timings = Timings(self.ledger.calls)
+        return self._timings.prices(self.backend.id)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from agent.errors import UsageError
 
 if TYPE_CHECKING:
     from agent.ledger import Call
+    from agent.protocols import ModelId
 
 MOST = {"cached": 1.0, "output": 1000.0}
 """What a card may name, and the highest price of each."""
@@ -43,42 +45,68 @@ def read_prices(text: str) -> Prices:
     return Prices(**given)
 
 
-def estimated(calls: Iterable[Call]) -> Prices:
-    """What these calls, all of one model, say that a token costs: seconds, where a computed prompt token takes 1.
+class Timings:
+    """What these calls say that a token costs, for each model. Calls may be added at the end: each is read once."""
 
-    The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
-    costs b / a. Cached is what the server reported, else what our own count expects. A written token costs its
-    decode seconds / a. Where the calls are few or too much alike, the usual card stands.
-    """
-    rows = [row for call in calls if (row := _timed(call))]
-    a, b = _fitted([row[:3] for row in rows])
-    if not a:
-        return Prices()
-    cached = min(b / a, MOST["cached"])
-    written = sum(row[3] for row in rows)
-    if not written:
-        return Prices(cached)
-    return Prices(cached, min(sum(row[4] for row in rows) / written / a, MOST["output"]))
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self.calls = calls
+        self._read = 0
+        self._fits: dict[ModelId, _Fit] = {}
 
+    def prices(self, model: ModelId) -> Prices:
+        """The price card of this model, from the seconds of its calls, where a computed prompt token takes 1.
 
-def _timed(call: Call) -> tuple[float, float, float, int, float] | None:
-    """Tokens computed and cached with the seconds of prefill, tokens written with those of decoding."""
-    cached = call.shared if call.cached.tokens is None else call.cached.tokens
-    if call.prompt.tokens is None or cached is None or not call.usage.prefill_seconds:
-        return None
-    known = call.output.tokens and call.usage.decode_seconds
-    wrote = (call.output.tokens or 0, call.usage.decode_seconds or 0.0) if known else (0, 0.0)
-    return max(0, call.prompt.tokens - cached), cached, call.usage.prefill_seconds, *wrote
+        The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
+        costs b / a. Cached is what the server reported, else what our own count expects. A written token costs its
+        decode seconds / a. Where the calls are few or too much alike, the usual card stands.
+        """
+        for call in self.calls[self._read :]:
+            self._fits.setdefault(call.model, _Fit()).add(call)
+        self._read = len(self.calls)
+        return self._fits.get(model, _Fit()).prices()
 
 
-def _fitted(rows: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
-    """The a and b >= 0 with the least squares of a * x + b * y - t over rows of x, y, t; zeros where there are none."""
-    xx, xy, yy = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
-    xt, yt = (sum(row[i] * row[2] for row in rows) for i in (0, 1))
-    determinant = xx * yy - xy * xy
-    if len(rows) < LEAST_CALLS or determinant <= TOO_ALIKE * xx * yy:
-        return 0.0, 0.0
-    a, b = (xt * yy - yt * xy) / determinant, (yt * xx - xt * xy) / determinant
-    if b < 0:
-        return xt / xx, 0.0
-    return max(a, 0.0), b
+@dataclass(slots=True)
+class _Fit:
+    """Sums over calls of x tokens computed and y tokens cached in t seconds of prefill, and over written tokens."""
+
+    rows: int = 0
+    xx: float = 0
+    xy: float = 0
+    yy: float = 0
+    xt: float = 0
+    yt: float = 0
+    written: int = 0
+    written_seconds: float = 0
+
+    def add(self, call: Call) -> None:
+        """Add a call, if its times are known."""
+        cached, t = call.shared if call.cached.tokens is None else call.cached.tokens, call.usage.prefill_seconds
+        if call.prompt.tokens is None or cached is None or not t:
+            return
+        x, y = max(0, call.prompt.tokens - cached), cached
+        self.rows += 1
+        self.xx, self.xy, self.yy = self.xx + x * x, self.xy + x * y, self.yy + y * y
+        self.xt, self.yt = self.xt + x * t, self.yt + y * t
+        if call.output.tokens and call.usage.decode_seconds:
+            self.written += call.output.tokens
+            self.written_seconds += call.usage.decode_seconds
+
+    def prices(self) -> Prices:
+        """The card of these calls."""
+        a, b = self._seconds()
+        if not a:
+            return Prices()
+        cached = min(b / a, MOST["cached"])
+        if not self.written:
+            return Prices(cached)
+        return Prices(cached, min(self.written_seconds / self.written / a, MOST["output"]))
+
+    def _seconds(self) -> tuple[float, float]:
+        """Seconds a token computed, and a token cached; zeros where there is no telling."""
+        determinant = self.xx * self.yy - self.xy * self.xy
+        if self.rows < LEAST_CALLS or determinant <= TOO_ALIKE * self.xx * self.yy:
+            return 0.0, 0.0
+        a = (self.xt * self.yy - self.yt * self.xy) / determinant
+        b = (self.yt * self.xx - self.xt * self.xy) / determinant
+        return (self.xt / self.xx, 0.0) if b < 0 else (max(a, 0.0), b)

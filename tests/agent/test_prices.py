@@ -12,8 +12,8 @@ from agent.budget import Prices
 from agent.errors import UsageError
 from agent.ledger import Amount, Call
 from agent.loop import run
-from agent.prices import LEAST_CALLS, estimated, read_prices
-from agent.protocols import Text, Usage
+from agent.prices import LEAST_CALLS, Timings, read_prices
+from agent.protocols import ModelId, Text, Usage
 from tests.support.histories import outcome
 from tests.support.scripted_loop import agent, call, script
 
@@ -31,7 +31,14 @@ def timed(
 ) -> Call:
     usage = Usage(prompt, cached, output, prefill_seconds=prefill, decode_seconds=decode)
     amounts = Amount(prompt), Amount(cached), Amount(output)
-    return Call(1, "answer", "none", 8_000, *amounts, seconds=1.0, usage=usage, shared=shared)
+    return Call(1, "answer", "none", 8_000, *amounts, seconds=1.0, model=MODEL, usage=usage, shared=shared)
+
+
+MODEL = ModelId("server", "model")
+
+
+def estimated(calls: list[Call]) -> Prices:
+    return Timings(calls).prices(MODEL)
 
 
 def session(
@@ -59,7 +66,20 @@ def test_an_estimate_recovers_the_prices(cached: float, output: float, reported:
     assert noisy.output == pytest.approx(output, rel=0.05)
 
 
-@given(st.lists(st.builds(timed, TOKENS, TOKENS, TOKENS, SECONDS, SECONDS, TOKENS), max_size=12))
+CALLS = st.lists(st.builds(timed, TOKENS, TOKENS, TOKENS, SECONDS, SECONDS, TOKENS), max_size=12)
+
+
+@given(CALLS)
+def test_an_estimate_that_goes_on_is_one_from_all_calls(calls: list[Call]) -> None:
+    grown: list[Call] = []
+    timings = Timings(grown)
+    for one in calls:
+        grown.append(one)
+        assert timings.prices(MODEL) == estimated(grown)
+    assert timings.prices(ModelId("other", "model")) == Prices()
+
+
+@given(CALLS)
 def test_an_estimate_is_a_legal_card_whatever_the_timings(calls: list[Call]) -> None:
     card = estimated(calls)
     assert 0 <= card.cached <= 1
