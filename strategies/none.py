@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
+from agent.history import History
 from agent.messages import Message
 
 
@@ -20,4 +21,4 @@ class NoManagement:
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history itself, whatever it costs."""
-        return messages
+        return History.of(messages)
