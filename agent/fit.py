@@ -194,7 +194,7 @@ class _Draft:
 
     def _fixed(self) -> set[int]:
         """Where the blocks begin that never go: what stays, and the last turn since the question."""
-        fixed = {0} if self.view[0].role == "system" else set()
+        fixed = {0} if self.view and self.view[0].role == "system" else set()
         for at in self.stays:
             while not self._begins(at):
                 at -= 1

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent.budget import Budget
+from agent.history import History
 from agent.messages import Message
 from agent.protocols import Strategy
 
@@ -21,4 +22,4 @@ class NoManagement(Strategy):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history itself, whatever it costs."""
-        return messages
+        return History.of(messages)

@@ -159,7 +159,7 @@ def test_the_newest_turns_stay_when_it_comes_to_it_and_the_newest_always(
     for messages in calls_of(history):
         done = set(strategy.state.get("times", ()))  # type: ignore[attr-defined]
         strategy.prepare(messages, budget(limit))
-        now = set(strategy.state["times"]) - done  # type: ignore[attr-defined]
+        now = set(strategy.state.get("times", {})) - done  # type: ignore[attr-defined]
         newest = turns(messages)[-max(1, window) :]
         assert not now & {messages[index].id for turn in newest for index in turn}
 
@@ -168,7 +168,7 @@ def test_once_oldest_first_then_twice() -> None:
     for target, most in (("1", 1), ("0.6", 2)):
         strategy = build(f"compress:target={target}")
         strategy.prepare(reading(13), budget(6_000))
-        times = list(strategy.state["times"].values())  # type: ignore[attr-defined]
+        times = list(strategy.state.get("times", {}).values())  # type: ignore[attr-defined]
         assert times[0] == most
         assert times == sorted(times, reverse=True)
 
@@ -183,7 +183,7 @@ def test_a_result_that_would_not_shrink_stays() -> None:
     ]
     strategy = build("compress")
     strategy.prepare(history, budget(4_000))
-    assert strategy.state["times"] == {}  # type: ignore[attr-defined]
+    assert strategy.state.get("times", {}) == {}  # type: ignore[attr-defined]
 
 
 def test_an_edit_leaves_half_so_that_prefill_is_higher_than_with_masks_but_not_out_of_hand() -> None:

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import Message
+from agent.history import History
+from agent.messages import Message, pending
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
-from strategies.recital import recited, without_recital
-from strategies.retrieval import K1, PASSAGE, B, cut, index, need, ranked
+from strategies.recital import without_recital
+from strategies.retrieval import K1, PASSAGE, B, Index, cut, need, ranked
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
 from tests.support.specs import build
 
@@ -147,7 +148,9 @@ def bm25(texts: list[str], number: int, wanted: list[str]) -> float:
 def test_ranked_by_the_equation(texts: list[str]) -> None:
     wanted = ["server", "moss", "tram"]
     results = tuple(Message(f"m{number}", "tool", text) for number, text in enumerate(texts))
-    scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in ranked(index(results), wanted)]
+    found = Index()
+    found.goes_on(History(results), History())
+    scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in ranked(found, wanted)]
     assert scores == sorted(scores, reverse=True)
     assert all(2 * score >= scores[0] > 0 for score in scores)
 
@@ -186,5 +189,8 @@ def test_passages_are_cut_where_the_text_allows_it(text: str, first: str) -> Non
 
 
 def test_nothing_is_recited_while_calls_wait() -> None:
-    waiting = Story().ask("?").turn(5, pending=1).messages
-    assert recited(waiting, "x", "text", "why") == waiting
+    waiting = [*react(20), *Story(None).turn(30, 30, pending=1).messages]
+    waiting = [replace(message, id=f"w{at}") for at, message in enumerate(waiting)]
+    view = build("retrieval").prepare(waiting, budget(4_000))
+    assert pending([*view]) == pending(waiting)
+    assert view[-1].role != "user"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from agent.history import question, task
 from agent.messages import Message, blocks, turns
 from agent.view import prepare
-from strategies.sliding_window import SlidingWindow
+from strategies.sliding_window import Slid, SlidingWindow
 from tests.support.histories import LIMITS, Story, budget, calls_of, pending, react, react40, sound_histories
 
 
@@ -67,7 +67,7 @@ def test_nothing_at_all_over_a_budget_that_the_tools_fill(spec: SlidingWindow) -
 
 
 def test_a_history_without_its_first_kept_message_starts_anew() -> None:
-    strategy = SlidingWindow(state={"first": "gone"})
+    strategy = SlidingWindow(memory=Slid("gone"))
     assert strategy.prepare(react(3), budget()) == react(3)
 
 
