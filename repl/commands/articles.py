@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def articles(session: Session, topic: str, console: Console) -> None:
-    """List the articles, or those about a topic. Raises UsageError where there is none."""
+    """/articles [TOPIC]: list the articles that the model can read.
+
+    For you only: the list never enters the context.
+    """
     library = session.library
     found = library.matching(topic) if topic else library.articles
     if not found:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def budget(session: Session, text: str, console: Console) -> None:
-    """Set the budget, or print it. Raises UsageError for an impossible one."""
+    """/budget [TOKENS]: show or set the tokens that one prompt may use.
+
+    System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000.
+    """
     if text:
         session.use_budget(_tokens(text))
         say(console, f"The budget is {session.agent.limit:,} tokens from the next prompt on.")

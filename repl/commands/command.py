@@ -29,6 +29,11 @@ class Command:
     more: str
     run: Run
 
+    @property
+    def name(self) -> str:
+        """The word that is typed after `/`."""
+        return self.usage.split()[0].removeprefix("/")
+
     @classmethod
     def of(cls, run: Run) -> Command:
         """The command of a function with the docstring `/name ARGUMENTS: summary.`, a blank line and more."""

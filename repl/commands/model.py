@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 def model(session: Session, name: str, console: Console) -> None:
-    """Change to a model; without a name list them. Raises ModelError where it cannot be used."""
+    """/model [NAME]: list the models, or change to one.
+
+    "reader" is built in and needs no server. If the change fails, nothing changes.
+    """
     if name:
         session.use_model(name)
         backend = session.agent.backend

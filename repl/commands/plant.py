@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from session.session import Session
 
 
-def plant_fact(session: Session, fact: str, console: Console) -> None:
-    """Plant it, and show where. Raises UsageError for a fact that cannot be planted; nothing has changed then."""
+def plant(session: Session, fact: str, console: Console) -> None:
+    """/plant FACT: put a fact into an observation, where facts get lost.
+
+    As if the model had read it in a file of one line, planted-1.txt. No model is asked; there is no such file.
+    """
     planted = session.plant(fact)
     for text, style in description(session, planted):
         say(console, text, style)

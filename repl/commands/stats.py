@@ -33,7 +33,11 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def show_stats(session: Session, _: str, console: Console) -> None:
-    """Print the account of the session; before the first question, what the empty session costs already."""
+    """/stats: where the tokens are, and what they cost so far.
+
+    The last prompt by role and by fate; each exchange; the cost without any management; and the prompt of each call
+    against the budget. ~ is an estimate, ? is unknown.
+    """
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
     say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))

@@ -27,7 +27,12 @@ HINTS = (
 
 
 def strategy(session: Session, spec: str, console: Console) -> None:
-    """Swap to a strategy; without a SPEC list them. Raises UsageError for an unknown one."""
+    """/strategy [SPEC]: list the strategies, or swap to one.
+
+    A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
+    right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
+    and remembers nothing of the old one. /help strategy NAME explains one strategy.
+    """
     if not spec:
         show_all(session.spec, console)
         return

@@ -34,7 +34,11 @@ QUESTION_COLUMNS = 60
 
 
 def tree(session: Session, text: str, console: Console) -> None:
-    """Show all branches, or switch to branch N. If it raises ThimbleError, nothing has changed."""
+    """/tree [N]: all branches and what they cost, or go to branch N.
+
+    For each branch its parent, its strategy and its own cost; then the prompts of all calls, call below call. /tree
+    2 goes on with branch 2 as you left it.
+    """
     if text:
         _go(session, text, console)
         return

@@ -27,11 +27,11 @@ ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-bu
 
 
 def compare(session: Session, text: str, console: Console) -> None:
-    """Compare strategies on the history of a session, or on a question. Nothing of it enters the session.
+    """/compare [SPEC…]: this session under other strategies, replayed or asked.
 
-    Raises:
-        UsageError: a SPEC names no strategy, there is no question after `run`, or no history to compare.
-        Stopped: the user pressed Ctrl-C; what was done is shown.
+    Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
+    SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
+    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows.
     """
     specs, question = parse_arguments(text)
     if question is None:

@@ -46,8 +46,11 @@ def run(settings: Settings, as_json: bool) -> int:
     return report.verdict.code
 
 
-def command(session: Session, _: str, console: Console) -> None:
-    """/doctor: examine what the session was opened with. Raises UsageError where a cassette is played."""
+def doctor(session: Session, _: str, console: Console) -> None:
+    """/doctor: check servers, model, terminal and folders.
+
+    Each problem comes with the command that solves it, for a session as this one was opened. Nothing is changed.
+    """
     if session.playback:
         raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
     show(look(session.settings, console), console)

@@ -25,12 +25,11 @@ SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "miss":
 
 
 def show_probe(session: Session, question: str, console: Console) -> None:
-    """Ask, and show what came back; then follow the facts through the calls of this session.
+    """/probe [QUESTION]: ask what is left of a planted fact, outside the session.
 
-    Raises:
-        UsageError: there is neither a question nor a fact.
-        BudgetError, ModelError: the question could not be asked.
-        Stopped: the user pressed Ctrl-C; it says what was done.
+    The model is sent its next prompt, without tools, and is asked for the newest planted facts or the QUESTION.
+    Then the session is replayed under each strategy that asks no model: a cell for each call shows whether the
+    words of the fact are in the prompt. Ctrl-C keeps the finished rows.
     """
     asked = questions(session, question)
     for text, planted in asked:
