@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
 from models.ollama.backend import Ollama
 from models.ollama.errors import DEFAULT_MODEL
 from models.ollama.model_info import Level, ModelInfo, keep_seconds, think
+from models.ollama.server import OllamaServer
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check
-
-if TYPE_CHECKING:
-    from models.ollama.server import OllamaServer
 
 REPORTS_CACHED = (0, 33, 3)
 """Since this version a server reports the tokens of a prompt that it had cached."""

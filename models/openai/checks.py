@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
 from agent.messages import Message, Schema
@@ -14,10 +13,8 @@ from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
 from models.openai.errors import WITH_TOOLS
 from models.openai.metrics import prefix_cache
+from models.openai.server import OpenAIServer
 from models.server import Check, ToolsRefused
-
-if TYPE_CHECKING:
-    from models.openai.server import OpenAIServer
 
 ASKED_TOKENS = 8_000
 """A context that holds less is worth a word: the usual budget does not fit."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def articles(session: Session, topic: str, console: Console) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from agent.errors import UsageError
 from repl.commands.next_prompt import say_next_prompt
 from repl.screen.theme import say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def budget(session: Session, text: str, console: Console) -> None:

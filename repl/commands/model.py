@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 from rich.text import Text
 
@@ -13,9 +11,7 @@ from repl.commands.next_prompt import say_next_prompt
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def model(session: Session, name: str, console: Console) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 
 from agent import figures
+from agent.events import Planted
 from agent.why import why
 from repl.screen.sanitise import line
 from repl.screen.theme import say
 from session.forecast import forecast
-
-if TYPE_CHECKING:
-    from agent.events import Planted
-    from session.session import Session
+from session.session import Session
 
 
 def plant(session: Session, fact: str, console: Console) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
@@ -19,9 +18,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from session.guess import Guess, take
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
 FIRST_MESSAGES, NEWEST_MESSAGES = 2, 12

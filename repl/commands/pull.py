@@ -7,18 +7,17 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from rich import filesize
+from rich.console import Console
 
 from agent.errors import Stopped, UsageError
 from models.ollama.errors import DEFAULT_MODEL
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
+from session.session import Session
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from models.ollama.download import Progress
     from models.ollama.server import OllamaServer
-    from session.session import Session
 
 STATUS_CHARACTERS = 24
 Show = Callable[["Progress"], None]

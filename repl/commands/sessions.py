@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -20,9 +19,7 @@ from repl.screen.trace import cut
 from session.journal import folder as kept
 from session.journal.folder import Listed
 from session.journal.records import Named
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 MOST_SHOWN = 12
 MOST_OFFERED = 40

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -20,9 +19,7 @@ from repl.screen.footer import level
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 ROLES = ("system", "user", "assistant", "tool")
 ROLE_NAMES = {"system": "system prompt", "tool": "tool results"}

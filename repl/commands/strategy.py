@@ -14,11 +14,10 @@ from repl.commands.next_prompt import say_next_prompt
 from repl.screen.sanitise import line
 from repl.screen.tables import LEAST_WORDS, Table
 from repl.screen.theme import is_drawn, say
+from session.session import Session
 
 if TYPE_CHECKING:
     from rich.table import Table as Drawn
-
-    from session.session import Session
 
 HINTS = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",

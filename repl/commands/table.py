@@ -6,8 +6,6 @@ comes without this module: a `/` imports it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
@@ -32,9 +30,7 @@ from repl.commands.stats import show_stats
 from repl.commands.strategy import strategy
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def run_command(session: Session, text: str, console: Console) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -16,9 +15,7 @@ from repl.screen.theme import say
 from repl.screen.trace import cut
 from session.journal.records import Change
 from session.journal.state import SavedState
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
 HOW_TO_UNDO = "write /undo [N]: so many exchanges go"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -21,9 +20,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 CHART_ROWS = 3
 """Rows of a branch's chart."""

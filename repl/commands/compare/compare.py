@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -14,11 +13,9 @@ from agent.side import SideModel
 from repl.commands.compare import replay_tables
 from repl.commands.compare.progress import progress
 from repl.commands.compare.replay import Replayed, replayed
+from session.session import Session
 from strategies.spec import parse
 from strategies.table import without_a_model
-
-if TYPE_CHECKING:
-    from session.session import Session
 
 HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 RUN = "run"

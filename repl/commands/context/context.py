@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,9 +18,7 @@ from repl.commands.context.strip import in_words, show_strip
 from repl.screen.footer import fitting
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")

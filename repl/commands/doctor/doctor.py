@@ -5,24 +5,20 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.text import Text
 
 from agent.errors import UsageError
+from models.server import Check
 from repl.commands.doctor.examine import SECONDS, Report, examine
 from repl.commands.doctor.machine import looks
 from repl.screen.sanitise import line
 from repl.screen.streams import write
 from repl.screen.theme import console_for, is_drawn, is_plain
 from session import jsonl
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from models.server import Check
-    from session.session import Session
-    from session.settings import Settings
+from session.session import Session
+from session.settings import Settings
 
 STATE_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 STATE_WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
@@ -22,9 +23,6 @@ from models.server import Check
 from models.wire.address import hidden, host_url, is_loopback
 from repl.commands.doctor.examine import Look
 from session.settings import ADDRESSES, Settings, address_of
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 NAMED = 3
 """Of many things, so many are named."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -14,9 +14,7 @@ from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 ANSWER_LINES = 4
 MOST_MISSING = 8
