@@ -12,7 +12,7 @@ from rich.text import Text
 from agent.errors import UsageError
 from models.server import Check
 from repl.commands.doctor.examine import SECONDS, Report, examine
-from repl.commands.doctor.machine import looks
+from repl.commands.doctor.machine import can_show, looks
 from repl.screen.sanitise import line
 from repl.screen.streams import write
 from repl.screen.theme import console_for, is_drawn, is_plain
@@ -75,7 +75,7 @@ def as_fields(report: Report) -> Iterator[jsonl.Fields]:
 
 def show(report: Report, console: Console) -> None:
     """Print the report by group, the verdict last. Words are wrapped; commands are not, so that they can be copied."""
-    drawn = is_drawn(console) and _draws(console)
+    drawn = is_drawn(console) and can_show(console, "→".join(STATE_MARKS.values()))
     width = max(len(line(finding.check.name)) for finding in report.findings)
     for group, findings in groupby(report.findings, lambda finding: finding.group):
         console.print(Text(line(group), style="bold" if drawn else ""))
@@ -108,12 +108,3 @@ def _draw(check: Check, width: int, console: Console) -> None:
 def _mend(fix: str, label: str, console: Console) -> None:
     if fix:
         console.print(Text(f"{label}{line(fix)}"), soft_wrap=True)
-
-
-def _draws(console: Console) -> bool:
-    """Whether the marks can be written in the terminal's encoding."""
-    try:
-        "→".join(STATE_MARKS.values()).encode(console.encoding)
-    except (UnicodeError, LookupError):
-        return False
-    return True
