@@ -48,6 +48,11 @@ class Check:
     found: str
     fix: str = ""
 
+    @classmethod
+    def of(cls, name: str, good: object, found: str, otherwise: str, fix: str = "") -> Check:
+        """`found` where it is good; else a warning that says `otherwise`, and the fix."""
+        return cls(name, "ok", found) if good else cls(name, "warn", otherwise, fix)
+
 
 @runtime_checkable
 class ServedBackend(Backend, Protocol):

@@ -87,7 +87,7 @@ def exit_codes() -> list[tuple[str, str]]:
 COMMAND_LINE = """\
 # Command line
 
-`make reference` writes this page. Its words are the help texts in `repl/commands/table.py`, `repl/cli/flags.py` and
+`make reference` writes this page. Its words are the help texts in `repl/commands/`, `repl/cli/flags.py` and
 `session/settings.py`.
 
 ## Commands

@@ -11,9 +11,11 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from agent import figures
+from agent.agent import Agent
+from agent.budget import Counter
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import (
     Answered,
@@ -28,7 +30,8 @@ from agent.events import (
     Withdrawn,
 )
 from agent.history import History
-from agent.protocols import BackendDefaults, ModelId
+from agent.messages import Message, Schema
+from agent.protocols import BackendDefaults, Delta, ModelId
 from agent.repair import is_sound, repair
 from models import READER
 from session.journal.lines import Damage, Line, read
@@ -49,12 +52,6 @@ from session.journal.records import (
 from session.journal.state import SavedState, saved_state
 from session.journal.tree import Tree
 from strategies.spec import is_code
-
-if TYPE_CHECKING:
-    from agent.agent import Agent
-    from agent.budget import Counter
-    from agent.messages import Message, Schema
-    from agent.protocols import Delta
 
 T = TypeVar("T")
 Pace = Callable[[float, str], float]

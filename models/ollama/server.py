@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
 from models.ollama.choose import choose_model, missing
+from models.ollama.download import Progress
 from models.ollama.errors import START, pull_refusal, refusal, unreadable
 from models.ollama.model_info import ModelInfo, model_info, tagged
 from models.server import ServerOptions
@@ -19,8 +20,6 @@ from models.wire.retry import after_seconds
 
 if TYPE_CHECKING:
     import httpx
-
-    from models.ollama.download import Progress
 
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""

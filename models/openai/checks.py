@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING
 
 from agent.errors import ModelError
 from agent.messages import Message, Schema
@@ -14,10 +13,8 @@ from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
 from models.openai.errors import WITH_TOOLS
 from models.openai.metrics import prefix_cache
+from models.openai.server import OpenAIServer
 from models.server import Check, ToolsRefused
-
-if TYPE_CHECKING:
-    from models.openai.server import OpenAIServer
 
 ASKED_TOKENS = 8_000
 """A context that holds less is worth a word: the usual budget does not fit."""
@@ -36,28 +33,29 @@ _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 
 def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
     """The doctor's findings about a server and one of its models, "" for its own choice. Never raises ModelError."""
-    connection = server.connection
+    place = "server"
     try:
         server.models()
-    except ModelError as error:
-        yield Check("server", "fail", error.what, error.fix)
-        return
-    yield Check("server", "ok", f"{_kind(server.name, connection)} answers at {server.url}")
-    if api_key.origin() and not api_key.is_private(server.url):
-        what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
-        yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
-    try:
+        yield Check(place, "ok", f"{_kind(server.name, server.connection)} answers at {server.url}")
+        if api_key.origin() and not api_key.is_private(server.url):
+            what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
+            yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
+        place = "model"
         model = server.choose(wanted)
         backend = OpenAIBackend.on(server, model, 0)
     except ModelError as error:
-        yield Check("model", "fail", error.what, error.fix)
+        yield Check(place, "fail", error.what, error.fix)
         return
-    yield Check("model", "ok", model)
+    yield Check(place, "ok", model)
     usage, tools = _probed(backend)
     yield tools
     yield _context(backend)
-    yield _tokenizer(backend)
-    yield _cache(connection, server.name, usage)
+    exact, estimated = (
+        "the server's own: counts are exact",
+        "the server counts for nobody: tokens are estimated, and shown with ~",
+    )
+    yield Check.of("tokenizer", backend.counter.exact, exact, estimated)
+    yield _cache(server.connection, server.name, usage)
 
 
 def _kind(name: str, connection: Connection) -> str:
@@ -93,16 +91,9 @@ def _context(backend: OpenAIBackend) -> Check:
     if backend.context is None:
         return Check("context", "warn", "the server does not tell how much the model holds", "keep the budget below it")
     found = f"{backend.context:,} tokens of prompt and reply"
-    if backend.context > ASKED_TOKENS:
-        return Check("context", "ok", found)
     more = "--max-model-len 16384" if backend.name == "vllm" else "-c 16384"
-    return Check("context", "warn", found, f"start the server with {more}, or lower the budget (--budget N)")
-
-
-def _tokenizer(backend: OpenAIBackend) -> Check:
-    if backend.counter.exact:
-        return Check("tokenizer", "ok", "the server's own: counts are exact")
-    return Check("tokenizer", "warn", "the server counts for nobody: tokens are estimated, and shown with ~")
+    fix = f"start the server with {more}, or lower the budget (--budget N)"
+    return Check.of("context", backend.context > ASKED_TOKENS, found, found, fix)
 
 
 def _cache(connection: Connection, name: str, usage: Usage) -> Check:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def articles(session: Session, topic: str, console: Console) -> None:
-    """List the articles, or those about a topic. Raises UsageError where there is none."""
+    """/articles [TOPIC]: list the articles that the model can read.
+
+    For you only: the list never enters the context.
+    """
     library = session.library
     found = library.matching(topic) if topic else library.articles
     if not found:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from agent.errors import UsageError
 from repl.commands.next_prompt import say_next_prompt
 from repl.screen.theme import say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def budget(session: Session, text: str, console: Console) -> None:
-    """Set the budget, or print it. Raises UsageError for an impossible one."""
+    """/budget [TOKENS]: show or set the tokens that one prompt may use.
+
+    System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000.
+    """
     if text:
         session.use_budget(_tokens(text))
         say(console, f"The budget is {session.agent.limit:,} tokens from the next prompt on.")

@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import cleandoc
-from typing import TYPE_CHECKING
+
+from rich.console import Console
 
 from agent.errors import UsageError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from session.session import Session
+from session.session import Session
 
 Run = Callable[["Session", str, "Console"], str | None]
 """Runs a command on the text after its name. The answer is a question to ask of the model, if there is one."""
@@ -28,6 +25,11 @@ class Command:
     summary: str
     more: str
     run: Run
+
+    @property
+    def name(self) -> str:
+        """The word that is typed after `/`."""
+        return self.usage.split()[0].removeprefix("/")
 
     @classmethod
     def of(cls, run: Run) -> Command:

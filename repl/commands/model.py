@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 from rich.text import Text
 
@@ -13,13 +11,14 @@ from repl.commands.next_prompt import say_next_prompt
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def model(session: Session, name: str, console: Console) -> None:
-    """Change to a model; without a name list them. Raises ModelError where it cannot be used."""
+    """/model [NAME]: list the models, or change to one.
+
+    "reader" is built in and needs no server. If the change fails, nothing changes.
+    """
     if name:
         session.use_model(name)
         backend = session.agent.backend

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 
 from agent import figures
 from repl.screen.theme import say
 from session.forecast import forecast
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 def say_next_prompt(session: Session, console: Console) -> None:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from rich.console import Console
 
 from agent import figures
+from agent.events import Planted
 from agent.why import why
 from repl.screen.sanitise import line
 from repl.screen.theme import say
 from session.forecast import forecast
-
-if TYPE_CHECKING:
-    from agent.events import Planted
-    from session.session import Session
+from session.session import Session
 
 
-def plant_fact(session: Session, fact: str, console: Console) -> None:
-    """Plant it, and show where. Raises UsageError for a fact that cannot be planted; nothing has changed then."""
+def plant(session: Session, fact: str, console: Console) -> None:
+    """/plant FACT: put a fact into an observation, where facts get lost.
+
+    As if the model had read it in a file of one line, planted-1.txt. No model is asked; there is no such file.
+    """
     planted = session.plant(fact)
     for text, style in description(session, planted):
         say(console, text, style)

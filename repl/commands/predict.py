@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.padding import Padding
@@ -19,9 +18,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from session.guess import Guess, take
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
 FIRST_MESSAGES, NEWEST_MESSAGES = 2, 12
@@ -35,7 +32,12 @@ MOST_SURPRISES = 8
 
 
 def predict(session: Session, text: str, console: Console) -> None:
-    """Take a guess or take it back; without either list what there is to guess at. Raises UsageError."""
+    """/predict [GUESS]: guess which messages the next prompt holds unchanged.
+
+    Without GUESS it lists the messages with their numbers. /predict 1-4 9 12: these stay unchanged, the others do
+    not; /predict all and /predict none are guesses too. After the next exchange you see how right the guess was,
+    and the rule for every surprise. A second guess replaces the first; off takes it back.
+    """
     if text.lower() == "off":
         had, session.guess = session.guess, None
         say(console, "The guess is taken back." if had else "There is no guess to take back.")

@@ -7,30 +7,26 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
 from rich import filesize
+from rich.console import Console
 
 from agent.errors import Stopped, UsageError
 from models.ollama.errors import DEFAULT_MODEL
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
+from session.session import Session
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from models.ollama.download import Progress
     from models.ollama.server import OllamaServer
-    from session.session import Session
 
 STATUS_CHARACTERS = 24
 Show = Callable[["Progress"], None]
 
 
 def pull(session: Session, name: str, console: Console) -> None:
-    """Have the server download a model, and show it. Ctrl-C stops it; the server goes on with it the next time.
+    """/pull NAME: download a model to the Ollama server.
 
-    Raises:
-        UsageError: it is not the name of one model, or the server is no Ollama.
-        ModelError: it cannot be reached, or the download failed.
-        Stopped: the user pressed Ctrl-C; it says what the server keeps.
+    Ctrl-C stops it; the server keeps its part until it restarts, and the same command goes on from there.
     """
     if len(name.split()) != 1:
         fix = f"such as /pull {DEFAULT_MODEL}; ollama.com/library has more"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -20,9 +19,7 @@ from repl.screen.trace import cut
 from session.journal import folder as kept
 from session.journal.folder import Listed
 from session.journal.records import Named
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 MOST_SHOWN = 12
 MOST_OFFERED = 40
@@ -31,7 +28,10 @@ TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
-    """List the saved sessions, the newest first. Raises UsageError if none has these words."""
+    """/sessions [WORDS]: list the saved sessions, or those with WORDS.
+
+    The newest first, with the first question of each. WORDS are searched in every question, name and id.
+    """
     folder = session.settings.session_dir
     paths = kept.paths(folder)
     if not paths:
@@ -51,7 +51,10 @@ def sessions(session: Session, words: str, console: Console) -> None:
 
 
 def save(session: Session, text: str, console: Console) -> None:
-    """Name the session. Raises UsageError for a name that is none or another session's, and where nothing is kept."""
+    """/save NAME: give this session a name; it is saved anyway.
+
+    Then thimble --resume NAME and /load NAME find it. A second name replaces the first.
+    """
     if session.playback:
         raise UsageError("a cassette is played: this session is not kept", "/export writes it to a file")
     name = " ".join(text.split())
@@ -70,7 +73,10 @@ def save(session: Session, text: str, console: Console) -> None:
 
 
 def load(session: Session, wanted: str, console: Console) -> None:
-    """Switch to another session. If it raises ThimbleError, nothing has changed."""
+    """/load ID|NAME: leave this session, and go on with another.
+
+    By its name, its id or the beginning of the id. This session is saved. If loading fails, nothing changes.
+    """
     if session.playback:
         raise UsageError("a cassette that is played is left by /quit only", "then thimble --resume ID")
     if not wanted:

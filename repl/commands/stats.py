@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -20,9 +19,7 @@ from repl.screen.footer import level
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 ROLES = ("system", "user", "assistant", "tool")
 ROLE_NAMES = {"system": "system prompt", "tool": "tool results"}
@@ -33,7 +30,11 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def show_stats(session: Session, _: str, console: Console) -> None:
-    """Print the account of the session; before the first question, what the empty session costs already."""
+    """/stats: where the tokens are, and what they cost so far.
+
+    The last prompt by role and by fate; each exchange; the cost without any management; and the prompt of each call
+    against the budget. ~ is an estimate, ? is unknown.
+    """
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
     say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))

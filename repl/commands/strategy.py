@@ -14,11 +14,10 @@ from repl.commands.next_prompt import say_next_prompt
 from repl.screen.sanitise import line
 from repl.screen.tables import LEAST_WORDS, Table
 from repl.screen.theme import is_drawn, say
+from session.session import Session
 
 if TYPE_CHECKING:
     from rich.table import Table as Drawn
-
-    from session.session import Session
 
 HINTS = (
     "Swap: /strategy NAME, NAME:key=value,key=value, A+B, ./file.py, module:Name",
@@ -27,7 +26,12 @@ HINTS = (
 
 
 def strategy(session: Session, spec: str, console: Console) -> None:
-    """Swap to a strategy; without a SPEC list them. Raises UsageError for an unknown one."""
+    """/strategy [SPEC]: list the strategies, or swap to one.
+
+    A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
+    right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
+    and remembers nothing of the old one. /help strategy NAME explains one strategy.
+    """
     if not spec:
         show_all(session.spec, console)
         return

@@ -6,7 +6,7 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -26,19 +26,8 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
         yield
         return
     import termios
-    import tty
 
-    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-
-    def silence() -> None:
-        silent = termios.tcgetattr(sys.stdin)
-        silent[tty.IFLAG] &= ~termios.ICRNL
-        silent[tty.LFLAG] &= ~(termios.ECHO | termios.ICANON)
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
-
-    def again(*_: object) -> None:
-        if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
-            silence()
+    before = termios.tcgetattr(sys.stdin)
 
     def die(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
@@ -47,17 +36,41 @@ def silent_keyboard(drawn: bool) -> Iterator[None]:
             os.write(sys.stdin.fileno(), GIVE_BACK)
         os.kill(os.getpid(), number)
 
-    before = termios.tcgetattr(sys.stdin)
-    silence()
+    ends = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
     mortal = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]  # nohup has one ignored
-    heard = {number: signal.signal(number, die) for number in mortal}
-    heard[signal.SIGCONT] = signal.signal(signal.SIGCONT, again)
+    _silence()
+    try:
+        with _heard({**dict.fromkeys(mortal, die), signal.SIGCONT: _silence_again}):
+            yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
+
+
+def _silence() -> None:
+    """No echo, and each key at once."""
+    import termios
+    import tty
+
+    silent = termios.tcgetattr(sys.stdin)
+    silent[tty.IFLAG] &= ~termios.ICRNL
+    silent[tty.LFLAG] &= ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, silent)
+
+
+def _silence_again(*_: object) -> None:
+    if os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp():  # in the background the terminal is another's
+        _silence()
+
+
+@contextmanager
+def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], None]]) -> Iterator[None]:
+    """Signals go to these handlers, and afterwards to the former ones."""
+    former = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
     finally:
-        for number, handler in heard.items():
+        for number, handler in former.items():
             signal.signal(number, handler)
-        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 
 def forget() -> None:

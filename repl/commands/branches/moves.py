@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -16,9 +15,7 @@ from repl.screen.theme import say
 from repl.screen.trace import cut
 from session.journal.records import Change
 from session.journal.state import SavedState
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
 HOW_TO_UNDO = "write /undo [N]: so many exchanges go"
@@ -28,7 +25,11 @@ QUOTE_COLUMNS = 60
 
 
 def fork(session: Session, text: str, console: Console) -> None:
-    """Begin a branch after exchange N, by default after the last. If it raises ThimbleError, nothing has changed."""
+    """/fork [N] [SPEC]: go on after exchange N on a new branch.
+
+    Without N from here; with 0 from before the first question. Strategy with its memory, budget and model are those
+    of that moment; with SPEC the strategy starts fresh. The old branch stays: /tree.
+    """
     first, _, rest = text.partition(" ")
     numbered = NUMBER.fullmatch(first) is not None
     spec = (rest if numbered else text).strip()
@@ -44,9 +45,10 @@ def fork(session: Session, text: str, console: Console) -> None:
 
 
 def undo(session: Session, text: str, console: Console) -> None:
-    """Go back to the moment before a question. Refused questions were never in the history and do not count.
+    """/undo [N]: go back by N exchanges; /tree still has them.
 
-    Raises ThimbleError; nothing has changed then.
+    Goes back to the moment before that question, one exchange by default; a question that the budget refused does
+    not count. Facts planted after it go too. The undone exchanges stay on their branch.
     """
     old, asked = _here(session)
     taken = [place for place, question in enumerate(asked) if not question.refused]
@@ -63,9 +65,10 @@ def undo(session: Session, text: str, console: Console) -> None:
 
 
 def retry(session: Session, spec: str, console: Console) -> str:
-    """Go back to right before the newest question; the question, to be asked anew under the budget and model of now.
+    """/retry [SPEC]: ask the newest question again, on a new branch.
 
-    Raises ThimbleError; nothing has changed then.
+    Uses the current budget and model. With SPEC it asks under that strategy, which starts fresh; without, under the
+    current one.
     """
     old, asked = _here(session)
     if not asked:
@@ -78,7 +81,11 @@ def retry(session: Session, spec: str, console: Console) -> str:
 
 
 def reset(session: Session, _: str, console: Console) -> None:
-    """Begin an empty branch, and say what is kept on the one that is left."""
+    """/reset: begin again, empty; strategy, budget and model stay.
+
+    A branch without history, notes or statistics; the strategy starts fresh. The old branch stays: /tree N goes
+    back to it.
+    """
     kept = [figures.several(len(session.agent.history), "message")]
     kept += [figures.several(len(session.notes.kept), "note")] if session.notes.kept else []
     old = session.journal.tree.current

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -21,9 +20,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 CHART_ROWS = 3
 """Rows of a branch's chart."""
@@ -34,7 +31,11 @@ QUESTION_COLUMNS = 60
 
 
 def tree(session: Session, text: str, console: Console) -> None:
-    """Show all branches, or switch to branch N. If it raises ThimbleError, nothing has changed."""
+    """/tree [N]: all branches and what they cost, or go to branch N.
+
+    For each branch its parent, its strategy and its own cost; then the prompts of all calls, call below call. /tree
+    2 goes on with branch 2 as you left it.
+    """
     if text:
         _go(session, text, console)
         return

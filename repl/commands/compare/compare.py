@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -14,11 +13,9 @@ from agent.side import SideModel
 from repl.commands.compare import replay_tables
 from repl.commands.compare.progress import progress
 from repl.commands.compare.replay import Replayed, replayed
+from session.session import Session
 from strategies.spec import parse
 from strategies.table import without_a_model
-
-if TYPE_CHECKING:
-    from session.session import Session
 
 HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
 RUN = "run"
@@ -27,11 +24,11 @@ ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-bu
 
 
 def compare(session: Session, text: str, console: Console) -> None:
-    """Compare strategies on the history of a session, or on a question. Nothing of it enters the session.
+    """/compare [SPEC…]: this session under other strategies, replayed or asked.
 
-    Raises:
-        UsageError: a SPEC names no strategy, there is no question after `run`, or no history to compare.
-        Stopped: the user pressed Ctrl-C; what was done is shown.
+    Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
+    SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
+    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows.
     """
     specs, question = parse_arguments(text)
     if question is None:

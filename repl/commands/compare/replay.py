@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from agent.budget import Budget
 from agent.errors import BudgetError, UsageError
 from agent.events import SideCalled
 from agent.replay import replay
 from agent.view import Fate, View
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 
 @dataclass

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from agent import figures
+from agent.events import SideCalled
 from agent.replay import calls
 from repl.commands.compare.replay import Replayed
 from repl.screen.fate_letters import FATE_LETTERS
@@ -17,10 +17,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
-
-if TYPE_CHECKING:
-    from agent.events import SideCalled
-    from session.session import Session
+from session.session import Session
 
 NOT_HELD = "too large"
 NAME_COLUMNS = 26

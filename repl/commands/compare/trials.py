@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
 from agent import figures
 from agent.errors import Stopped
+from agent.ledger import Amount
+from corpus.questions import Exchange
 from repl.commands.compare.known import known, verdict
 from repl.commands.compare.progress import progress
 from repl.commands.compare.replay_tables import marked_in_use
@@ -19,11 +20,7 @@ from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
-
-if TYPE_CHECKING:
-    from agent.ledger import Amount
-    from corpus.questions import Exchange
-    from session.session import Session
+from session.session import Session
 
 ANSWER_LINES = 6
 ANSWER_CHARACTERS = 600

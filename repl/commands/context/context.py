@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,9 +18,7 @@ from repl.commands.context.strip import in_words, show_strip
 from repl.screen.footer import fitting
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
@@ -30,7 +27,12 @@ OFFERED = 100
 
 
 def context(session: Session, rest: str, console: Console) -> None:
-    """Show a call, a range of its messages, one of them, or the request. Raises UsageError for anything else."""
+    """/context [N]: what the last call was sent, message by message.
+
+    A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
+    /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
+    12-57: these messages, a row each. /context raw: the exact request.
+    """
     between = RANGE.fullmatch(rest)
     if not rest:
         show_call(last_call(session), console)
@@ -49,7 +51,10 @@ def context(session: Session, rest: str, console: Console) -> None:
 
 
 def why(session: Session, rest: str, console: Console) -> None:
-    """Say which rule decided the fate of a message. Raises UsageError where it is none."""
+    """/why N: which rule decided the fate of message N.
+
+    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message.
+    """
     if not MESSAGE.fullmatch(rest):
         what = (
             f"/why takes the number of a message, not {rest[:40]!r}" if rest else "/why takes the number of a message"

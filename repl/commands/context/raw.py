@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.segment import Segment, Segments
 
 from agent.chat import write
 from agent.errors import UsageError
+from agent.events import Prepared
 from repl.screen.sanitise import STEERS, clean, line
-
-if TYPE_CHECKING:
-    from agent.events import Prepared
-    from session.session import Session
+from session.session import Session
 
 
 def show_raw(session: Session, console: Console) -> None:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from agent import figures
 from agent.errors import UsageError
@@ -14,9 +14,7 @@ from agent.messages import Message
 from agent.view import Fate, View
 from repl.screen.sanitise import line
 from repl.screen.trace import who
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 Shown = Fate | Literal["inserted"]
 

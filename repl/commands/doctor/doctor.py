@@ -5,24 +5,20 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
+from rich.console import Console
 from rich.text import Text
 
 from agent.errors import UsageError
+from models.server import Check
 from repl.commands.doctor.examine import SECONDS, Report, examine
-from repl.commands.doctor.machine import looks
+from repl.commands.doctor.machine import can_show, looks
 from repl.screen.sanitise import line
 from repl.screen.streams import write
 from repl.screen.theme import console_for, is_drawn, is_plain
 from session import jsonl
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from models.server import Check
-    from session.session import Session
-    from session.settings import Settings
+from session.session import Session
+from session.settings import Settings
 
 STATE_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 STATE_WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}
@@ -46,8 +42,11 @@ def run(settings: Settings, as_json: bool) -> int:
     return report.verdict.code
 
 
-def command(session: Session, _: str, console: Console) -> None:
-    """/doctor: examine what the session was opened with. Raises UsageError where a cassette is played."""
+def doctor(session: Session, _: str, console: Console) -> None:
+    """/doctor: check servers, model, terminal and folders.
+
+    Each problem comes with the command that solves it, for a session as this one was opened. Nothing is changed.
+    """
     if session.playback:
         raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
     show(look(session.settings, console), console)
@@ -76,7 +75,7 @@ def as_fields(report: Report) -> Iterator[jsonl.Fields]:
 
 def show(report: Report, console: Console) -> None:
     """Print the report by group, the verdict last. Words are wrapped; commands are not, so that they can be copied."""
-    drawn = is_drawn(console) and _draws(console)
+    drawn = is_drawn(console) and can_show(console, "→".join(STATE_MARKS.values()))
     width = max(len(line(finding.check.name)) for finding in report.findings)
     for group, findings in groupby(report.findings, lambda finding: finding.group):
         console.print(Text(line(group), style="bold" if drawn else ""))
@@ -109,12 +108,3 @@ def _draw(check: Check, width: int, console: Console) -> None:
 def _mend(fix: str, label: str, console: Console) -> None:
     if fix:
         console.print(Text(f"{label}{line(fix)}"), soft_wrap=True)
-
-
-def _draws(console: Console) -> bool:
-    """Whether the marks can be written in the terminal's encoding."""
-    try:
-        "→".join(STATE_MARKS.values()).encode(console.encoding)
-    except (UnicodeError, LookupError):
-        return False
-    return True

@@ -9,17 +9,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Thread
-from typing import TYPE_CHECKING
 
 from agent.errors import ThimbleError, UsageError
+from agent.protocols import Backend
 from models import READER, SERVERS, built_in, checks
-from models.server import Check
+from models.server import Check, Server
 from session.backends import Backends
 from session.settings import Settings
-
-if TYPE_CHECKING:
-    from agent.protocols import Backend
-    from models.server import Server
 
 SECONDS = 5.0
 """The longest that anything is waited for."""

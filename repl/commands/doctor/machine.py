@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
@@ -22,9 +23,6 @@ from models.server import Check
 from models.wire.address import hidden, host_url, is_loopback
 from repl.commands.doctor.examine import Look
 from session.settings import ADDRESSES, Settings, address_of
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 NAMED = 3
 """Of many things, so many are named."""
@@ -95,11 +93,9 @@ def vocabulary() -> Iterator[Check]:
     """Whether tokens of Qwen models can be counted exactly before a server has reported any."""
     from models.counting.vocabulary import qwen_file
 
-    if qwen_file():
-        yield Check("vocabulary", "ok", "that of the Qwen models is here: their tokens are counted exactly")
-    else:
-        found = "that of the Qwen models is not here: all counts are estimates, shown with ~"
-        yield Check("vocabulary", "warn", found, "pip install --no-deps dashscope")
+    found = "that of the Qwen models is here: their tokens are counted exactly"
+    otherwise = "that of the Qwen models is not here: all counts are estimates, shown with ~"
+    yield Check.of("vocabulary", qwen_file(), found, otherwise, "pip install --no-deps dashscope")
 
 
 def terminal(console: Console, color: bool) -> Iterator[Check]:
@@ -112,17 +108,23 @@ def terminal(console: Console, color: bool) -> Iterator[Check]:
         yield Check("terminal", "warn", f"TERM={term}: plain lines only", "export TERM=xterm-256color")
     else:
         yield Check("terminal", "ok", f"TERM={term or '(not set)'}")
-        yield _size(console)
+        size, wide = f"{console.width} columns, {console.height} rows", console.width >= LEAST_COLUMNS
+        narrow = f"{size}: some figures are left out"
+        yield Check.of("size", wide, size, narrow, f"make it {LEAST_COLUMNS} columns wide")
     yield _colours(console, color)
-    yield _letters(console)
+    found = f"{console.encoding} cannot show {len(GLYPHS)} signs that thimble draws: they come as ?"
+    fix = "export LC_ALL=C.UTF-8, or take --plain"
+    yield Check.of("letters", can_show(console, GLYPHS), console.encoding, found, fix)
     yield _widths()
 
 
-def _size(console: Console) -> Check:
-    size = f"{console.width} columns, {console.height} rows"
-    if console.width < LEAST_COLUMNS:
-        return Check("size", "warn", f"{size}: some figures are left out", f"make it {LEAST_COLUMNS} columns wide")
-    return Check("size", "ok", size)
+def can_show(console: Console, signs: str) -> bool:
+    """Whether the terminal's encoding has these signs."""
+    try:
+        signs.encode(console.encoding)
+    except (UnicodeError, LookupError):
+        return False
+    return True
 
 
 def _colours(console: Console, color: bool) -> Check:
@@ -132,24 +134,15 @@ def _colours(console: Console, color: bool) -> Check:
     return Check("colours", "ok", f"{depth}; only the terminal's own 16 are used" if depth != "none" else depth)
 
 
-def _letters(console: Console) -> Check:
-    try:
-        GLYPHS.encode(console.encoding)
-    except (UnicodeError, LookupError):
-        found = f"{console.encoding} cannot show {len(GLYPHS)} signs that thimble draws: they come as ?"
-        return Check("letters", "warn", found, "export LC_ALL=C.UTF-8, or take --plain")
-    return Check("letters", "ok", console.encoding)
-
-
 def _widths() -> Check:
     """Whether prompt and answers agree on how wide letters are; a terminal that differs shows it in this very line."""
     from prompt_toolkit.utils import get_cwidth
     from rich.cells import cell_len
 
     told = ", ".join(f"{letter} {columns}" for letter, columns in WIDTHS)
-    if any(not cell_len(letter) == get_cwidth(letter) == columns for letter, columns in WIDTHS):
-        return Check("widths", "warn", f"prompt and answers do not agree on {told}", "take ASCII in what you type")
-    return Check("widths", "ok", f"columns that letters are taken for: {told}")
+    agreed = all(cell_len(letter) == get_cwidth(letter) == columns for letter, columns in WIDTHS)
+    found, otherwise = f"columns that letters are taken for: {told}", f"prompt and answers do not agree on {told}"
+    return Check.of("widths", agreed, found, otherwise, "take ASCII in what you type")
 
 
 def folders(session_dir: Path) -> Iterator[Check]:
@@ -165,19 +158,16 @@ def folders(session_dir: Path) -> Iterator[Check]:
     above = _above(session_dir)
     free = disk_usage(above).free
     told = f"{free / 1e9:,.1f} GB free"
-    if free < LEAST_DISK_BYTES:
-        yield Check("disk", "warn", told, f"make room on the disk of {above}")
-    else:
-        yield Check("disk", "ok", told)
+    yield Check.of("disk", free >= LEAST_DISK_BYTES, told, told, f"make room on the disk of {above}")
 
 
 def _writable(name: str, folder: Path, inner: Path, otherwise: str, another: str) -> Check:
     above = _above(folder)
     target = inner if inner.exists() else above
-    if not above.is_dir() or not os.access(target, os.W_OK):
-        found = f"{target} cannot be written: {otherwise}"
-        return Check(name, "warn", found, f"make it yours, or name another: {another}")
-    return Check(name, "ok", f"{folder} ({'writable' if folder.is_dir() else 'will be made'})")
+    writable = above.is_dir() and os.access(target, os.W_OK)
+    found = f"{folder} ({'writable' if folder.is_dir() else 'will be made'})"
+    fix = f"make it yours, or name another: {another}"
+    return Check.of(name, writable, found, f"{target} cannot be written: {otherwise}", fix)
 
 
 def _above(folder: Path) -> Path:
@@ -222,9 +212,8 @@ def _proxies(settings: Settings) -> Check:
         if not is_loopback(url) and not proxy_bypass(host):
             hosts.append(host)
     told = f"{', '.join(named)} set; this machine's own addresses never go through it"
-    if hosts:
-        return Check("proxy", "warn", f"{told}, {hosts[0]} does", f"if it must not: export NO_PROXY={hosts[0]}")
-    return Check("proxy", "ok", told)
+    host = next(iter(hosts), "")
+    return Check.of("proxy", not host, told, f"{told}, {host} does", f"if it must not: export NO_PROXY={host}")
 
 
 def versions() -> Iterator[Check]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
@@ -17,9 +16,7 @@ from repl.commands.probe.survival import Survival, cells, description, strategie
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, say
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 MOST_CELLS, LEAST_CELLS = 40, 10
 """Cells of a row at most, and on a terminal that is too narrow."""

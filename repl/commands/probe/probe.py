@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
 
+from agent.agent import Agent
 from agent.errors import UsageError
 from agent.events import Asked, Planted, SideCalled
 from agent.history import question as asked_last
@@ -18,10 +18,7 @@ from agent.view import View
 from agent.why import why
 from corpus.missing import missing, quotes
 from corpus.words import content_words, stems
-
-if TYPE_CHECKING:
-    from agent.agent import Agent
-    from session.session import Session
+from session.session import Session
 
 MOST_FACTS = 3
 """Facts that one /probe asks for."""

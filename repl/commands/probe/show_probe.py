@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -14,9 +14,7 @@ from repl.commands.probe.probe import MOST_FACTS, Probe, probe, questions
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 ANSWER_LINES = 4
 MOST_MISSING = 8
@@ -25,12 +23,11 @@ SIGNS: dict[Kind, str] = {"question": "?", "answer": "»", "hit": "✓", "miss":
 
 
 def show_probe(session: Session, question: str, console: Console) -> None:
-    """Ask, and show what came back; then follow the facts through the calls of this session.
+    """/probe [QUESTION]: ask what is left of a planted fact, outside the session.
 
-    Raises:
-        UsageError: there is neither a question nor a fact.
-        BudgetError, ModelError: the question could not be asked.
-        Stopped: the user pressed Ctrl-C; it says what was done.
+    The model is sent its next prompt, without tools, and is asked for the newest planted facts or the QUESTION.
+    Then the session is replayed under each strategy that asks no model: a cell for each call shows whether the
+    words of the fact are in the prompt. Ctrl-C keeps the finished rows.
     """
     asked = questions(session, question)
     for text, planted in asked:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from agent.errors import BudgetError
 from agent.events import Planted
 from agent.replay import calls, replay
 from agent.view import Fate, View
 from corpus.missing import quotes
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 Mark = Literal["stands", "gone", "over", "refused"]
 """Of a fact in one call. `over`: it stands in a prompt over the budget. `refused`: the call cannot be held."""
