@@ -202,15 +202,14 @@ class Conversation:
     def _renderer(self) -> Lines:
         from repl.screen.exchange import Lines, Screen
 
-        view = self.session.agent.ledger.view
         if self.plain:
-            return Lines(self.console, view)
+            return Lines(self.console)
         steps = self.session.settings.stage or (self.session.playback and self.session.playback.steps)
         if not steps:
-            return Screen(self.console, view)
+            return Screen(self.console)
         from repl.screen.stage import Stage
 
-        return Stage(self.console, view, self._presenter)
+        return Stage(self.console, self._presenter)
 
     def _presenter(self) -> bool:
         """Wait for the presenter; whether to wait again."""
