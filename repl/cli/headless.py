@@ -40,7 +40,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
 
     An error ends it, because what follows may build on what went wrong. An empty answer does not.
     """
-    session.reading.tell = lambda: tell(session.reading.words)
+    session.reading.watch(tell)
     with redirect_stdout(sys.stderr):
         _ = session.agent  # what cannot work at all is said before anything is asked
     if session.saved:
