@@ -37,6 +37,11 @@ HOMES = {
     "run": "agent.loop",
 }
 """Where each name is at home that is only passed on."""
+LEDGER = (
+    "exchange purpose strategy model limit prompt=prompt.tokens cached=cached.tokens prefill=prefill.tokens "
+    "output=output.tokens raw_prompt raw_prefill seconds waited exact=prompt.exact"
+)
+"""The columns of the ledger, as `session.jsonl.selected` takes them."""
 
 
 def __getattr__(name: str) -> Any:
@@ -91,25 +96,9 @@ def ledger(session: Session) -> list[Row]:
     `waited` are seconds in which the server was busy or loaded the model, which `seconds` leaves out. `exact` is False
     where the prompt was estimated by us.
     """
-    return [
-        {
-            "exchange": call.exchange,
-            "purpose": call.purpose,
-            "strategy": call.strategy,
-            "model": str(call.model),
-            "limit": call.limit,
-            "prompt": call.prompt.tokens,
-            "cached": call.cached.tokens,
-            "prefill": call.prefill.tokens,
-            "output": call.output.tokens,
-            "raw_prompt": call.raw_prompt,
-            "raw_prefill": call.raw_prefill,
-            "seconds": call.seconds,
-            "waited": call.waited,
-            "exact": call.prompt.exact,
-        }
-        for call in session.agent.ledger.calls
-    ]
+    from session.jsonl import selected
+
+    return [selected(call, LEDGER) for call in session.agent.ledger.calls]
 
 
 def view(session: Session) -> list[Row]:

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from agent import figures
@@ -20,6 +21,7 @@ from repl.prompt.prompt import PlainPrompt, open_prompt
 from repl.screen.keys import key, silent_keyboard
 from repl.screen.sanitise import line
 from repl.screen.theme import console_for, is_plain, say
+from session.journal.folder import found_by
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +62,7 @@ class Conversation:
         self._introduced = False
         self._prompt = open_prompt(session, plain, self.introduce)
         if isinstance(self._prompt, PlainPrompt):
-            session.reading.tell = lambda: say(self.console, session.reading.words)
+            session.reading.watch(lambda words: say(self.console, words))
 
     @cached_property
     def console(self) -> Console:
@@ -83,7 +85,9 @@ class Conversation:
         self._tell_news()
         journal = self.session.journal
         if journal.path and journal.path.exists() and not journal.error:
-            say(self.console, f"Kept as {journal.id}: thimble --resume goes on with it.", "quiet")
+            by = found_by(self.session.settings.session_dir, journal.path)
+            which = "" if by == journal.id else f" {quote(by)}"
+            say(self.console, f"Kept as {line(by)}: thimble --resume{which} goes on with it.", "quiet")
         return 0
 
     def introduce(self) -> None:
@@ -202,15 +206,14 @@ class Conversation:
     def _renderer(self) -> Lines:
         from repl.screen.exchange import Lines, Screen
 
-        view = self.session.agent.ledger.view
         if self.plain:
-            return Lines(self.console, view)
+            return Lines(self.console)
         steps = self.session.settings.stage or (self.session.playback and self.session.playback.steps)
         if not steps:
-            return Screen(self.console, view)
+            return Screen(self.console)
         from repl.screen.stage import Stage
 
-        return Stage(self.console, view, self._presenter)
+        return Stage(self.console, self._presenter)
 
     def _presenter(self) -> bool:
         """Wait for the presenter; whether to wait again."""

@@ -32,20 +32,23 @@ class Reading:
 
     Attributes:
         words: "reading 3,412 of 20,000 articles" while that takes long, else "".
-        tell: Called every `seconds` while it takes long, in the thread that reads.
     """
 
     def __init__(self) -> None:
         self.words = ""
-        self.tell: Callable[[], object] = lambda: None
-        self.seconds = 5.0
+        self._tell: Callable[[str], object] = lambda words: None
+        self._seconds = 5.0
         self._told = 0.0
+
+    def watch(self, tell: Callable[[str], object], seconds: float = 5.0) -> None:
+        """Call `tell` with the words every so many seconds while it takes long, in the thread that reads."""
+        self._tell, self._seconds = tell, seconds
 
     def read(self, folder: Path) -> Library:
         """The articles of this folder. Raises UsageError when there are none."""
         from corpus.library import load
 
-        self._told = monotonic() - self.seconds + min(1.0, self.seconds)
+        self._told = monotonic() - self._seconds + min(1.0, self._seconds)
         try:
             return load(folder, cache_of(folder), self._step)
         finally:
@@ -54,6 +57,6 @@ class Reading:
     def _step(self, done: int, of: int) -> None:
         if of > SOON and done % 10 == 0:
             self.words = f"reading {done:,} of {figures.several(of, 'article')}"
-            if monotonic() - self._told > self.seconds:
+            if monotonic() - self._told > self._seconds:
                 self._told = monotonic()
-                self.tell()
+                self._tell(self.words)

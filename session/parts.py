@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from agent.agent import Agent
@@ -16,6 +17,7 @@ from agent.state import State
 from models import READER
 from session.articles import Reading
 from session.backends import Backends
+from session.journal.folder import found_by
 from session.journal.header import opened
 from session.journal.journal import Journal
 from session.journal.records import Branched, Change, Named, Record, Switched
@@ -123,7 +125,8 @@ class Parts:
         except ModelError as error:
             if not self.saved:
                 raise
-            without = f"or go on without it: thimble --resume {self.journal.id} --backend {READER}"
+            by = found_by(self.settings.session_dir, self.journal.path) if self.journal.path else ""
+            without = f"or go on without it: thimble --resume {quote(by)} --backend {READER}"
             raise ModelError(error.what, f"{error.fix}; {without}") from error
 
     def _resume(self, agent: Agent, saved: SavedState) -> None:

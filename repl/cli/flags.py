@@ -66,7 +66,10 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
     "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),
     "--resume": _value(
-        "ID", "go on with a session: its id, the beginning of it, or its name; default: the newest", nargs="?", const=""
+        "ID",
+        "go on with a session: its id, the beginning of it, its name or its file; default: the newest",
+        nargs="?",
+        const="",
     ),
     "--record": _value("FILE", "put the session on a cassette, a new file"),
     "--replay": _value("FILE", "play a cassette, without any model; by its name one that ships, such as reader/hybrid"),

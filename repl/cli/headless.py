@@ -18,7 +18,6 @@ from repl.screen.streams import aside, tell, write
 from session import jsonl
 
 if TYPE_CHECKING:
-    from agent.view import View
     from repl.screen.trace import Kind
     from session.playback import Playback
     from session.session import Session
@@ -41,7 +40,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
 
     An error ends it, because what follows may build on what went wrong. An empty answer does not.
     """
-    session.reading.tell = lambda: tell(session.reading.words)
+    session.reading.watch(tell)
     with redirect_stdout(sys.stderr):
         _ = session.agent  # what cannot work at all is said before anything is asked
     if session.saved:
@@ -167,15 +166,15 @@ class _Printer:
         drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
         self._width = PLAIN_WIDTH if self._plain else drawn_on
 
-    def show(self, event: Event, before: View | None) -> None:
+    def show(self, event: Event) -> None:
         from repl.screen import trace
 
         match event:
             case Asked():
                 tell(f"{'you:' if self._plain else '›'} {event.message.content}")
             case Prepared():
-                self._tell("act", trace.acted_line(event, before))
-                for note in trace.note_lines(event, before):
+                self._tell("act", trace.acted_line(event))
+                for note in trace.note_lines(event):
                     self._tell("note", note)
                 self._tell("over", trace.over_line(event))
             case Waiting(what):
@@ -214,14 +213,11 @@ class _Printer:
 def _ask(session: Session, question: str, printer: _Printer | None) -> int:
     code, what, fix = ENDINGS["empty"]
     with closing(session.ask(question)) as events:
-        before = session.agent.ledger.view
         for event in _apart(events):
             if printer:
-                printer.show(event, before)
+                printer.show(event)
             else:
                 write(jsonl.to_line(jsonl.event(event)))
-            if isinstance(event, Prepared):
-                before = event.view
             if isinstance(event, Answered):
                 code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
     if session.guess:

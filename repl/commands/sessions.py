@@ -68,7 +68,10 @@ def save(session: Session, text: str, console: Console) -> None:
         if path != session.journal.path and kept.listed(path).name == name:
             raise UsageError(f"another session is called {name}: {path.stem}", "take another name")
     session.record(Named(name))
-    again = f"thimble --resume {quote(name)} goes on with it, and so does /load {name}."
+    own = session.journal.path
+    by = kept.found_by(session.settings.session_dir, own) if own else session.journal.id
+    by = name if by == session.journal.id else by
+    again = f"thimble --resume {quote(by)} goes on with it, and so does /load {by}."
     say(console, line(f"This session is called “{name}”: {again}"))
 
 

@@ -99,7 +99,7 @@ class TerminalPrompt:
         self._announce = announce
         self._meter = Meter(session, self._redraw)
         self._warming = False
-        session.reading.tell, session.reading.seconds = self._redraw, REDRAW_SECONDS
+        session.reading.watch(lambda words: self._redraw(), REDRAW_SECONDS)
         stage = session.settings.stage
         self._style = STAGE_STYLE if stage else STYLE
         self._prompt: PromptSession[str] = PromptSession(

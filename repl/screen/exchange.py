@@ -23,7 +23,6 @@ from agent.events import (
     ToolReturned,
 )
 from agent.protocols import Waiting
-from agent.view import View
 from repl.screen import trace
 from repl.screen.blocks import Blocks
 from repl.screen.sanitise import Sanitiser, line
@@ -53,9 +52,8 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 class Lines:
     """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn."""
 
-    def __init__(self, console: Console, before: View | None = None) -> None:
+    def __init__(self, console: Console) -> None:
         self.console = console
-        self._before = before
         self._text, self._thinking = Sanitiser(), Sanitiser()
         self._thought: list[str] = []
         self._column = 0
@@ -98,10 +96,9 @@ class Lines:
         self._line("note", trace.cut_off_line(event))
 
     def _prepared(self, event: Prepared) -> None:
-        before, self._before = self._before, event.view
-        for note in trace.note_lines(event, before):
+        for note in trace.note_lines(event):
             self._line("note", note)
-        self._act(event, before)
+        self._act(event)
         self._line("over", trace.over_line(event))
         self._wait(f"reading {figures.tokens(event.view.tokens, event.exact)} tokens")
 
@@ -130,8 +127,8 @@ class Lines:
             self._say(rest)
         self._end_said(called)
 
-    def _act(self, event: Prepared, before: View | None) -> None:
-        self._line("act", trace.acted_line(event, before, self._width()))
+    def _act(self, event: Prepared) -> None:
+        self._line("act", trace.acted_line(event, self._width()))
 
     def _returned(self, event: ToolReturned) -> None:
         self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
@@ -175,8 +172,8 @@ class Screen(Lines):
 
     auto_refresh = True
 
-    def __init__(self, console: Console, before: View | None = None) -> None:
-        super().__init__(console, before)
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
         self._blocks = Blocks()
         self._shown: Literal["", "trace", "answer"] = ""
         self._waiting, self._since = "", self._now()

@@ -27,8 +27,8 @@ Wait = Callable[[], bool]
 class Stage(Screen):
     """A screen that stops after each step of thought, action, observation and edit."""
 
-    def __init__(self, console: Console, before: View | None, wait: Wait) -> None:
-        super().__init__(console, before)
+    def __init__(self, console: Console, wait: Wait) -> None:
+        super().__init__(console)
         self._wait_for_presenter = wait
         self._stopping = True
         self._unseen = False
@@ -43,8 +43,8 @@ class Stage(Screen):
             self._unseen = False
             self._stop()
 
-    def _act(self, event: Prepared, before: View | None) -> None:
-        self._step("edit", *caption(event, before), style="act")
+    def _act(self, event: Prepared) -> None:
+        self._step("edit", *caption(event), style="act")
 
     def _think(self, thought: str) -> None:
         self._step("thought", clean(thought), style="thought")
@@ -83,14 +83,14 @@ class Stage(Screen):
         return Text(MARK, style="mark", justify="right") if self._stopped else super()._tail()
 
 
-def caption(event: Prepared, before: View | None) -> list[str]:
+def caption(event: Prepared) -> list[str]:
     """The strategy's deeds, its rule, their cost in prefill and the tokens saved; or that it did nothing."""
     view, exact = event.view, event.exact
 
     def tokens(count: int) -> str:
         return figures.tokens(count, exact)
 
-    done = trace.deeds(view, before)
+    done = trace.deeds(event)
     cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
     if not done:
         return [f"nothing was touched: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
@@ -100,7 +100,7 @@ def caption(event: Prepared, before: View | None) -> list[str]:
     saved = f"{tokens(less)} tokens, {sizes}" if less > 0 else f"nothing, {sizes}"
     return [
         f"{line(event.strategy)} {', '.join(done)}",
-        f"Why: {rule(view, before)}",
+        f"Why: {rule(view, event.before)}",
         f"Cost: {cost}",
         f"Saved: {saved}",
     ]

@@ -94,13 +94,13 @@ def result(event: ToolReturned) -> str:
     return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).rstrip(":.") or "nothing"
 
 
-def acted_line(event: Prepared, before: View | None, width: int = 1_000) -> str | None:
+def acted_line(event: Prepared, width: int = 1_000) -> str | None:
     """The new deeds of a strategy in this view, in one line; None if there are none.
 
     `  ✂ observation-masking masked 5 results (−4.1k tokens): 9,120 → 5,012 of 8,000`: tokens of the whole history and
     of the view.
     """
-    done = deeds(event.view, before)
+    done = deeds(event)
     if not done:
         return None
     view = event.view
@@ -116,8 +116,9 @@ def acted_line(event: Prepared, before: View | None, width: int = 1_000) -> str 
     return cut(head, width - cell_len(tail)) + tail
 
 
-def deeds(view: View, before: View | None) -> list[str]:
+def deeds(event: Prepared) -> list[str]:
     """The new deeds of a view against the view before, a few words each."""
+    view, before = event.view, event.before
     done = [f"{fate} {_of_fate(fate, count)}" for fate, count in view.acted.items() if count]
     earlier = {(message.id, message.content) for message in before.messages} if before else set()
     new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
@@ -131,9 +132,9 @@ def deeds(view: View, before: View | None) -> list[str]:
     return done
 
 
-def note_lines(event: Prepared, before: View | None) -> list[str]:
+def note_lines(event: Prepared) -> list[str]:
     """Repairs of the strategy's answer and messages that the loop inserted, as far as they are new in this view."""
-    known = set(before.notes) if before else set()
+    known = set(event.before.notes) if event.before else set()
     notes = [f"  ! {line(event.strategy)}: {line(note)}" for note in event.view.notes if note not in known]
     closing = [message for message in _inserted(event.view) if message.id == CLOSING_MESSAGE.id]
     return notes + [f"  ! {line(message.why)}" for message in closing]
@@ -156,7 +157,8 @@ def prompt_cut_line(event: PromptCut) -> str:
 
 def side_line(event: SideCalled) -> str:
     """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy or a tool asked a model."""
-    of = f" of {line(figures.called(event.model))}" if event.model else ""
+    asked = line(figures.called(event.model))
+    of = f" of {asked}" if asked else ""
     if event.error:
         return f"  ✗ {line(event.purpose)} asked{of} failed: {line(event.error[:LONGEST])}; nothing is lost"
     usage = event.usage

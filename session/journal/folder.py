@@ -118,9 +118,16 @@ def listed(path: Path) -> Listed:
     )
 
 
+def found_by(folder: Path, path: Path) -> str:
+    """What `find` finds this session by: its id, or its file where another folder has it."""
+    if path.suffix == SUFFIX:
+        return path.stem if path.parent.absolute() == folder.absolute() else str(path)
+    return str(path.absolute())
+
+
 def find(folder: Path, wanted: str = "") -> Path:
     """The session of this file, id, name or beginning of an id; the newest for "". Raises UsageError."""
-    if wanted.endswith(SUFFIX) and (file := Path(wanted)).is_file():
+    if (wanted.endswith(SUFFIX) or os.sep in wanted) and (file := Path(wanted)).is_file():
         return file
     found = paths(folder)
     if not found:

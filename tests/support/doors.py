@@ -33,7 +33,7 @@ from agent.events import (
 )
 from agent.messages import Message, ToolCall
 from agent.plant import plant
-from agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from agent.protocols import ModelId, Sent, Text, Thinking, Usage, Waiting
 from agent.view import prepare
 from models.scripted import Scripted, Step
 from repl.cli import headless
@@ -97,7 +97,7 @@ def begin(*steps: Step) -> Session:
 def drawn(kind: type[Lines], events: Sequence[Event]) -> str:
     """These events as this renderer writes them, the live lines at each moment included."""
     paper = Paper(80, drawn=kind is not Lines)
-    renderer = Stage(paper.console, None, lambda: False) if kind is Stage else kind(paper.console)
+    renderer = Stage(paper.console, lambda: False) if kind is Stage else kind(paper.console)
     with renderer:
         for event in events:
             renderer.show(event)
@@ -126,9 +126,9 @@ def events(payload: str) -> list[Event]:
         Asked(history[1]),
         Planted(payload, payload, tuple(history[1:5])),
         Preparing(1, payload, 8000),
-        SideCalled(payload, 1, True, Usage(), 0.1, "", payload),
-        SideCalled(payload, 1, True, Usage(), 0.1, payload or "x", payload),
-        Prepared(1, payload, payload, view, True),
+        SideCalled(payload, 1, True, Usage(), 0.1, "", ModelId("", payload)),
+        SideCalled(payload, 1, True, Usage(), 0.1, payload or "x", ModelId("", payload)),
+        Prepared(1, payload, ModelId("", payload), view, True),
         Sent(payload, payload),
         Waiting(payload),
         Said("thinking", payload),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from agent.ledger import Call, totals
 from agent.messages import Message
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
 from session.journal.lines import EVERYTHING
-from session.jsonl import to_json
+from session.jsonl import Fields, selected, to_json
 
 if TYPE_CHECKING:
     from agent.budget import Counter
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from session.session import Session
 
 FORMAT, VERSION = "thimble-session", 1
-Fields = dict[str, Any]
+CALL = (
+    "number exchange turn=prepared.turn at strategy=prepared.strategy model=prepared.model budget=prepared.view.limit "
+    "tokens=prepared.view.tokens history_tokens=prepared.view.history_tokens overhead=prepared.view.overhead "
+    "cached=prepared.view.cached prefill=prepared.view.prefill exact=prepared.exact edited=prepared.view.edited "
+    "notes=prepared.view.notes"
+)
+"""The fields of a call that was made, as `selected` takes them."""
 
 
 def export(session: Session, columns: int) -> Iterator[str]:
@@ -36,19 +42,14 @@ def export(session: Session, columns: int) -> Iterator[str]:
 
 def about(told: Story) -> Fields:
     """The session as it is after its last line."""
-    past = told.past
+    lost = [*told.past.lost, *["a line of the journal"] * told.damaged]
     return {
-        "id": past.opened.id,
-        "name": past.name,
+        **selected(told.past, "id=opened.id name"),
         "started": told.exchanges[0].at,
         "ended": told.exchanges[-1].until,
-        "backend": past.model.backend,
-        "model": past.model.name,
-        "strategy": past.strategy,
-        "budget": past.limit,
-        "branch": told.branch,
-        "branches": told.branches,
-        "lost": [*past.lost, *["a line of the journal"] * told.damaged],
+        **selected(told.past, "backend=model.backend model=model.name strategy budget=limit"),
+        **selected(told, "branch branches"),
+        "lost": lost,
     }
 
 
@@ -66,44 +67,18 @@ def account(call: Call) -> Fields:
 def _exchange(of: Exchange) -> Fields:
     return {
         "number": of.number or None,
-        "at": of.at,
-        "question": of.question.id,
-        "text": of.question.content,
-        "answer": of.answer,
-        "ending": of.ending,
+        **selected(of, "at question=question.id text=question.content answer ending"),
         "seconds": round(of.until - of.at, 3),
         "calls": [call.number for call in of.calls],
     }
 
 
 def _call(made: Made) -> Fields:
-    of, view = made.prepared, made.prepared.view
-    return {
-        "number": made.number,
-        "exchange": made.exchange,
-        "turn": of.turn,
-        "at": made.at,
-        "strategy": of.strategy,
-        "model": str(of.model),
-        "budget": view.limit,
-        "tokens": view.tokens,
-        "history_tokens": view.history_tokens,
-        "overhead": view.overhead,
-        "cached": view.cached,
-        "prefill": view.prefill,
-        "exact": of.exact,
-        "edited": view.edited,
-        "notes": list(view.notes),
-        "reply": made.replied.message.id if made.replied else None,
-        "seconds": made.replied.seconds if made.replied else None,
-        "first_token_seconds": made.replied.first_token_seconds if made.replied else None,
-        "waited_seconds": made.replied.waited_seconds if made.replied else None,
-        "usage": asdict(made.replied.usage) if made.replied else None,
-        "results": [
-            {"id": done.message.id, "call_id": done.call.id, "ok": done.ok, "seconds": done.seconds}
-            for done in made.returned
-        ],
-    }
+    reply: Fields = dict.fromkeys(("reply", "seconds", "first_token_seconds", "waited_seconds", "usage"))
+    if made.replied:
+        reply = selected(made.replied, "reply=message.id seconds first_token_seconds waited_seconds usage")
+    results = [selected(done, "id=message.id call_id=call.id ok seconds") for done in made.returned]
+    return {**selected(made, CALL), **reply, "results": results}
 
 
 class _Views:
@@ -140,9 +115,8 @@ class _Views:
 
 
 def _totals(told: Story) -> Fields:
-    sums, ledger = totals(told.past.ledger.calls), told.past.ledger
-    done = {"exchanges": ledger.exchanges, "answered": ledger.answered, "tool_calls": ledger.tool_calls}
-    return {**asdict(sums), **done, "tool_seconds": ledger.tool_seconds}
+    ledger = told.past.ledger
+    return {**asdict(totals(ledger.calls)), **selected(ledger, "exchanges answered tool_calls tool_seconds")}
 
 
 def _list(name: str, values: Iterator[Fields]) -> Iterator[str]:

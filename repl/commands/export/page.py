@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from agent import figures
 from agent.ledger import totals
 from agent.messages import Message
-from agent.view import View
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
 from repl.screen import trace
 from repl.screen.fate_letters import FATE_LETTERS
@@ -81,7 +80,7 @@ def _data(told: Story, counter: Counter) -> Iterator[str]:
     for message in told.past.history:
         texts.at(message)
     yield f'{{"about":{embedded(_about(told))},"exchanges":{embedded([*map(_exchange, told.exchanges)])},"calls":['
-    new, before = Differences().new, None
+    new = Differences().new
     for number, call in enumerate(told.calls):
         view = call.prepared.view
         lists = {
@@ -89,8 +88,7 @@ def _data(told: Story, counter: Counter) -> Iterator[str]:
             "fates": new("fates", "".join(FATE_LETTERS[fate] for fate in view.fates)),
             "sent": new("sent", [*map(texts.at, view.messages)]),
         }
-        yield f"{',' if number else ''}\n{embedded({**_call(call, before, texts), **lists})}"
-        before = view
+        yield f"{',' if number else ''}\n{embedded({**_call(call, texts), **lists})}"
     yield f'],\n"texts":{embedded(texts.table)}}}'
 
 
@@ -165,7 +163,7 @@ def _exchange(of: Exchange) -> Fields:
     }
 
 
-def _call(of: Made, before: View | None, texts: _Texts) -> Fields:
+def _call(of: Made, texts: _Texts) -> Fields:
     """The data of a call on the page; figures are text, except those that are drawn."""
     event, view, reply = of.prepared, of.prepared.view, of.replied
     return {
@@ -180,7 +178,7 @@ def _call(of: Made, before: View | None, texts: _Texts) -> Fields:
         "mark": "" if event.exact else "~",
         "known": bool(view.messages),
         "why": [[line(why), times] for why, times in left_out(view)],
-        "did": trace.deeds(view, before) if view.messages else [],
+        "did": trace.deeds(event) if view.messages else [],
         "notes": [*map(line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
         "reply": texts.at(reply.message) if reply else None,
         "results": [[texts.at(one.message), one.ok, figures.duration(one.seconds)] for one in of.returned],

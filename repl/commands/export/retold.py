@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, Prepared, StrategyChanged, Withdrawn
-from agent.view import View
+from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, StrategyChanged, Withdrawn
 from repl.commands.export.story import beginning, path
 from repl.screen.exchange import Screen
 from repl.screen.footer import footer
@@ -57,7 +56,6 @@ class Retelling:
         self.live = live
         self._console, self._written = screen(columns)
         self._shown: Retold | None = None
-        self._view: View | None = None
 
     def records(self) -> Iterator[tuple[float, Record, str]]:
         """Each record with its time, and what the terminal was written for it."""
@@ -89,14 +87,12 @@ class Retelling:
                 self._shown.at = at
                 self._shown.show(record)  # type: ignore[arg-type]
                 self._shown.redraw()
-        if isinstance(record, Prepared):
-            self._view = record.view
         if isinstance(record, Answered):
             self._end("")
             self._foot()
 
     def _begin(self, at: float) -> None:
-        self._shown = Retold(self._console, self._view)
+        self._shown = Retold(self._console)
         self._shown.at = at
         if self.live:
             self._shown.__enter__()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolReturned
 from agent.messages import Message, ToolCall
-from agent.protocols import Text, Thinking, Usage
+from agent.protocols import ModelId, Text, Thinking, Usage
 from repl.screen.exchange import Lines, Screen
 from repl.screen.live import LINES
 from repl.screen.sanitise import clean
@@ -131,7 +131,7 @@ def test_endings_that_are_none() -> None:
 
 
 def test_a_failed_side_call_is_an_error() -> None:
-    event = SideCalled("summary", 10, True, Usage(), 0.1, "no server", "ollama/m")
+    event = SideCalled("summary", 10, True, Usage(), 0.1, "no server", ModelId("ollama", "m"))
     assert lines(event).lines == ["error: summary asked of m failed: no server; nothing is lost"]
 
 

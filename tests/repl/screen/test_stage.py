@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -39,12 +38,7 @@ def nothing_hidden() -> Iterator[None]:
 
 def captions(session: Session) -> list[list[str]]:
     """The caption of each view of an exchange."""
-    before, told = None, []
-    for event in ask(session):
-        if isinstance(event, Prepared):
-            told.append(caption(event, before))
-            before = event.view
-    return told
+    return [caption(event) for event in ask(session) if isinstance(event, Prepared)]
 
 
 def shown(session: Session, answers: list[bool]) -> tuple[str, int]:
@@ -56,7 +50,7 @@ def shown(session: Session, answers: list[bool]) -> tuple[str, int]:
         waited.append(next(left, True))
         return waited[-1]
 
-    with Stage(paper.console, None, wait) as stage:
+    with Stage(paper.console, wait) as stage:
         for event in session.ask("What is observation masking?"):
             stage.show(event)
     return paper.text, len(waited)
@@ -75,8 +69,8 @@ def test_a_caption_says_what_was_done_and_why_and_what_it_costs() -> None:
 
 def test_the_figures_of_a_caption_are_those_of_the_view() -> None:
     prepared = [event for event in ask(scripted(*READS, "So.", **MASKING)) if isinstance(event, Prepared)]
-    for before, event in pairwise(prepared):
-        view, words = event.view, caption(event, before.view)
+    for event in prepared[1:]:
+        view, words = event.view, caption(event)
         if len(words) > 1:
             assert f"compute {view.prefill:,} tokens anew; {view.cached:,} are cached" in words[2]
             assert f"{view.history_tokens - view.tokens:,} tokens, " in words[3]
@@ -100,7 +94,7 @@ def test_a_long_observation_is_shown_as_far_as_a_room_can_read() -> None:
     events: list[Event] = ask(scripted(*READS, "So."))
     (first, *_) = (event for event in events if isinstance(event, ToolReturned))
     paper = Paper(100)
-    stage = Stage(paper.console, None, lambda: False)
+    stage = Stage(paper.console, lambda: False)
     stage.show(first)
     assert f"… {len(first.message.content.strip().splitlines()) - SHOWN_LINES} more lines" in paper.text
 

@@ -29,8 +29,10 @@ def returned(result: str = "", ok: bool = True, name: str = "search_articles", *
     return ToolReturned(call, Message("m1", "tool", result, call_id="c1", name=name), 312, False, 0.004, ok)
 
 
-def prepared(view: View, strategy: str = "observation-masking", exact: bool = True) -> Prepared:
-    return Prepared(1, strategy, "reader", view, exact)
+def prepared(
+    view: View, strategy: str = "observation-masking", exact: bool = True, before: View | None = None
+) -> Prepared:
+    return Prepared(1, strategy, "reader", view, exact, before=before)
 
 
 def masked_view(before: View | None = None, turns: int = 8) -> View:
@@ -92,32 +94,30 @@ def test_arguments_that_are_none(arguments: str) -> None:
 def test_an_act_is_told_with_its_numbers() -> None:
     view = masked_view()
     hidden = view.fates.count("masked")
-    line = trace.acted_line(prepared(view), None)
+    line = trace.acted_line(prepared(view))
     assert line is not None
     assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
     assert line.endswith(f"tokens): {view.history_tokens:,} → {view.tokens:,} of 20,000")
-    assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False), None) or "")
+    assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
 
 
 @pytest.mark.parametrize("width", [60, 70, 80, 100])
 def test_an_act_fits(width: int) -> None:
-    assert (
-        cell_len(trace.acted_line(prepared(masked_view(), "sliding-window+observation-masking"), None, width) or "")
-        <= width
-    )
+    event = prepared(masked_view(), "sliding-window+observation-masking")
+    assert cell_len(trace.acted_line(event, width) or "") <= width
 
 
 def test_what_was_done_before_is_not_told_again() -> None:
     view = masked_view()
-    assert trace.acted_line(prepared(masked_view(view)), view) is None
+    assert trace.acted_line(prepared(masked_view(view), before=view)) is None
     later = masked_view(view, turns=9)
-    assert "masked 1 result " in (trace.acted_line(prepared(later), view) or "")
+    assert "masked 1 result " in (trace.acted_line(prepared(later, before=view)) or "")
 
 
 def test_what_comes_back_is_told() -> None:
     history, before = react(8), masked_view()
     view = views.prepare(history, parse("none", None), budget(20_000), before)  # type: ignore[arg-type]
-    line = trace.acted_line(prepared(view, "none"), before)
+    line = trace.acted_line(prepared(view, "none", before=before))
     assert line is not None
     assert f"brought back {before.fates.count('masked')} messages: " in line
 
@@ -126,19 +126,19 @@ def test_a_summary_is_told_once() -> None:
     history = Story().ask("task").turn(50).turn(50).answer("so").ask("more").messages
     summary = Message("s1", "user", "summary", covers=("m3", "m4"))
     view = views.measure(history, [*history[:2], summary, *history[4:]], budget())
-    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer"), None) or "")
+    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer")) or "")
     again = views.measure(history, view.messages, budget(), view)
-    assert trace.acted_line(prepared(again), view) is None
+    assert trace.acted_line(prepared(again, before=view)) is None
 
 
 def test_notes_and_the_last_turn_are_told() -> None:
     history = Story().ask("task").messages
     nudge = Message("closing", "user", "answer now", why="the last turn: the tools are withdrawn")
     view = views.measure(history, [*history, nudge], budget(), notes=["put back the question"])
-    lines = trace.note_lines(prepared(view, "mine"), None)
+    lines = trace.note_lines(prepared(view, "mine"))
     assert lines == ["  ! mine: put back the question", "  ! the last turn: the tools are withdrawn"]
-    assert trace.note_lines(prepared(view, "mine"), view) == ["  ! the last turn: the tools are withdrawn"]
-    assert trace.acted_line(prepared(view), None) is None
+    assert trace.note_lines(prepared(view, "mine", before=view)) == ["  ! the last turn: the tools are withdrawn"]
+    assert trace.acted_line(prepared(view)) is None
 
 
 def test_over_the_budget_is_told() -> None:

@@ -42,6 +42,16 @@ def test_an_id_is_short_and_new_ones_differ(tmp_path: Path) -> None:
     assert all(shelf.ID.fullmatch(path.stem) and len(path.stem) == 20 for path in made)
 
 
+@pytest.mark.parametrize("name", ["2026-01-01-0101-abcd.jsonl", "elsewhere/talk.jsonl", "elsewhere/talk", "./cassette"])
+def test_what_a_session_is_found_by_finds_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("elsewhere").mkdir()
+    Path(name).touch()
+    by = shelf.found_by(tmp_path, Path(name))
+    assert shelf.find(tmp_path, by).samefile(name)
+    assert by == name.removesuffix(".jsonl") or Path(by).is_file()
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_glance_sees_what_the_lines_tell(spec: str, tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
