@@ -1,4 +1,4 @@
-"""Prices: the card that a user gives, and the one that a server's own timings amount to."""
+"""Prices: the card that a user gives, or the one computed from a server's timings."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from agent.ledger import Call
 
 MOST = {"cached": 1.0, "output": 1000.0}
-"""What a card may name, and the highest price of each."""
+"""The names on a card, and the highest price of each."""
 LEAST_CALLS = 4
-"""Calls with timings below which there is no estimate."""
+"""The fewest calls with timings for an estimate."""
 TOO_ALIKE = 0.001
-"""Squared sine between the two columns of the fit below which one cannot be told from the other."""
+"""If the squared sine between the two columns of the fit is below this, they are too alike to separate."""
 
 
 def read_prices(text: str) -> Prices:
-    """The price card that a text such as `cached=0.1,output=4` gives; what it leaves out has its usual price.
+    """The price card in a text such as `cached=0.1,output=4`; a price that it leaves out has its default.
 
     Raises:
-        UsageError: it names something else, or a price outside its legal range.
+        UsageError: the text has another name, or a price outside its legal range.
     """
     given: dict[str, float] = {}
     for part in filter(None, map(str.strip, text.split(","))):
@@ -44,11 +44,11 @@ def read_prices(text: str) -> Prices:
 
 
 def estimated(calls: Iterable[Call]) -> Prices:
-    """What these calls, all of one model, say that a token costs: seconds, where a computed prompt token takes 1.
+    """The price card of one model from the timings of its calls: seconds, where a computed prompt token costs 1.
 
-    The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
-    costs b / a. Cached is what the server reported, else what our own count expects. A written token costs its
-    decode seconds / a. Where the calls are few or too much alike, the usual card stands.
+    The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached costs
+    b / a. The cached tokens are those that the server reported, else our own count. A written token costs its decode
+    seconds / a. If the calls are few or too much alike, the default card is used.
     """
     rows = [row for call in calls if (row := _timed(call))]
     a, b = _fitted([row[:3] for row in rows])
@@ -62,7 +62,7 @@ def estimated(calls: Iterable[Call]) -> Prices:
 
 
 def _timed(call: Call) -> tuple[float, float, float, int, float] | None:
-    """Tokens computed and cached with the seconds of prefill, tokens written with those of decoding."""
+    """Tokens computed, tokens cached and the seconds of prefill; tokens written and the seconds of decoding."""
     cached = call.shared if call.cached.tokens is None else call.cached.tokens
     if call.prompt.tokens is None or cached is None or not call.usage.prefill_seconds:
         return None
@@ -72,7 +72,7 @@ def _timed(call: Call) -> tuple[float, float, float, int, float] | None:
 
 
 def _fitted(rows: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
-    """The a and b >= 0 with the least squares of a * x + b * y - t over rows of x, y, t; zeros where there are none."""
+    """The a and b >= 0 with the least squares of a * x + b * y - t over rows of x, y, t; zeros if there are none."""
     xx, xy, yy = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     xt, yt = (sum(row[i] * row[2] for row in rows) for i in (0, 1))
     determinant = xx * yy - xy * xy
