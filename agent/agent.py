@@ -1,4 +1,4 @@
-"""The agent: the parts of a session, its state, and what follows from both."""
+"""The agent: the parts of a session and its state."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CANCELLED = "[cancelled before it returned]"
 
 @dataclass(frozen=True, slots=True)
 class NextCall:
-    """What is known of a model call before its view is made.
+    """A model call before its view is made.
 
-    `tools` are offered with it; `closing` says that the model must answer now, without tools. `before` is the view of
-    the call before, `warm` whether the server may still hold it: the same model was asked.
+    `tools` are offered with it. `closing`: the model must answer now, without tools. `before`: the view of the last
+    call. `warm`: the server may still have that view cached, since it went to the same model.
     """
 
     tools: Sequence[Schema]
@@ -36,11 +36,11 @@ class NextCall:
 
 @dataclass
 class Agent:
-    """One session: its state, and its parts, any of which may be swapped between two exchanges.
+    """One session: its state and its parts. Any part can be swapped between two exchanges.
 
-    `side` is the model that strategies and tools ask, which may be the agent's own. The model is offered a tool that is
-    `on_demand` only when the strategy names it. `prices` is the price card; with None the timings of the model in use
-    make one. `record` is given every event after the state has changed.
+    `side`: the model that strategies and tools ask; it may be the agent's own. `on_demand`: tools offered only when the
+    strategy names them. `prices`: the price card; with None, it comes from the timings of the model in use. `record`
+    gets every event after the state has changed.
     """
 
     backend: Backend
@@ -76,19 +76,19 @@ class Agent:
         return self.state.strategy
 
     def enter(self, event: Entry) -> None:
-        """Add an event that has happened to the state and to the journal."""
+        """Add an event that has already happened to the state and the journal."""
         self.state.take(event)
         if self.record:
             self.record(event)
 
     def use(self, backend: Backend) -> None:
-        """Go on with this backend; so do the strategies, unless they have a model of their own."""
+        """Use this backend from now on; so do the strategies, unless they have their own model."""
         if self.side.backend is self.backend:
             self.side.backend = backend
         self.backend = backend
 
     def close_calls(self) -> None:
-        """Give every call that was left without a result one, so that the history stays sound."""
+        """Give every call without a result one, so that the history stays valid."""
         turn = self.history[last_turn(self.history) :]
         answered = {message.call_id for message in turn}
         left = [call for message in turn for call in message.calls if call.id not in answered]
@@ -98,16 +98,16 @@ class Agent:
             self.enter(Cancelled(tuple(results)))
 
     def offered(self) -> dict[str, Tool]:
-        """The tools that the model may call: the usual ones, and those that the strategy brings."""
+        """The tools that the model may call: the usual ones, and the ones that the strategy names."""
         brought = getattr(self.strategy, "tools", ())
         return {**self.tools, **{name: tool for name, tool in self.on_demand.items() if name in brought}}
 
     def schemas(self) -> list[Schema]:
-        """What the model learns of the tools."""
+        """The schemas of the tools that the model may call."""
         return [tool.schema for tool in self.offered().values()]
 
     def next_call(self, turn: int = 1) -> NextCall:
-        """The call of this turn of an exchange. In the last turn the tools are withdrawn."""
+        """The call of this turn of an exchange. The last turn has no tools."""
         closing = turn >= self.max_turns
         tools = [] if closing else self.schemas()
         last = self.ledger.prepared
@@ -120,7 +120,7 @@ class Agent:
         return Budget(self.limit, counter, counter.overhead(tools), self.price_card())
 
     def price_card(self) -> Prices:
-        """What a token costs now."""
+        """The current price of a token."""
         if self.prices is not None:
             return self.prices
         if self._timings is None or self._timings.calls is not self.ledger.calls:

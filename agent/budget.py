@@ -11,16 +11,16 @@ from agent.history import History
 from agent.messages import Message, Schema
 
 LEAST_BUDGET, MOST_BUDGET = 500, 2_000_000
-"""What a session may be given, in tokens."""
+"""The legal budgets of a session, in tokens."""
 UNLIMITED = 10**9
 """A limit that no prompt reaches: budget none."""
 
 
 def read_limit(text: str) -> int:
-    """The tokens that `--budget` names where it may be any number of them, or none.
+    """The tokens of a `--budget` that may be any number, or none.
 
     Raises:
-        UsageError: it is no number of tokens.
+        UsageError: the text is not a number of tokens.
     """
     if text.strip() == "none":
         return UNLIMITED
@@ -32,42 +32,42 @@ def read_limit(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The price card: what a token costs, where a prompt token that is computed anew costs 1."""
+    """The price card: the cost of a token. A computed prompt token costs 1."""
 
     cached: float = 0.1
     output: float = 4.0
 
     def prompt(self, tokens: int, cached: int) -> float:
-        """The price of a prompt of so many tokens, of which so many are cached."""
+        """The price of a prompt of `tokens` tokens, `cached` of them cached."""
         return tokens - cached + self.cached * cached
 
 
 class Counter(Protocol):
-    """Counts tokens as one model does. A class that derives from it has the defaults of what it does not define."""
+    """Counts tokens as one model does. A subclass inherits defaults for the members that it does not define."""
 
     learnt: Any = None
-    """All that `calibrate` has learnt, as JSON: saved with a session, and set again when that is resumed."""
+    """Everything that `calibrate` has learnt, as JSON: saved with a session, and restored when it is resumed."""
 
     @property
     def exact(self) -> bool:
-        """Whether the counts are the model's own; those of an estimate are shown with `~`."""
+        """Whether the counts are the model's own; estimates are shown with `~`."""
 
     def count(self, message: Message) -> int:
-        """Tokens of a message in a prompt, its role markers included. Remembered, so that asking again is cheap."""
+        """Tokens of a message in a prompt, its role markers included. Cached, so asking again is cheap."""
 
     def overhead(self, tools: Sequence[Schema]) -> int:
-        """Tokens of a prompt that belong to no message: tool schemas and the template around them."""
+        """Tokens of a prompt outside all messages: tool schemas and the template around them."""
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from a server that it read `reported` tokens where `counted` were expected.
 
-        False, and nothing learnt, where so few cannot be explained but by a prompt that was cut.
+        False, and nothing learnt, if the number is so small that the server must have cut the prompt.
         """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:
-    """The measure of a message in tokens; equal to another as long as the counter counts as it did then."""
+    """The size of a message in tokens. Two are equal while the counter has not learnt anything new."""
 
     counter: Counter
     learnt: Any
@@ -88,10 +88,10 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Prompt allowance of one call, in tokens of the model in use, and what its tokens cost.
+    """The prompt tokens that one call may use, as the model in use counts them, and their prices.
 
     System prompt, tool schemas, messages and template overhead all count against `limit`; the reserve for the reply
-    does not. `overhead` is the part that belongs to no message.
+    does not. `overhead` is the part outside all messages.
     """
 
     limit: int
@@ -105,7 +105,7 @@ class Budget:
 
     @property
     def tokens(self) -> Tokens:
-        """How a message is counted now."""
+        """The current size function of messages."""
         return Tokens(self.counter, getattr(self.counter, "learnt", None))
 
     def size(self, messages: Iterable[Message]) -> int:

@@ -1,4 +1,4 @@
-"""The chat-completions form of messages: what other programs write, and what OpenAI-compatible servers take."""
+"""The chat-completions form of messages, as other programs write it and OpenAI-compatible servers accept it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from agent.errors import UsageError
 from agent.messages import Message, Role, ToolCall
 
 Entry = Mapping[str, Any]
-"""One message as other programs write it, with whatever they put into it besides."""
+"""One message as other programs write it, with any other keys that they add."""
 
 ROLES: Mapping[object, Role] = {
     "system": "system",
@@ -22,19 +22,19 @@ ROLES: Mapping[object, Role] = {
 }
 MESSAGES = "give a list of chat-completions messages: {role, content, tool_calls, tool_call_id}"
 UNREADABLE = "unreadable"
-"""The name under which a call without one is sent, since servers insist on a name."""
+"""The name for a call without a name, since servers require one."""
 LEGACY = "write it as tool_calls, each with an id, and the result as role tool with its tool_call_id"
 FOREIGN = ("tool_use", "tool_result")
-"""Parts that are calls and results elsewhere; as parts they would be neither paired nor counted."""
+"""Content parts that are calls and results in other formats; here they would be neither paired nor counted."""
 
 
 def read(entries: object) -> list[Message]:
     """Messages from their chat-completions form; their ids are their places: m1, m2 and so on.
 
-    A content of several parts becomes its text; a part that is no text, such as an image, is named in brackets.
+    A content of several parts becomes its text; a part without text, such as an image, becomes its name in brackets.
 
     Raises:
-        UsageError: it is not a list of messages; says which entry is wrong.
+        UsageError: `entries` is not a list of messages; the error names the wrong entry.
     """
     if not isinstance(entries, Sequence) or isinstance(entries, str):
         raise UsageError("the messages are not a list", MESSAGES)
@@ -51,9 +51,9 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
     """A message in its chat-completions form, valid for a server.
 
     Args:
-        message: What to write.
-        entry: What it was read from, if so. All that still says the same is written as it stands there, unknown keys
-            and parts of a content included; an entry that needs no change comes back equal.
+        message: The message to write.
+        entry: The original form of the message, if any. Unchanged values are written as in the entry, unknown keys
+            and content parts included; an entry without changes comes back equal.
     """
     if entry is None:
         return _fields(message)
@@ -72,7 +72,7 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
 
 
 def _is_taken(content: object, message: Message) -> bool:
-    """Whether a server takes this content of the message: text, parts of a type each, or none beside calls."""
+    """Whether a server accepts this content of the message: text, typed parts, or none if there are calls."""
     if isinstance(content, Sequence) and not isinstance(content, str):
         return bool(content) and all(
             isinstance(part, Mapping) and isinstance(part.get("type"), str) for part in content

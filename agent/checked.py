@@ -1,4 +1,4 @@
-"""A line of a file that nothing can spoil unseen: a JSON object in printable ASCII, with a checksum at its end."""
+"""Lines of a file with a checksum, so that damage is noticed: each is a JSON object in printable ASCII."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from agent.protocols import ModelId
 CHECK = len(',"crc":"01234567"}')
 CUT_OFF = "the end is missing"
 MOST = 2**53
-"""The first figure that is too large to be one: floats, and so other readers of JSON, tell it from no greater one."""
+"""The smallest whole number that is too large: as a float, as in other readers of JSON, it equals the next one."""
 
 
 def as_json(value: object, separators: tuple[str, str] = (",", ":")) -> str:
-    """A value as JSON, without blanks unless told otherwise, every character of it printable ASCII."""
+    """A value as JSON in printable ASCII, by default without blanks."""
     return json.dumps(value, ensure_ascii=True, separators=separators).replace("\x7f", "\\u007f")
 
 
 def as_fields(value: Any) -> Any:
-    """A value as JSON takes it: the fields of a dataclass by name, whatever they hold; a model as `backend/name`."""
+    """A value in JSON types: a dataclass becomes its fields by name, a model becomes `backend/name`."""
     if isinstance(value, str | int | float | None):
         return value
     if isinstance(value, ModelId):
@@ -35,13 +35,13 @@ def as_fields(value: Any) -> Any:
 
 
 def checked(line: Mapping[str, Any]) -> str:
-    """The line that holds these fields, at least one, its end included."""
+    """The line of these fields (at least one), its end included."""
     body = as_json(line)
     return f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n'
 
 
 def check(raw: bytes) -> None:
-    """Look whether a line, given without its end, is as it was written. Raises ValueError."""
+    """Raise ValueError if a line, given without its end, is not as it was written."""
     before, end = memoryview(raw)[:-CHECK], raw[-CHECK:]
     if not (end.startswith(b',"crc":"') and end.endswith(b'"}') and len(end) == CHECK):
         raise ValueError(CUT_OFF)
@@ -53,7 +53,7 @@ def fields_of(raw: bytes) -> dict[str, Any]:
     """The fields of a line, given without its end.
 
     Raises:
-        ValueError, RecursionError: the line is not as it was written, or holds a number that no session has.
+        ValueError, RecursionError: the line is not as it was written, or has a number that no session has.
     """
     check(raw)
     fields = json.loads(raw, parse_int=_figure, parse_float=_figure, parse_constant=_figure)
@@ -64,7 +64,7 @@ def fields_of(raw: bytes) -> dict[str, Any]:
 
 
 def _figure(text: str) -> int | float:
-    """A number that a session can have: none is negative, and none takes more than 53 bits."""
+    """A number that a session can have: not negative, and at most 53 bits."""
     number = float(text)
     if not 0 <= number < MOST:
         raise ValueError(f"it holds the number {text[:20]}")

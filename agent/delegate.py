@@ -1,4 +1,4 @@
-"""A sub-agent: a reading task is done in a fresh context, and a brief of limited size comes back."""
+"""A sub-agent: it does a reading task in a fresh context and returns a brief of limited size."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from agent.side import SideModel
 from agent.state import State
 
 WORDS = 250
-"""Asked of the brief."""
+"""The length asked of the brief."""
 TOKENS = 500
-"""What the brief is held to."""
+"""The most tokens of a brief; a longer one is cut."""
 WRITING = {"save_note"}
-"""Tools that a sub-agent does not have: it reads."""
+"""Tools that a sub-agent does not get: it only reads."""
 
 
 def brief(agent: Agent, task: str, strategy: Strategy) -> str:
-    """What a sub-agent reports on a task, in at most `TOKENS` tokens, and saying so when it was cut.
+    """A sub-agent's report on a task in at most `TOKENS` tokens; it says so if it was cut.
 
-    It has the agent's backend, budget and usual tools but those that write, and none on demand; history, ledger and
-    strategy are its own. Each of its model calls is reported by the agent's side model, whatever comes of it.
+    The sub-agent uses the agent's backend, budget and usual tools except those that write, and none on demand. It has
+    its own history, ledger and strategy. The agent's side model reports each of its model calls, failed ones too.
 
     Raises:
-        ToolError: the budget cannot hold the task, or nothing was answered.
+        ToolError: the budget cannot hold the task, or there is no answer.
         ModelError: the server cannot be used.
     """
     backend = agent.side.reporting(agent.backend, "delegate")
@@ -54,7 +54,7 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
 
 
 def cut(text: str, most: int, counter: Counter) -> str:
-    """The text in at most `most` tokens, cut between words where it can be, and saying so."""
+    """The text in at most `most` tokens, cut between words if possible; a cut text says so."""
 
     def tokens(shown: str) -> int:
         return counter.count(Message("brief", "tool", shown)) - counter.count(Message("brief", "tool"))

@@ -1,10 +1,10 @@
-"""Errors, by who has to act on them.
+"""Errors, by who must act on them.
 
     ThimbleError
-      ToolError      told to the model as the observation; the loop goes on
+      ToolError      sent to the model as the observation; the loop goes on
       ModelError     the model server cannot be used, or its reply cannot be read
-        NotRecorded  a recorded session is played, and does not hold the reply
-      BudgetError    the budget cannot hold the request, however much is taken away
+        NotRecorded  the recorded session that is played does not have the reply
+      BudgetError    the budget cannot hold even the smallest form of the request
       UsageError     a user's mistake or a wrong setting
 
     Stopped          the user pressed Ctrl-C: a KeyboardInterrupt with words
@@ -16,14 +16,14 @@ from __future__ import annotations
 
 
 class ThimbleError(Exception):
-    """What went wrong in one line, and in `fix` how to mend it (may be empty)."""
+    """An error in one line, and in `fix` how to mend it (may be empty)."""
 
     def __init__(self, what: str, fix: str = "") -> None:
         super().__init__(what)
         self.what = what
         self.fix = fix
         if fix:
-            self.add_note(fix)  # where nobody catches it, as in a notebook
+            self.add_note(fix)  # shown if nobody catches it, as in a notebook
 
 
 class ToolError(ThimbleError):
@@ -31,15 +31,15 @@ class ToolError(ThimbleError):
 
 
 class ModelError(ThimbleError):
-    """The model server is unreachable, refused, or answered something unreadable."""
+    """The model server is unreachable, refused, or sent an unreadable answer."""
 
 
 class NotRecorded(ModelError):
-    """A recorded session is played and does not hold the reply; no model is asked instead."""
+    """The recorded session that is played does not have the reply; no model is asked instead."""
 
 
 class UsageError(ThimbleError):
-    """A command, flag or setting that cannot be taken."""
+    """A command, flag or setting that is not possible."""
 
 
 class BudgetError(ThimbleError):
@@ -55,7 +55,7 @@ class BudgetError(ThimbleError):
 
 
 class Stopped(KeyboardInterrupt):
-    """The user pressed Ctrl-C. `what` says in one line what was stopped, and what of it is kept."""
+    """The user pressed Ctrl-C. `what` says in one line what was stopped and how much of it stays."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)

@@ -1,4 +1,4 @@
-"""What happens in an exchange, one frozen event each: the terminal renders them, the ledger adds them up."""
+"""The events of an exchange, each frozen: the terminal renders them, the ledger adds them up."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """The strategy starts to work on the view; with a model to ask, that can take a while."""
+    """The strategy starts to make the view; if it asks a model, this can take a while."""
 
     turn: int
     strategy: str
@@ -31,7 +31,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class SideCalled:
-    """A strategy or a tool asked a model, beside the conversation. `error` is empty unless the call failed."""
+    """A strategy or a tool asked a model outside the conversation. `error` is empty unless the call failed."""
 
     purpose: str
     prompt_tokens: int
@@ -45,9 +45,9 @@ class SideCalled:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The view is made and is about to be sent, with these tools. `exact` says how its tokens were counted.
+    """The view is made and is about to be sent, with these tools. `exact`: its tokens were counted, not estimated.
 
-    `before` is the view of the call before, None for the first.
+    `before` is the view of the last call, None for the first call.
     """
 
     turn: int
@@ -69,7 +69,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The reply is complete and in the history. Of its seconds `waited_seconds` went by before the server computed."""
+    """The reply is complete and in the history. `waited_seconds` of its seconds passed before the server computed."""
 
     turn: int
     message: Message
@@ -81,7 +81,7 @@ class Replied:
 
 @dataclass(frozen=True, slots=True)
 class PromptCut:
-    """The server read so much less than it was sent that it must have cut the prompt. Tokens."""
+    """The server read so few tokens of the prompt that it must have cut it."""
 
     turn: int
     sent: int
@@ -98,7 +98,7 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
-    """A tool's result is in the history; `tokens` is what it costs in a prompt, counted by us."""
+    """A tool's result is in the history; `tokens` is its size in a prompt, counted by us."""
 
     call: ToolCall
     message: Message
@@ -110,9 +110,9 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The exchange is over. `ending` says whether the model came to its answer by itself.
+    """The exchange is over. `ending` says whether the model ended it by itself.
 
-    "thought" is an empty answer, all of whose tokens went into thinking.
+    "thought": the answer is empty, because thinking used all its tokens.
     """
 
     text: str
@@ -121,14 +121,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """No model could be asked the question: it is out of the history again. Recorded; `run` never yields it."""
+    """No model could be asked, so the question left the history again. Recorded; `run` never yields it."""
 
     message: Message
 
 
 @dataclass(frozen=True, slots=True)
 class Cancelled:
-    """The exchange was broken off: each call without a result gets one that says so.
+    """The exchange was cancelled: each call without a result gets one that says so.
 
     Recorded; `run` never yields it.
     """
@@ -138,21 +138,21 @@ class Cancelled:
 
 @dataclass(frozen=True, slots=True)
 class StrategyChanged:
-    """From here on this SPEC manages the context, and remembers nothing."""
+    """From now on this SPEC manages the context, with an empty memory."""
 
     strategy: str
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetChanged:
-    """From here on a prompt may hold this many tokens."""
+    """From now on a prompt may use this many tokens."""
 
     limit: int
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChanged:
-    """From here on this model answers."""
+    """From now on this model answers."""
 
     backend: str
     model: str
@@ -160,9 +160,9 @@ class ModelChanged:
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A fact was put into the history without asking a model, as the one line of a file that was read.
+    """A fact was put into the history without asking a model, as the only line of a file that was read.
 
-    `messages` are the exchange that holds it: question, call, result, answer. `path` is what the file is called there.
+    `messages` are its exchange: question, call, result, answer. `path` is the name of the file there.
     """
 
     fact: str
@@ -171,7 +171,7 @@ class Planted:
 
     @property
     def holder(self) -> Message:
-        """The result that holds the fact; no other message does."""
+        """The result with the fact; no other message has the fact."""
         return next(message for message in self.messages if message.role == "tool")
 
 
@@ -191,4 +191,4 @@ Event = (
     | Planted
 )
 Entry = Event | Withdrawn | Cancelled | StrategyChanged | BudgetChanged | ModelChanged
-"""All that changes the state of a session: the events of its exchanges, and what happens between or after them."""
+"""Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

@@ -1,4 +1,4 @@
-"""How figures are written, everywhere alike: `?` is unknown, `~` an estimate."""
+"""The one way to write figures: `?` is unknown, `~` an estimate."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def amount(of: Amount) -> str:
 
 
 def short(count: int | None, exact: bool = True) -> str:
-    """Tokens in at most five characters and a mark: `812`, `~2.1k`, `214k`, `1.2M`, `?`."""
+    """Tokens in at most five characters and the mark: `812`, `~2.1k`, `214k`, `1.2M`, `?`."""
     if count is None:
         return "?"
     for unit, size in (("M", 1_000_000), ("k", 1_000)):
@@ -31,7 +31,7 @@ def short(count: int | None, exact: bool = True) -> str:
 
 
 def share(count: int | None, of: int) -> str:
-    """A share in per cent: `85%`, `?`. Only what is over the whole is above 100%."""
+    """A share in per cent: `85%`, `?`. Only a count over the whole is above 100%."""
     if count is None or of <= 0:
         return "?"
     percent = round(100 * count / of)
@@ -54,7 +54,7 @@ def duration(seconds: float) -> str:
 
 
 def ago(seconds: float) -> str:
-    """How long something is past: `just now`, `5 min ago`, `3 h ago`, `12 days ago`."""
+    """A time in the past: `just now`, `5 min ago`, `3 h ago`, `12 days ago`."""
     for unit, size, most in (("min", 60, 60), ("h", 3600, 48)):
         if seconds < size * most:
             return f"{int(seconds / size)} {unit} ago" if seconds >= size else "just now"
@@ -67,10 +67,10 @@ def several(count: int, noun: str) -> str:
 
 
 def model(backend: Backend) -> str:
-    """What the model is called where it is chosen: the built-in reader by its backend's name."""
+    """The name of a model for choosing it; the built-in reader has its backend's name."""
     return called(backend.id)
 
 
 def called(model: ModelId) -> str:
-    """The same for the model of an event."""
+    """The same name for the model of an event."""
     return model.backend if model.backend == "reader" else model.name

@@ -28,12 +28,11 @@ NOTHING = Amount(0)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One model call as it was: what it was sent, what the server reported, and what no management would have cost.
+    """One model call: its prompt, the server's report, and the cost of sending the whole history instead.
 
-    `raw_prompt` and `raw_prefill` are tokens that the whole history would have cost in this call. `shared` are the
-    first tokens of its prompt that are those of the prompt before, by our own count; None if that is not known.
-    `usage` is what the server reported. `seconds` are those in which it worked, `waited` those in which it was busy or
-    loaded the model.
+    `raw_prompt` and `raw_prefill`: the tokens that the whole history would have cost in this call. `shared`: the tokens
+    at the start of its prompt that equal the last prompt, by our own count; None if unknown. `usage`: the server's
+    report. `seconds`: the time in which it worked; `waited`: the time in which it was busy or loaded the model.
     """
 
     exchange: int
@@ -61,7 +60,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over calls, in tokens and seconds. `turns` leaves out the calls that strategies made."""
+    """Sums over calls, in tokens and seconds. `turns` does not count the calls of strategies."""
 
     calls: int
     turns: int
@@ -76,7 +75,7 @@ class Totals:
 
 
 def totals(calls: Iterable[Call]) -> Totals:
-    """Add calls up. One unknown makes a sum unknown, one estimate makes it an estimate."""
+    """Add up calls. One unknown value makes a sum unknown; one estimate makes it an estimate."""
     rows = list(calls)
     return Totals(
         calls=len(rows),
@@ -94,7 +93,7 @@ def totals(calls: Iterable[Call]) -> Totals:
 
 @dataclass
 class Ledger:
-    """A fold over the events of a session, kept by the loop."""
+    """The account of a session, added up from its events by the loop."""
 
     calls: list[Call] = field(default_factory=list)
     exchanges: int = 0
@@ -106,15 +105,15 @@ class Ledger:
     prepared_in: int = 0
     """The exchange of the newest view."""
     sent: Sent | None = None
-    """The request that the newest view went out in; None where none went out."""
+    """The request that sent the newest view; None if there was none."""
 
     @property
     def view(self) -> View | None:
-        """The newest view that was made."""
+        """The newest view."""
         return self.prepared.view if self.prepared else None
 
     def add(self, event: Entry) -> None:
-        """Enter one event."""
+        """Add one event."""
         match event:
             case Asked():
                 self.exchanges += 1

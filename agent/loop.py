@@ -34,14 +34,14 @@ CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: the to
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:
-    """Answer one question, event by event; every event is entered before it is yielded.
+    """Answer one question, event by event; every event is recorded before it is yielded.
 
-    Closing the generator cancels: the reply under way is dropped with its connection, what was complete stays in
-    the history, and calls that had no result yet get one that says so.
+    Closing the generator cancels: the current reply is dropped with its connection, complete messages stay in the
+    history, and calls without a result get one that says so.
 
     Raises:
-        BudgetError: the budget cannot hold the question; it is not taken into the history.
-        ModelError: the server cannot be used. The history is sound and the session can go on.
+        BudgetError: the budget cannot hold the question, which then does not enter the history.
+        ModelError: the server cannot be used. The history is valid and the session can go on.
     """
     with closing(_exchange(agent, question)) as events:
         for event in events:
@@ -67,12 +67,12 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
         raise
     finally:
         for paid in agent.side.drain():
-            agent.enter(paid)  # the exchange is over, but this call was paid for
+            agent.enter(paid)  # the exchange is over, but this call has been paid for
         agent.close_calls()
 
 
 def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
-    """One model call; on the closing turn the tools are withdrawn and the model is asked to answer."""
+    """One model call; on the closing turn there are no tools, and the model is asked to answer."""
     yield Preparing(turn, agent.strategy_name, agent.limit)
     backend, call = agent.backend, agent.next_call(turn)
     view = prepare(agent, call)
@@ -102,7 +102,7 @@ def _ending(reply: Message, closing_turn: bool) -> Ending:
 
 
 def prepare(agent: Agent, call: NextCall) -> views.View:
-    """The view that this call is sent. Raises BudgetError."""
+    """The view for this call. Raises BudgetError."""
     budget, before, warm = call.budget, call.before, call.warm
     agent.side.offer(call.tools, agent.backend)
     if not call.closing:

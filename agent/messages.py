@@ -1,4 +1,4 @@
-"""Messages: the one form in which a conversation is kept, counted, viewed and sent."""
+"""Messages: the one form of a conversation for storing, counting, viewing and sending."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Schema = Mapping[str, Any]
-"""A tool as a chat-completions server takes it: {"type": "function", "function": {name, description, parameters}}."""
+"""A tool as a chat-completions server accepts it: {"type": "function", "function": {name, description, parameters}}."""
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES = get_args(Role)
@@ -28,10 +28,10 @@ class ToolCall:
 class Message:
     """One entry of the history, or of a view of it. Its id is stable: a view's copy keeps it.
 
-    `call_id` and `name` say which call a tool's result answers. The rest is set in views only: `why` is the rule behind
-    a copy or an insertion; `covers` are the ids of the messages that a summary stands for, its own for a brief of one;
-    `ref` is where the whole of an offloaded copy can be had. No server is sent them, so two messages that differ in
-    nothing else are equal. A strategy that makes one of other types is told so where it makes it: TypeError.
+    `call_id` and `name`: the call that a tool's result answers. The others are set only in views. `why`: the reason for
+    a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has its own id. `ref`:
+    where to get the whole of an offloaded copy. A server never gets these three, so messages that differ only in them
+    are equal. A value of a wrong type raises TypeError at once.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Message:
             self._check()
 
     def _check(self) -> None:
-        """Raise TypeError for what is of another type, if anything is."""
+        """Raise TypeError if a value has a wrong type."""
         if self.role not in ROLES:
             raise TypeError(f"a message has no role {self.role!r:.40}: it is one of {', '.join(ROLES)}")
         for name in TEXTS:
@@ -63,7 +63,7 @@ class Message:
             raise TypeError(f"the covers of a message are a tuple of ids, not {self.covers!r:.40}")
 
     def __hash__(self) -> int:
-        return hash((self.id, (self.content or "")[:64]))  # the whole of a long one takes long
+        return hash((self.id, (self.content or "")[:64]))  # to hash a long one whole is slow
 
     def __deepcopy__(self, memo: object) -> Message:
         return self
@@ -75,7 +75,7 @@ class Message:
 
     @property
     def sent(self) -> tuple[object, ...]:
-        """What of the message reaches a server: two that are equal in it are the same bytes there."""
+        """The parts that reach a server: two messages that are equal in them are the same bytes there."""
         return self.role, self.content, self.calls, self.call_id, self.name
 
     def same(self, other: Message) -> bool:
@@ -84,7 +84,7 @@ class Message:
 
 
 def blocks(messages: Sequence[Message]) -> list[range]:
-    """Group message indices into what must be kept or dropped whole, oldest first.
+    """Group message indices into blocks that stay or go whole, oldest first.
 
     A user message is a block; so is a turn: an assistant message with the results that follow it,
     T = (reasoning, action, observation). System messages belong to no block.
@@ -108,13 +108,13 @@ def turns(messages: Sequence[Message]) -> list[range]:
 
 
 def pending(messages: Sequence[Message]) -> list[Message]:
-    """The turn at the end, while it still waits for a result; nothing may be put behind it."""
+    """The turn at the end, if it still waits for a result; nothing may follow it."""
     turn = list(messages[last_turn(messages) :])
     return turn if turn and len(turn[0].calls) >= len(turn) else []
 
 
 def last_turn(messages: Sequence[Message]) -> int:
-    """Where the turn at the end begins, which may still wait for results."""
+    """The index of the last turn, which may still wait for results."""
     start = len(messages) - 1
     while start > 0 and messages[start].role == "tool":
         start -= 1
@@ -122,7 +122,7 @@ def last_turn(messages: Sequence[Message]) -> int:
 
 
 def common_prefix(left: Sequence[Message], right: Sequence[Message]) -> int:
-    """How many messages at the start of two prompts are the same bytes to a server."""
+    """The number of messages at the start of two prompts that are the same bytes to a server."""
     for shared, (one, other) in enumerate(zip(left, right, strict=False)):
         if one is not other and not one.same(other):
             return shared

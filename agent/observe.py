@@ -1,4 +1,4 @@
-"""An observation: what the model is told when it calls a tool, well or badly."""
+"""An observation: the model's answer from a tool call, right or wrong."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from agent.errors import ToolError
 from agent.messages import Message, ToolCall
 
 REPEATS = 2
-"""How often the same call is made in an exchange."""
+"""The most times that the same call runs in an exchange."""
 
 
 def observe(agent: Agent, call: ToolCall, first: int) -> str:
-    """What the tool returns. The exchange under way begins at message `first` of the history.
+    """The tool's result. The current exchange begins at message `first` of the history.
 
     Raises:
-        ToolError: the tool says so, or cannot be called like that; the text is for the model.
+        ToolError: the tool raised it, or the call is wrong; the text is for the model.
     """
     tools = agent.offered()
     tool = tools.get(call.name)
@@ -40,7 +40,7 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
 
 
 def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
-    """How often this exchange has asked for the same tool with the same arguments, up to this call."""
+    """The number of calls in this exchange with the same tool and arguments, up to this one."""
     run_before = sum(message.role == "tool" for message in exchange)
     made = [other for message in exchange for other in message.calls][: run_before + 1]
     return sum(other.name == call.name and _same_json(other.arguments, call.arguments) for other in made)

@@ -1,4 +1,4 @@
-"""Plant: put a fact where facts get lost, into an observation. No model is asked, so none has written of it yet."""
+"""Plant a fact in an observation, where facts get lost. No model is asked, so no reply mentions it yet."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agent.events import Planted
 from agent.messages import Message, ToolCall
 
 LONGEST = 500
-"""Characters of a fact: what `read_file` shows of a line."""
+"""The most characters of a fact: as many as `read_file` shows of a line."""
 FORM = "write /plant FACT, such as /plant The launch code is 4711."
 
 
 def plant(agent: Agent, fact: str) -> Planted:
-    """Append an exchange in which a file of one line, the fact, was read; its result looks as `read_file` gives it.
+    """Append an exchange in which a file with one line, the fact, was read; the result looks like one of `read_file`.
 
-    The file is called planted-N.txt. It does not exist: a fact that the context loses cannot be read again.
+    The file is called planted-N.txt. It does not exist, so a lost fact cannot be read again.
 
     Raises:
         UsageError: the fact is empty, longer than 500 characters, or of several lines; nothing was appended.

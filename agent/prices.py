@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from agent.protocols import ModelId
 
 MOST = {"cached": 1.0, "output": 1000.0}
-"""What a card may name, and the highest price of each."""
+"""The names on a card, and the highest price of each."""
 LEAST_CALLS = 4
-"""Calls with timings below which there is no estimate."""
+"""The fewest calls with timings for an estimate."""
 TOO_ALIKE = 0.001
-"""Squared sine between the two columns of the fit below which one cannot be told from the other."""
+"""If the squared sine between the two columns of the fit is below this, they are too alike to separate."""
 
 
 def read_prices(text: str) -> Prices:
@@ -46,7 +46,7 @@ def read_prices(text: str) -> Prices:
 
 
 class Timings:
-    """What these calls say that a token costs, for each model. Calls may be added at the end: each is read once."""
+    """The price of a token for each model, by the times of these calls. The list may grow: each call is read once."""
 
     def __init__(self, calls: Sequence[Call]) -> None:
         self.calls = calls
@@ -57,8 +57,8 @@ class Timings:
         """The price card of this model, from the seconds of its calls, where a computed prompt token takes 1.
 
         The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
-        costs b / a. Cached is what the server reported, else what our own count expects. A written token costs its
-        decode seconds / a. Where the calls are few or too much alike, the usual card stands.
+        costs b / a. The cached tokens are those that the server reported, else our own count. A written token costs its
+        decode seconds / a. If the calls are few or too much alike, the default card is used.
         """
         for call in self.calls[self._read :]:
             self._fits.setdefault(call.model, _Fit()).add(call)
@@ -103,7 +103,7 @@ class _Fit:
         return Prices(cached, min(self.written_seconds / self.written / a, MOST["output"]))
 
     def _seconds(self) -> tuple[float, float]:
-        """Seconds a token computed, and a token cached; zeros where there is no telling."""
+        """Seconds a token computed, and a token cached; zeros where they cannot be told apart."""
         determinant = self.xx * self.yy - self.xy * self.xy
         if self.rows < LEAST_CALLS or determinant <= TOO_ALIKE * self.xx * self.yy:
             return 0.0, 0.0

@@ -1,6 +1,6 @@
-"""What the loop knows of its parts: a backend, a strategy, a tool.
+"""The protocols of the loop's parts: a backend, a strategy, a tool.
 
-A class that derives from `Strategy` has the defaults of what it does not define; one of a backend derives from
+A subclass of `Strategy` inherits defaults for the members that it does not define; a backend derives from
 `BackendDefaults`.
 """
 
@@ -16,7 +16,7 @@ from agent.messages import Message, Schema, ToolCall
 
 @dataclass(frozen=True, slots=True)
 class ModelId:
-    """Which model: the backend that has it, and its name there; written `backend/name`."""
+    """The identity of a model: its backend and its name there, written `backend/name`."""
 
     backend: str = ""
     name: str = ""
@@ -26,7 +26,7 @@ class ModelId:
 
     @classmethod
     def read(cls, text: str) -> ModelId:
-        """The model that is written so."""
+        """The model written as `backend/name`."""
         backend, _, name = text.partition("/")
         return cls(backend, name)
 
@@ -50,7 +50,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What the server reported at the end of a reply; None is what it did not report. Tokens and seconds."""
+    """The server's report at the end of a reply, in tokens and seconds; None if not reported."""
 
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
@@ -63,7 +63,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a server does before it computes, as in "loading the model"; `seconds` are let pass for it on purpose."""
+    """The reason why a server does not compute yet, as in "loading the model". `seconds`: our pause before a retry."""
 
     what: str
     seconds: float = 0.0
@@ -71,7 +71,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The request as it goes out: where to, and its body, byte for byte, as text. Keys are in neither."""
+    """The request as sent: its address, and its body, byte for byte, as text. Neither contains a key."""
 
     to: str
     body: str
@@ -81,12 +81,12 @@ Delta = Sent | Waiting | Text | Thinking | ToolCall | Usage
 
 
 class Backend(Protocol):
-    """A model of a server, or what stands for one. `BackendDefaults` has the defaults of some members."""
+    """A model of a server, or a substitute. `BackendDefaults` has the defaults of some members."""
 
     name: str
-    """What the server is called, such as "ollama"."""
+    """The name of the server, such as "ollama"."""
     model: str
-    """What the model is called there."""
+    """The name of the model there."""
 
     @property
     def id(self) -> ModelId:
@@ -94,11 +94,11 @@ class Backend(Protocol):
 
     @property
     def renders_tools(self) -> bool:
-        """Whether a prompt begins with the schemas of the tools: one with other tools then shares no prefix with it."""
+        """Whether a prompt begins with the tool schemas; then a prompt with other tools shares no prefix with it."""
 
     @property
     def protocol(self) -> str:
-        """How the model learns of the tools, where that is not the server's own way, such as "text ReAct"; else ""."""
+        """The way in which the model gets the tools, such as "text ReAct"; "" for the server's own way."""
 
     @property
     def counter(self) -> Counter:
@@ -109,13 +109,13 @@ class Backend(Protocol):
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        Before it come `Sent`, where there is a server to send to, and any `Waiting`. Closing the generator closes the
+        `Sent` (if there is a server) and any `Waiting` come first. Closing the generator closes the
         connection. Raises ModelError.
         """
 
 
 class BackendDefaults:
-    """What a backend is that does not say otherwise."""
+    """The default members of a backend."""
 
     name: str
     model: str
@@ -127,12 +127,12 @@ class BackendDefaults:
 
     @property
     def renders_tools(self) -> bool:
-        """A prompt begins with its messages."""
+        """False: a prompt begins with its messages."""
         return False
 
     @property
     def protocol(self) -> str:
-        """The model learns of the tools in the server's own way."""
+        """Empty: the model gets the tools in the server's own way."""
         return ""
 
 
@@ -140,39 +140,39 @@ class Strategy(Protocol):
     """How a session manages its context: one method, small enough for a slide."""
 
     state: Any = None
-    """All that is remembered between two calls, as JSON: saved with a session, and set again when that is resumed."""
+    """Everything remembered between two calls, as JSON: saved with a session, and restored when it is resumed."""
 
     @property
     def fitted(self) -> bool:
-        """Whether a view that is over budget is made to fit. If not, it is sent as it is."""
+        """Whether a view over the budget is made to fit. If not, it is sent as it is."""
         return True
 
     @property
     def tools(self) -> Sequence[str]:
-        """The names of tools that the model is offered only with this strategy, such as `recall`."""
+        """The names of tools offered to the model only with this strategy, such as `recall`."""
         return ()
 
     @property
     def priced(self) -> bool:
-        """Whether the views depend on `budget.prices`: a replay at several prices then asks at each."""
+        """Whether the views depend on `budget.prices`; then a replay at several prices runs once for each."""
         return False
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The view that the next model call is sent. `messages` is the whole history and must not be changed."""
+        """The view for the next model call. `messages` is the whole history and must not be changed."""
 
     def why(self, message: Message) -> str:
-        """The rule by which the newest view leaves this message out: one sentence, with its numbers."""
+        """The reason why the newest view leaves this message out: one sentence, with its numbers."""
         return ""
 
 
 class Tool(Protocol):
-    """What the model may call."""
+    """A tool that the model may call."""
 
     name: str
 
     @property
     def schema(self) -> Schema:
-        """What the model is told of it."""
+        """The description of the tool for the model."""
 
     def run(self, arguments: Mapping[str, Any]) -> str:
         """The observation. Raises ToolError with words for the model; anything else is a bug."""

@@ -1,4 +1,4 @@
-"""Repair: make a message list one that every chat server accepts, and say what was done."""
+"""Repair a message list so that every chat server accepts it, and note each change."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ NO_RESULT = "[no result was recorded]"
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A sound message list, and one note for each thing that had to be mended (none for a sound input)."""
+    """A valid message list, and one note for each repair (none for valid input)."""
 
     messages: History
     notes: list[str]
 
 
 def repair(messages: Sequence[Message], known: Sequence[Message] = ()) -> Repaired:
-    """Make it hold: unique ids, one system message and it is first, every call has exactly one result.
+    """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
-    Results directly follow the call's message, matched by call id, or by position where there is none. Orphan, late
-    and second results are left out; a missing one is filled in, except for calls pending at the tail. `known` is a
-    sound list: what the messages share with it is not looked at again.
+    Results directly follow the call's message, matched by call id, or by position if there is none. Results that are
+    late, second or without a call are left out; a missing one is filled in, except for pending calls at the end.
+    `known` is a valid list: messages shared with its start are not checked again.
     """
     messages = History.of(messages)
     if is_sound(messages, known):
@@ -37,7 +37,7 @@ def repair(messages: Sequence[Message], known: Sequence[Message] = ()) -> Repair
 
 
 def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool:
-    """Whether a server would accept the list as it is; calls pending at the tail are sound, and so is what is known."""
+    """Whether a server would accept the list as it is; pending calls at the end are valid, and so is `known`."""
     history = History.of(messages)
     pending: set[str] = set()
     start = last_turn(history.upto(history.shared(known)))
@@ -59,7 +59,7 @@ def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool
 
 
 def _plain(message: Message, notes: list[str]) -> Message:
-    """Content is text, and only the assistant calls."""
+    """The message with text as its content, and with calls only if it is the assistant's."""
     if message.content is None:
         notes.append("no content is empty content")
         message = replace(message, content="")
@@ -70,7 +70,7 @@ def _plain(message: Message, notes: list[str]) -> Message:
 
 
 def _system_first(messages: Sequence[Message], notes: list[str]) -> list[Message]:
-    """The first system message at the front; others with another text go as the user's, marked so, at their place."""
+    """The messages with the first system message in front; others with another text become marked user messages."""
     first = next((index for index, message in enumerate(messages) if message.role == "system"), None)
     if first is None:
         return list(messages)
@@ -104,7 +104,7 @@ def _paired(messages: Sequence[Message], notes: list[str]) -> list[Message]:
 
 
 def _turn(caller: Message, results: Sequence[Message], at_tail: bool, notes: list[str]) -> list[Message]:
-    """A message with exactly one result a call, in the order in which the results came."""
+    """A message and exactly one result for each call, in the order in which the results came."""
     calls = named(caller.calls, caller.id)
     if calls != caller.calls:
         notes.append("gave calls without an id of their own one")
@@ -145,7 +145,7 @@ def _call_has_none(result: Message, call: ToolCall) -> bool:
 
 
 def named(calls: Sequence[ToolCall], stem: str) -> tuple[ToolCall, ...]:
-    """The calls, each with an id of its own: made from `stem` where a server gave none, or the same one twice."""
+    """The calls, each with its own id: made from `stem` if a server gave none, or the same one twice."""
     taken = {call.id for call in calls} | {""}
     made = (f"{stem}.{number}" for number in count(1))
     fresh = (id_ for id_ in made if id_ not in taken)

@@ -1,4 +1,4 @@
-"""Replay: the views that a session would have sent under a strategy, had it been in use from the start."""
+"""Replay: the views of a session as if a strategy had been in use from the start."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from agent.view import View, prepare
 
 
 def calls(history: Sequence[Message]) -> list[int]:
-    """How long the history was at each model call that it tells of, and at the one that comes next."""
+    """The length of the history at each of its model calls, and at the next one."""
     return [*(at for at, message in enumerate(history) if message.role == "assistant" and at), len(history)]
 
 
 def replay(history: Sequence[Message], strategy: Strategy, budget: Budget) -> Iterator[View | BudgetError]:
-    """The view of each of these calls, the next one's last; in its place the error where the budget cannot hold it.
+    """The view of each of these calls, in order; or the error if the budget cannot hold it.
 
-    The strategy is asked at every call in turn: what it does may rest on what it did.
+    The strategy runs at every call in order, since each edit may depend on earlier ones.
     """
     before: View | None = None
     so_far = History()

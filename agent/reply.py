@@ -1,4 +1,4 @@
-"""A reply as it comes in, delta by delta."""
+"""A reply that is being received, delta by delta."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from agent.protocols import Delta, Sent, Text, Usage, Waiting
 
 @dataclass
 class Reply:
-    """What has come of a reply by now."""
+    """The part of a reply received so far."""
 
     text: list[str] = field(default_factory=list)
     thinking: list[str] = field(default_factory=list)
@@ -23,11 +23,11 @@ class Reply:
 
     @property
     def waited_seconds(self) -> float:
-        """Seconds in which the server did not compute: it was busy, or loaded the model."""
+        """Seconds in which the server was busy or loaded the model."""
         return self.passed_seconds + (self.usage.load_seconds or 0)
 
     def take(self, delta: Delta, seconds: float) -> Said | Sent | Waiting | None:
-        """Add a delta that came so many seconds after the question; what there is to show of it."""
+        """Add a delta received `seconds` after the question; the event to show, if any."""
         if isinstance(delta, Usage):
             self.usage = delta
             return None

@@ -1,4 +1,4 @@
-"""A strategy's answer, held to the laws: what is no message is refused, and what breaks a law is mended with a note."""
+"""Check a strategy's answer: reject it if it is not messages; repair it if it breaks a law, and note each repair."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PINNED = {"system": "system message", "user": "question or task"}
 
 
 def messages_of(answer: Sequence[Message]) -> Sequence[Message]:
-    """The answer of a strategy. Raises TypeError, in words, for one that is no messages."""
+    """The messages of a strategy's answer. Raises TypeError, in words, for anything else."""
     if isinstance(answer, History):
         return answer
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
     proposed = []
-    for one in answer:  # one by one: it may have no end
+    for one in answer:  # one by one: the answer may have no end
         if not isinstance(one, Message):
             raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
         proposed.append(one)
@@ -28,10 +28,10 @@ def messages_of(answer: Sequence[Message]) -> Sequence[Message]:
 
 
 def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[Message] = ()) -> Settled:
-    """Hold a strategy's answer to the laws: the history's order, what is pinned, whole turns.
+    """Make a strategy's answer keep the laws: the history's order, pinned messages, whole turns.
 
-    A strategy that keeps the laws gets its own list back. One that breaks them (a participant's first try, say) is
-    mended, and each mend is a note. A summary may stand for the task. `known` is a view that keeps the laws.
+    An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
+    repaired, with a note for each repair. A summary may replace the task. `known` is a view that keeps the laws.
     """
     view, history = History.of(view), History.of(history)
     if view is history or view == history:
@@ -52,7 +52,7 @@ def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A view that keeps the laws, and a note for each that the strategy broke."""
+    """A view that keeps the laws, and a note for each law that the strategy broke."""
 
     messages: History
     notes: list[str]
@@ -77,7 +77,7 @@ def _ordered(view: History, history: History, notes: list[str]) -> History:
 
 
 def _with(messages: History, needed: Message, history: History, notes: list[str]) -> History:
-    """The messages with this one of the history among them, unchanged and at its place."""
+    """The messages with this one of the history added, unchanged and in its place."""
     there = messages.named(needed.id)
     if there and there.same(needed):
         return messages

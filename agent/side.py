@@ -1,4 +1,4 @@
-"""Model calls beside the conversation, for a summary or a brief say; the loop reports each of them as an event."""
+"""Model calls outside the conversation, such as for a summary or a brief; the loop reports each as an event."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from agent.reply import Reply
 
 
 class SideModel:
-    """Asks a backend outside the conversation. What is asked here never enters the history.
+    """Asks a backend outside the conversation. Neither question nor reply enters the history.
 
-    `offered` are the tools of the agent's own call, where its backend is asked here too; see `offer`.
-    `on_ask` is told the purpose of whoever is about to ask.
+    `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
+    `on_ask` gets the purpose of each call before it starts.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -29,17 +29,17 @@ class SideModel:
         self._calls: list[SideCalled] = []
 
     def offer(self, tools: Sequence[Schema], backend: Backend) -> None:
-        """Know the tools of the agent's own call, which goes to this backend."""
+        """Remember the tools of the agent's own call, which goes to this backend."""
         self.offered = tools if self.backend is backend else ()
 
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
-        """The whole reply's text, of at most `max_tokens` tokens; a call of a tool in it is no text.
+        """The text of the reply, of at most `max_tokens` tokens. Tool calls in the reply are ignored.
 
-        With `behind` the messages begin as the agent's own prompt does. A server that renders the tools at the head of
-        a prompt is then sent the same ones, or its prefix cache would miss from the first token.
+        With `behind`, the messages begin like the agent's own prompt. A server that renders the tools at the start of a
+        prompt then gets the same tools; otherwise its prefix cache would miss from the first token.
 
         Raises:
-            ModelError: the server cannot be used; the failed call is reported all the same.
+            ModelError: the server cannot be used; the failed call is reported too.
         """
         backend = self.reporting(self.backend, purpose)
         tools = self.offered if behind and getattr(self.backend, "renders_tools", False) else ()
@@ -47,19 +47,19 @@ class SideModel:
             return "".join(delta.text for delta in stream if isinstance(delta, Text))
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:
-        """The same backend, whose every call is reported here, whatever comes of it."""
+        """The same backend, whose every call is reported here, failed ones too."""
         self.on_ask(purpose)
         return _Reporting(backend, purpose, self._calls)
 
     def drain(self) -> Iterator[SideCalled]:
-        """The calls that were not drained yet; each is gone when it is given, and not before."""
+        """The calls not drained yet; each is removed as it is yielded."""
         while self._calls:
             yield self._calls.pop(0)
 
 
 @dataclass
 class _Reporting(BackendDefaults):
-    """A backend that puts an account of each call on a list."""
+    """A backend that adds an account of each call to a list."""
 
     backend: Backend
     purpose: str
@@ -70,7 +70,7 @@ class _Reporting(BackendDefaults):
 
     @property
     def counter(self) -> Counter:
-        """That of the backend."""
+        """The counter of the backend."""
         return self.backend.counter
 
     def stream(

@@ -1,4 +1,4 @@
-"""The state of a session: what its events amount to, one by one, while they happen and when they are read back."""
+"""The state of a session, computed from its events one by one, live or from a journal."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from agent.prompts import SYSTEM
 
 @dataclass
 class State:
-    """A fold over the events of a session. Nothing else changes the history.
+    """The state after all events so far. Only events change the history.
 
-    `strategy` is the SPEC of the strategy in use, `limit` the tokens of prompt that a call may use, `system` the
-    message that a history begins with, `planted` the facts that were put into it, oldest first.
+    `strategy`: the SPEC in use. `limit`: the tokens of prompt that a call may use. `system`: the first message of a
+    history. `planted`: the facts planted in it, oldest first.
     """
 
     strategy: str = ""
@@ -39,13 +39,13 @@ class State:
     planted: tuple[Planted, ...] = ()
 
     def take(self, event: Entry) -> None:
-        """Go on by one event. The cost of a reply whose view is lost, as in a damaged journal, is not known."""
+        """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
         self.change(event)
         if not isinstance(event, Replied) or self.ledger.prepared:
             self.ledger.add(event)
 
     def change(self, event: Entry) -> None:
-        """Go on by one event, but for what it cost."""
+        """Apply one event, without its cost."""
         match event:
             case Asked(message) | Replied(message=message) | ToolReturned(message=message):
                 self._append(message)
@@ -63,12 +63,12 @@ class State:
                 self.limit = limit
 
     def new_ids(self) -> Iterator[str]:
-        """Ids for the next messages: none of them is in the history, nor that of the system message to come."""
+        """New ids for the next messages: none is in the history or reserved for a system message."""
         numbers = count(max(1, len(self.history)) + 1)
         return (fresh for number in numbers if self.history.place(fresh := f"m{number}") is None)
 
     def copy(self) -> State:
-        """The same state, which goes on by itself."""
+        """An independent copy of the state."""
         ledger = replace(self.ledger, calls=[*self.ledger.calls])
         return State(self.strategy, self.limit, self.system, self.history.apart(), ledger, self.planted)
 

@@ -1,4 +1,4 @@
-"""Why: which rule decided what became of a message, in one sentence."""
+"""Why: the rule that decided the fate of a message, in one sentence."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ UNSAID = "the strategy gave no reason"
 
 
 def why(view: View, place: int) -> str:
-    """The rule behind the fate of the message at this place of the view's history, with its numbers.
+    """The reason for the fate of the message at this place of the view's history, with its numbers.
 
-    A strategy's own words, where it did something and said why; else what the laws and the view tell.
+    The strategy's own words, if it gave a reason; else a reason from the laws and the view.
     """
     message, fate = view.history[place], view.fates[place]
     if fate == "kept":

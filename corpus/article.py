@@ -1,4 +1,4 @@
-"""An article: what the text of one Markdown or text file says, cut at its headings."""
+"""An article: the text of one Markdown or text file, cut at its headings."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from corpus.markdown import heading, marked_lines, plain, sentences, shorten
 from corpus.words import slugify, stems
 
 BEGINNING = 4_000
-"""Characters of an article in which its first sentence is looked for."""
+"""Characters of an article searched for its first sentence."""
 OPENING = "Opening"
 LEADING_BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A `## ` heading and the text below it; what stands before the first heading is the section "Opening"."""
+    """A `## ` heading and the text below it; the text before the first heading is the section "Opening"."""
 
     title: str
     text: str
 
     @property
     def words(self) -> int:
-        """Length in words, the heading not counted."""
+        """Length in words, without the heading."""
         return len(self.text.split())
 
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """One readable file. It has at least one section.
+    """One readable file, with at least one section.
 
     `date` is as written, `path` relative to the folder and written with `/`, `words` counts neither headings nor front
     matter. `subject` holds the folded words of tags, title, slug and summary, each between blanks.
@@ -53,7 +53,7 @@ class Article:
 
 @lru_cache(maxsize=128)
 def parse(text: str, path: str) -> Article:
-    """The article in a file's text; one text is parsed once a process. Raises ValueError if there is no article."""
+    """The article in a file's text; each text is parsed once in a process. Raises ValueError if there is no article."""
     meta, body = front_matter.split(text)
     first_heading = _heading(body)
     stem = Path(path).stem
@@ -82,7 +82,7 @@ def parse(text: str, path: str) -> Article:
 
 
 def numbered(articles: Iterable[Article]) -> Iterator[Article]:
-    """The articles with a slug of their own: where one is taken, `-2` is put behind it, or the next free number."""
+    """The articles, each with its own slug: if a slug is taken, `-2` or the next free number is added."""
     used: set[str] = set()
     last: dict[str, int] = {}
     for article in articles:
@@ -96,7 +96,7 @@ def numbered(articles: Iterable[Article]) -> Iterator[Article]:
 
 
 def sections(body: str) -> tuple[Section, ...]:
-    """Cut a text at its `## ` headings, but not inside fenced code. Only blank lines around a section are lost."""
+    """Cut a text at its `## ` headings, but not inside fenced code. Only blank lines around a section go."""
     found: list[tuple[str, list[str]]] = [(OPENING, [])]
     for line, in_code in marked_lines(body):
         if title := None if in_code else heading(line, "##"):

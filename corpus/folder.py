@@ -1,4 +1,4 @@
-"""The files of a folder of articles: which there are, how to see that one has changed, and what one holds."""
+"""The files of a folder of articles: their list, a mark that changes with each file, and their contents."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from corpus.reading import read_text
 SUFFIXES = (".md", ".markdown", ".txt")
 FILE_LIMIT_BYTES = 2_000_000
 LASTING = (errno.EILSEQ, errno.EFBIG)
-"""What is wrong with a file itself; any other failure may be over the next time."""
+"""Faults of a file itself; any other failure may be gone the next time."""
 
 
 class Skipped(NamedTuple):
@@ -29,8 +29,8 @@ class Skipped(NamedTuple):
 class File(NamedTuple):
     """A file that may be an article.
 
-    Its name below the folder as bytes, with `/`; where it is; a mark that changes when its content does: its times, its
-    size and, of a link, what it leads to.
+    Its name below the folder as bytes, with `/`; its path; a mark that changes with its content: its times, its size
+    and, for a link, its target.
     """
 
     name: bytes
@@ -39,12 +39,12 @@ class File(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The name as it is shown."""
+        """The name for display."""
         return self.name.decode(errors="replace")
 
 
 def look(folder: Path) -> Iterator[File | Skipped]:
-    """Every Markdown and text file below `folder`, in order; hidden ones and links to folders are not looked at."""
+    """Every Markdown and text file below `folder`, in order; hidden ones and links to folders are ignored."""
     unread: list[Skipped] = []
 
     def unreadable(error: OSError) -> None:
@@ -76,7 +76,7 @@ def _seen(folder: Path, place: str, name: str) -> File | Skipped:
 def _inside(link: Path, folder: Path) -> Path:
     try:
         target = link.resolve(strict=True)
-    except (RuntimeError, OSError) as error:  # a loop is the one before Python 3.13, the other from there on
+    except (RuntimeError, OSError) as error:  # a loop of links: RuntimeError before Python 3.13, OSError since
         if isinstance(error, OSError) and error.errno != errno.ELOOP:
             raise
         raise ValueError("it is a link that leads to itself") from error
@@ -86,7 +86,7 @@ def _inside(link: Path, folder: Path) -> Path:
 
 
 def read(file: File) -> Article | Skipped:
-    """What a file holds, or why it cannot be used: not text, broken front matter, unreadable, too large, empty."""
+    """The article in a file, or why it cannot be used: not text, broken front matter, unreadable, too large, empty."""
     try:
         return parse(read_text(Path(file.place), FILE_LIMIT_BYTES), file.path)
     except ValueError as error:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-LIMIT = 10_000  # libyaml's recursion ends the process on some tens of thousands of open brackets
+LIMIT = 10_000  # libyaml's recursion crashes the process on tens of thousands of open brackets
 
 
 def split(text: str) -> tuple[dict[str, object], str]:
-    """The fields of the YAML block that a text may begin with, and the rest. Raises ValueError."""
+    """The fields of the YAML block at the start of a text, if there is one, and the rest. Raises ValueError."""
     block = re.match(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", text, re.DOTALL | re.MULTILINE)
     if not block:
         return {}, text
@@ -17,7 +17,7 @@ def split(text: str) -> tuple[dict[str, object], str]:
         raise ValueError(f"its front matter is longer than {LIMIT:,} characters")
     import yaml
 
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar stays the text that was written
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # every scalar stays text, as written
     try:
         meta = yaml.load(block[1], loader)
     except (yaml.YAMLError, RecursionError) as error:
@@ -31,7 +31,7 @@ def split(text: str) -> tuple[dict[str, object], str]:
 
 
 def one(meta: dict[str, object], field: str) -> str:
-    """A field that holds one text, "" without it. Raises ValueError for anything else."""
+    """A field of one text, "" without it. Raises ValueError for anything else."""
     value = meta.get(field) or ""
     if not isinstance(value, str):
         raise ValueError(f"its front matter is broken: {field} must be one text")
@@ -39,7 +39,7 @@ def one(meta: dict[str, object], field: str) -> str:
 
 
 def many(meta: dict[str, object], field: str, separator: str | None = None) -> tuple[str, ...]:
-    """A field that holds a list of texts, or one text cut at `separator`. Raises ValueError for anything else."""
+    """A field of several texts, or one text cut at `separator`. Raises ValueError for anything else."""
     value = meta.get(field) or []
     if isinstance(value, str):
         value = value.split(separator) if separator else [value]
@@ -50,7 +50,7 @@ def many(meta: dict[str, object], field: str, separator: str | None = None) -> t
 
 
 def _item(item: object) -> str | None:
-    """An item of a list as text; `a: b` without quotes reaches us as a mapping."""
+    """An item of a list as text; `a: b` without quotes arrives as a mapping."""
     if isinstance(item, dict) and all(isinstance(value, str) for value in item.values()):
         return ", ".join(f"{key}: {value}" for key, value in item.items())
     return item if isinstance(item, str) else None

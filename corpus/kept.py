@@ -1,8 +1,8 @@
-"""What was read of a folder, kept in an SQLite file: the next time only files that have changed are read.
+"""A cache of a folder's articles in an SQLite file: the next time, only changed files are read.
 
-The file is never trusted and never in the way. One that is damaged, or of another version, is made anew; where it
-cannot be written, or another process is writing, the work is done on a copy in memory. Each article is in it whole or
-not at all. An open session holds a snapshot, which nobody else changes.
+The file is never trusted and never stops a session. If it is damaged or of another version, it is made again; if it
+cannot be written, or another process is writing, a copy in memory is used. Each article is in it whole or not at all.
+An open session has its own snapshot.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from corpus.index import TABLE, Index, add, remove
 
 LOCK_SECONDS = 0.2
 COMMIT_SECONDS = 1.0
-"""How much work is lost at most when the process is killed."""
+"""The most work, in seconds, that is lost if the process is killed."""
 FILES = """CREATE TABLE files(id INTEGER PRIMARY KEY, name BLOB UNIQUE, mark TEXT, reason TEXT,
     slug TEXT, title TEXT, tags TEXT, date TEXT, summary TEXT, sources TEXT, words INTEGER, subject TEXT)"""
 FACTS = "slug, title, tags, date, summary, sources, words, subject"
 TEXTS = "CREATE TABLE texts(id INTEGER PRIMARY KEY, sections TEXT)"
 
 Progress = Callable[[int, int], object]
-"""Is told how many files have been read, and how many are to be read."""
+"""Called with the number of files read, and the number of files to read."""
 
 
 @cache
 def version() -> int:
-    """Of the code that reads and the Python that runs it: what another one kept is not used."""
+    """The version of the reading code and of Python: a file of another version is not used."""
     code = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
     return crc32(code + sys.version.encode()) & 0x7FFFFFFF
 
 
 def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Article | Skipped], Index]:
-    """What these files hold, in their order, and the index of the articles among them; `path` is where it is kept."""
+    """The contents of these files, in their order, and the index of their articles; `path` is the cache file."""
     for opened in (_opened, _opened, _copied):
         try:
             return _read(opened(path), path if opened is _opened else None, files, progress)
-        except sqlite3.OperationalError:  # in use, read-only, the disk is full
+        except sqlite3.OperationalError:  # in use, read-only, or the disk is full
             continue
         except (sqlite3.DatabaseError, ValueError, TypeError):  # damaged, or of another version
             with suppress(OSError):
@@ -58,7 +58,7 @@ def kept(path: Path, files: Sequence[File], progress: Progress) -> tuple[list[Ar
 
 
 def forget(path: Path) -> None:
-    """Delete what is kept there. Raises OSError."""
+    """Delete the cache file and its journals. Raises OSError."""
     for end in ("", "-wal", "-shm"):
         Path(f"{path}{end}").unlink(missing_ok=True)
 
@@ -81,13 +81,13 @@ def _copied(path: Path) -> sqlite3.Connection:
 
 
 def _made(place: str) -> sqlite3.Connection:
-    """A database that has its tables."""
+    """A database with its tables."""
     connection = sqlite3.connect(
         place, timeout=LOCK_SECONDS, check_same_thread=False, isolation_level="IMMEDIATE", cached_statements=32
     )
     try:
         connection.execute("PRAGMA journal_mode = WAL")  # a reader does not wait for a writer, nor the other way round
-        connection.execute("PRAGMA synchronous = OFF")  # what a power cut damages is read anew
+        connection.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, the files are read again
         if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
             connection.execute("BEGIN IMMEDIATE")
             for table in (FILES, TEXTS, TABLE, f"PRAGMA user_version = {version()}"):
@@ -108,7 +108,7 @@ def _checked(connection: sqlite3.Connection) -> sqlite3.Connection:
 def _read(
     connection: sqlite3.Connection, path: Path | None, files: Sequence[File], progress: Progress
 ) -> tuple[list[Article | Skipped], Index]:
-    """Bring it up to date, then hold on to it as it is."""
+    """Update the database, then hold a snapshot of it."""
     try:
         passing = _update(connection, files, progress)
         connection.execute("BEGIN")
@@ -136,7 +136,7 @@ def _read(
 
 
 def _update(connection: sqlite3.Connection, files: Sequence[File], progress: Progress) -> dict[bytes, Skipped]:
-    """Read the files that are new or have changed, and forget those that are gone; what may be over the next time."""
+    """Read new and changed files, and forget missing ones; the failures that may be gone the next time."""
     known = {name: (mark, number) for name, mark, number in connection.execute("SELECT name, mark, id FROM files")}
     marks = {file.name: file.mark for file in files}
     for name, (mark, number) in known.items():
@@ -179,7 +179,7 @@ def _items(lines: str) -> tuple[str, ...]:
 
 
 class KeptSections(Sequence[Section]):
-    """The sections of an article, read when they are asked for."""
+    """The sections of an article, read on demand."""
 
     __slots__ = ("_index", "_number")
 
@@ -202,21 +202,21 @@ class KeptSections(Sequence[Section]):
     def __getitem__(self, at: slice) -> tuple[Section, ...]: ...
 
     def __getitem__(self, at: int | slice) -> Section | tuple[Section, ...]:
-        """One, or some."""
+        """One section, or several."""
         return self._all()[at]
 
     def __iter__(self) -> Iterator[Section]:
-        """Each, in order."""
+        """Each section, in order."""
         return iter(self._all())
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of sections."""
         return len(self._all())
 
     def __eq__(self, other: object) -> bool:
-        """Whether they say the same."""
+        """Whether both have the same sections."""
         return isinstance(other, Sequence) and self._all() == tuple(other)
 
     def __hash__(self) -> int:
-        """As of the same sections in memory."""
+        """The hash of the same sections in memory."""
         return hash(self._all())

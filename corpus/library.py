@@ -1,4 +1,4 @@
-"""The library: a folder of Markdown or text files, read once and looked up by name or topic."""
+"""The library: a folder of Markdown or text files, read once and searched by name or topic."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from corpus.words import content_words, slugify, stem
 ARTICLES = Path(__file__).parent / "articles"
 MAX_FILES = 100_000
 FEW = 200
-"""So many files are read anew each time, in less than half a second."""
+"""Up to this many files are read again each time, in less than half a second."""
 COMPARED = 500
-"""Slugs that an unknown one is compared with, letter by letter."""
+"""The most slugs that an unknown one is compared with, letter by letter."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Library:
 
     @cached_property
     def index(self) -> Index:
-        """The index of the articles; where none is kept it is made in memory."""
+        """The index of the articles; made in memory if none is cached."""
         return self.kept or index_of(self.articles)
 
     @cached_property
@@ -68,7 +68,7 @@ class Library:
         raise UsageError(f"no article {shorten(slug, 80)!r}{hint}", "list the articles to see every slug")
 
     def find(self, name: str) -> Article:
-        """The one article meant by a slug, title or file name, whatever its case and spaces; otherwise as `get`."""
+        """The one article with this slug, title or file name, in any case and spacing; otherwise as `get`."""
         if exact := self._by_slug.get(slugify(name)):
             return exact
         named = {slugify(name), slugify(Path(name.strip().replace("\\", "/")).stem)} - {""}
@@ -76,13 +76,13 @@ class Library:
         return next(iter(alike.values())) if len(alike) == 1 else self.get(name)
 
     def matching(self, topic: str) -> list[Article]:
-        """The articles whose tags, title, slug and summary hold every word of the topic; `agents` is `agent`."""
+        """The articles with every word of the topic in tags, title, slug or summary; `agents` equals `agent`."""
         wanted = {f" {stem(word)} " for word in content_words(topic)}
         return [article for article in self.articles if wanted and all(word in article.subject for word in wanted)]
 
 
 def _alike(slug: str, slugs: Iterable[str]) -> list[str]:
-    """Those slugs that share the most pairs of letters with this one, or all if they are not many."""
+    """The slugs that share the most pairs of letters with this one, or all if they are few."""
     pairs = {slug[at : at + 2] for at in range(len(slug) - 1)}
     known = list(slugs)
     return known if len(known) <= COMPARED else nlargest(COMPARED, known, lambda s: sum(pair in s for pair in pairs))
@@ -91,18 +91,18 @@ def _alike(slug: str, slugs: Iterable[str]) -> list[str]:
 def load(
     folder: Path = ARTICLES, keep: Path | None = None, progress: Callable[[int, int], object] = lambda done, of: None
 ) -> Library:
-    """Read every Markdown and text file below `folder`; hidden ones and links to folders are not looked at.
+    """Read every Markdown and text file below `folder`; hidden ones and links to folders are ignored.
 
-    A file that cannot be used is named with its reason in `skipped`: no text, broken front matter, unreadable, larger
+    `skipped` names each file that cannot be used, with the reason: no text, broken front matter, unreadable, larger
     than 2 MB, empty, a link that leaves the folder, not a regular file.
 
     Args:
-        folder: Where they are.
-        keep: Where more than a few files are kept, so that the next time only those that have changed are read.
-        progress: Is told how many files have been read, and how many are to be read.
+        folder: The folder of the files.
+        keep: The cache file for more than a few files, so that the next time only changed ones are read.
+        progress: Called with the number of files read, and the number of files to read.
 
     Raises:
-        UsageError: The folder is missing or nothing in it can be read.
+        UsageError: The folder is missing or has no readable file.
     """
     if not folder.is_dir():
         raise UsageError(f"no folder of articles at {folder}", "name a folder of .md or .txt files (--corpus DIR)")

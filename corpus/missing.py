@@ -1,4 +1,4 @@
-"""What of a fact a text does not say: its words however they end, its figures and dates however they are written."""
+"""The part of a fact that a text does not state: words in any ending, figures and dates in any notation."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from corpus.normalise import MONTHS, NUMBER_WORDS, SCALES, UNITS, Quantity, Toke
 from corpus.words import STOPWORDS, content_words, stem, stems
 
 _IN_FIGURES = frozenset([*UNITS, *SCALES, *NUMBER_WORDS, *MONTHS, *(month[:3] for month in MONTHS), "percent", "per"])
-"""Words that may be a part of a figure or date, and are then looked for as that."""
+"""Words that may be part of a figure or date, and are then searched as part of it."""
 SIGNS = ("%", "$", "€", "£")
-"""Dimensions that are written as they are named."""
+"""Dimensions whose name is their sign."""
 _UNSPACED = "\u2e80-\U0003ffff"
 """Scripts without spaces between words, such as Chinese and Japanese."""
 _BESIDE_FIGURE = re.compile(rf"(?<=[{_UNSPACED}])(?=\d)|(?<=\d)(?=[{_UNSPACED}])")
@@ -19,11 +19,11 @@ _NEGATION = re.compile(r"\b(?:not|never|cannot|neither|nor|no(?!\.))\b|n['’]t\
 
 
 def missing(text: str, fact: str, known: str = "") -> list[str] | None:
-    """The content words and figures of a fact that the text does not state, in the fact's order, words first.
+    """The content words and figures of a fact that a text does not state, in the fact's order, words first.
 
-    What `known` states counts for nothing, such as the question that the text answers: any answer may echo it. None
-    where it states all of the fact, so that no answer could be told from an echo. A fact that denies something is not
-    stated by a text that denies nothing. One of signs or function words alone is looked for as it is.
+    Words that `known` states, such as the question, do not count, since any answer may echo them. None if `known`
+    states the whole fact: then an answer looks like an echo. A text that denies nothing does not state a fact that
+    denies something. A fact of signs or function words only is searched as it is.
     """
     text, fact, known = map(_folded, (text, fact, known))
     every = tokens(fact)
@@ -41,14 +41,14 @@ def missing(text: str, fact: str, known: str = "") -> list[str] | None:
 
 
 def quotes(text: str, fact: str) -> bool:
-    """Whether a text holds a fact as it is, and not as a part of a longer word; white space counts as one space."""
+    """Whether a text has a fact word for word, not as part of a longer word; white space counts as one space."""
     text, fact = (" ".join(unicodedata.normalize("NFC", one).split()) for one in (text, fact))
     letter = rf"[^\W_{_UNSPACED}]"
     return fact in text and bool(not fact or re.search(rf"(?<!{letter}){re.escape(fact)}(?!{letter})", text))
 
 
 def _folded(text: str) -> str:
-    """Letters composed, and figures apart from the words of a script without spaces."""
+    """The text with composed letters, and with spaces around figures in a script without spaces."""
     return _BESIDE_FIGURE.sub(" ", unicodedata.normalize("NFC", text))
 
 
@@ -57,7 +57,7 @@ def _says(text: str, word: str) -> bool:
 
 
 def _stands_alone(word: str, fact: tuple[Token, ...]) -> bool:
-    """Whether a word is not folded into a figure of the fact, as the unit of a number is."""
+    """Whether a word is not part of a figure of the fact, as the unit of a number is."""
     return word not in _IN_FIGURES or stem(word) in fact
 
 

@@ -1,4 +1,4 @@
-"""Does a text state this answer? Words, numbers with units and dates, compared by what they mean.
+"""Does a text state this answer? Compares words, numbers with units and dates by their meaning.
 
 `84 per cent` states `84 %`, `1.5 million` states `1,500,000`, `February 14, 2024` states `14 February 2024` and
 `February 2024`, `90 seconds` states `1.5 minutes`; `840 %`, `84 turns` and `GPT-84` do not state `84 %`.
@@ -15,7 +15,7 @@ from corpus.words import stem
 
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "bn": 1e9, "hundred": 1e2}
 FATE_LETTERS = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
-"""Scales that are one letter: upper case counts, but for k."""
+"""Scales of one letter: case matters, except for k."""
 UNITS = {
     name: (dimension, size)
     for dimension, size, names in (
@@ -77,7 +77,7 @@ ARTICLES = frozenset(("the", "a", "an"))
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number as written and, where its unit is known, its dimension and its size in that dimension."""
+    """A number as written and, if its unit is known, its dimension and its size in that dimension."""
 
     written: float
     dimension: str = ""
@@ -88,12 +88,12 @@ Token = str | Quantity
 
 
 def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
-    """Whether the text has the answer's words and numbers, one after the other; articles do not count.
+    """Whether the text has the answer's words and numbers in a row; articles do not count.
 
     Args:
         text: Any text.
-        answer: What is looked for; a number without a unit matches one with any unit.
-        tolerance: By how much a number may be off, as a share of the one that is looked for.
+        answer: The words and numbers to find; a number without a unit matches one with any unit.
+        tolerance: The largest difference of a number, as a share of the answer's number.
     """
     said, wanted = tokens(text), tokens(answer)
     if not wanted:
@@ -104,7 +104,7 @@ def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
 
 
 def mentions(text: str, wanted: Token) -> bool:
-    """Whether one of the tokens of a text means this one."""
+    """Whether a token of the text has the meaning of this one."""
     return any(_means(said, wanted, 0.0) for said in tokens(text))
 
 
@@ -128,7 +128,7 @@ def _near(said: float, wanted: float, tolerance: float) -> bool:
 
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[Token, ...]:
-    """The words of a text, folded, its numbers as quantities, its dates as `2024-02-14` or `2024-02`."""
+    """The tokens of a text: words folded, numbers as quantities, dates as `2024-02-14` or `2024-02`."""
     text = re.sub(r"\bper[ -]cent\b", "%", re.sub(r"[*`_]", "", text), flags=re.IGNORECASE)
     text = re.sub(r"\bpercentage points?\b", "points", text, flags=re.IGNORECASE)
     for pattern in DATES:
@@ -148,7 +148,7 @@ def _date(found: re.Match[str]) -> str:
 
 
 def _add(found: list[Token], match: re.Match[str]) -> None:
-    """Append what was matched; a scale or a unit is folded into the number before it."""
+    """Append the match; a scale or a unit becomes part of the number before it."""
     if name := match["date"] or match["version"]:
         found.append(name.rstrip("⁑"))
     elif match["number"]:

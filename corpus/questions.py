@@ -1,4 +1,4 @@
-"""Questions about the library with known answers, and what proves each: `questions.yaml`, read and checked."""
+"""Questions about the library with known answers and their proofs: `questions.yaml`, read and checked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True, str_min_length=1)
 @with_config(STRICT)
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Where an answer stands: in an article by its slug, on a line of a file, or in what was said in an exchange."""
+    """The place of an answer: an article by its slug, a line of a file, or an exchange of the dialogue."""
 
     sentence: str
     article: str | None = None
@@ -32,20 +32,20 @@ class Proof:
 
     @property
     def source(self) -> str:
-        """What an answer must cite for it: the slug or the path; "" for what the user said."""
+        """The citation that an answer needs: the slug or the path; "" for the user's own words."""
         return self.article or self.file or ""
 
 
 @with_config(STRICT)
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that an answer must state.
+    """A fact that an answer must state.
 
     Attributes:
-        accept: Ways to state it, one of which will do.
-        proof: Sentences that prove it, any of which may be cited.
-        beside: A word that must stand in the same sentence, so that two values cannot be swapped.
-        tolerance: By how much a number may be off, as a share of it.
+        accept: Ways to state it; one is enough.
+        proof: Sentences that prove it; an answer may cite any of them.
+        beside: A word that must be in the same sentence, so that two values cannot be swapped.
+        tolerance: The largest difference of a number, as a share of it.
     """
 
     accept: tuple[str, ...]
@@ -57,14 +57,14 @@ class Fact:
 @with_config(STRICT)
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One thing that is said to the assistant, and what its answer must and must not state.
+    """One message of the user, with the facts that the answer must and must not state.
 
     Attributes:
         question: The words of the user.
-        facts: What the answer must state, all of it.
-        reject: What it must not state: the likely wrong answers.
-        absent: For what cannot be answered here: words that stand together in no section and in no line of a file.
-        leans_on: In a dialogue, the numbers of the earlier exchanges (from 1) that it cannot be answered without.
+        facts: The facts that the answer must state, all of them.
+        reject: The likely wrong answers, which it must not state.
+        absent: For a question without an answer: words that no section and no line of a file has together.
+        leans_on: In a dialogue, the numbers (from 1) of the earlier exchanges that the answer needs.
     """
 
     question: str
@@ -75,7 +75,7 @@ class Exchange:
 
     @property
     def scored(self) -> bool:
-        """Whether there is anything to score; in a dialogue the user may also just say something."""
+        """Whether the answer is scored; in a dialogue, some messages are not questions."""
         return bool(self.facts or self.absent)
 
 
@@ -84,7 +84,7 @@ class Exchange:
 class Question:
     """A question of one exchange, or a dialogue of several in one session.
 
-    `held_out` ones were written after the built-in reader was last changed, and are scored apart.
+    `held_out` questions were written after the last change of the built-in reader, and have their own score.
     """
 
     id: str
@@ -96,14 +96,14 @@ class Question:
 @with_config(STRICT)
 @dataclass(frozen=True, slots=True)
 class QuestionSet:
-    """All questions. `reader` is the fingerprint that the reader's code had when the held-out ones were written."""
+    """All questions. `reader` is the fingerprint of the reader's code when the held-out ones were written."""
 
     reader: str
     questions: tuple[Question, ...]
 
 
 def load(path: Path = QUESTIONS) -> QuestionSet:
-    """Read a file of questions. Raises UsageError naming the first thing that is wrong with it, and where."""
+    """Read a file of questions. Raises UsageError with the first error and its place."""
     mend = "see docs/results/answers.md for its form"
     try:
         data = yaml.load(read_text(path, FILE_LIMIT_BYTES), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
@@ -121,7 +121,7 @@ def load(path: Path = QUESTIONS) -> QuestionSet:
 
 
 def _spelled_out(data: Any) -> Any:
-    """The data with a question of one exchange written like a dialogue of one."""
+    """The data, with a question of one exchange written as a dialogue of one."""
     entries = data.get("questions") if isinstance(data, dict) else None
     if not isinstance(entries, list):
         return data
@@ -136,7 +136,7 @@ def _with_exchanges(entry: Any) -> Any:
 
 
 def _place(data: Any, where: tuple[int | str, ...]) -> str:
-    """A place in the file by the id of its question."""
+    """A place in the file, by the id of its question."""
     match where:
         case ("questions", int(at), *rest):
             name = data["questions"][at].get("id", at) if isinstance(data["questions"][at], dict) else at
@@ -145,7 +145,7 @@ def _place(data: Any, where: tuple[int | str, ...]) -> str:
 
 
 def _wrong(question: Question) -> str:
-    """What is wrong with a question that its types alone do not tell; "" when nothing is."""
+    """An error in a question that the types do not show; "" if there is none."""
     told = len(question.exchanges)
     for number, exchange in enumerate(question.exchanges, 1):
         proofs = [proof for fact in exchange.facts for proof in fact.proof]

@@ -1,4 +1,4 @@
-"""Reading text files that may be anything: each failure is an OSError whose `strerror` says why, in words."""
+"""Read files that may not be text: each failure is an OSError with the reason in words as `strerror`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import stat
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from pathlib import Path
 
-# A link that was put in place after the check is not followed, a FIFO does not block, a terminal is not taken over.
+# Do not follow a link made after the check, do not block on a FIFO, do not take over a terminal.
 FLAGS = sum(getattr(os, name, 0) for name in ("O_RDONLY", "O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 
 
 def read_text(path: Path, limit_bytes: int) -> str:
-    """The text of a regular file in UTF-8, or in UTF-16 with its mark; without that mark, and with Unix line endings.
+    """The text of a regular file in UTF-8, or UTF-16 with a byte order mark; without the mark, with Unix line endings.
 
     Raises OSError for a link, a folder, a FIFO, a device, more than `limit_bytes`, binary data or another encoding.
     """

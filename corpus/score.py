@@ -1,4 +1,4 @@
-"""Is an answer right? It states what it must, cites where that stands, is short, and states nothing that is wrong."""
+"""Is an answer right? It must state the facts, cite their sources, be short, and state nothing wrong."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ REFUSAL = re.compile(
     r"\b(?:answer|cover|contain|give|given|include|mention|report|say|state|available|provide|specif|in the|here)",
     re.IGNORECASE,
 )
-"""The wordings by which an answer says that it has none."""
+"""Words of an answer that declines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Whether an answer is right; where it is not, `why` says so in a few words."""
+    """Whether an answer is right; if not, `why` gives the reason in a few words."""
 
     right: bool
     why: str = ""
@@ -33,9 +33,9 @@ class Score:
 def score(exchange: Exchange, answer: str) -> Score:
     """Score one answer.
 
-    An answer is right when it states every fact, cites a source of each, has at most 120 words (citations not
-    counted), states nothing that is rejected and does not begin by declining. What cannot be answered from the library
-    must be declined, in the first sentence.
+    An answer is right when it states every fact, cites a source of each, has at most 120 words (citations not counted),
+    states nothing rejected and does not begin by declining. A question without an answer in the library must be
+    declined in the first sentence.
     """
     said = CITED.sub(" ", answer)
     why = _unfit(exchange, said) or next(filter(None, (_missing(fact, answer, said) for fact in exchange.facts)), "")
@@ -43,7 +43,7 @@ def score(exchange: Exchange, answer: str) -> Score:
 
 
 def _unfit(exchange: Exchange, said: str) -> str:
-    """What is wrong with an answer as a whole."""
+    """The fault of an answer as a whole."""
     if not said.strip():
         return "no answer"
     if (length := len(said.split())) > MOST_WORDS:
@@ -58,7 +58,7 @@ def _unfit(exchange: Exchange, said: str) -> str:
 
 
 def _missing(fact: Fact, answer: str, said: str) -> str:
-    """What of a fact the answer lacks: the fact itself, or its source."""
+    """The missing part of a fact in an answer: the fact itself, or its source."""
     places = [one for one in sentences(said) if states(one, fact.beside)] if fact.beside else [said]
     if not any(states(place, phrase, fact.tolerance) for place in places for phrase in fact.accept):
         return f"does not say: {fact.accept[0]}"
@@ -69,7 +69,7 @@ def _missing(fact: Fact, answer: str, said: str) -> str:
 
 
 def refuses(text: str) -> bool:
-    """Whether a text begins by saying that there is no answer."""
+    """Whether a text begins by declining to answer."""
     return bool(REFUSAL.search("".join(sentences(text.strip())[:1])))
 
 

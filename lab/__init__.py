@@ -1,1 +1,1 @@
-"""The lab: one question a file, asked of the program as a whole."""
+"""The lab: each file answers one question about the whole program."""

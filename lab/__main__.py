@@ -1,4 +1,4 @@
-"""`thimble lab`, which is `python -m lab`: experiments, each a row of `EXPERIMENTS`."""
+"""`thimble lab` (= `python -m lab`): the experiments, one for each row of `EXPERIMENTS`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lab.ended import ended
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """A row of the table. `run` gets the arguments after the experiment's name, and the words before them."""
+    """A row of the table. `run` gets the arguments after the experiment's name, and the command as `prog`."""
 
     question: str
     run: Callable[[Sequence[str], str], object]
@@ -52,7 +52,7 @@ def _first_session(arguments: Sequence[str], prog: str) -> None:
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
-    "questions": Experiment("Which strategy keeps the answers to questions with known ones?", _questions),
+    "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
     "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
     "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),
     "first-session": Experiment("What does a first session look like under each strategy?", _first_session),

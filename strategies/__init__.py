@@ -1,4 +1,4 @@
-"""Strategies: how a session manages its context. One a file, and the table of them."""
+"""Strategies: how a session manages its context. One strategy a file, and the table of all."""
 
 from strategies.parameter import Parameter, parameters
 from strategies.spec import parse

@@ -1,4 +1,4 @@
-"""compaction: near the limit, everything but the exchange under way becomes one summary."""
+"""compaction: near the limit, everything except the current exchange becomes one summary."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from strategies.summary import Folded, Folding
 
 @dataclass
 class Compaction(Stateful):
-    """Shortly before the limit, put one summary in place of all but the exchange under way. Much room for one call.
+    """Replace everything except the current exchange by one summary. Frees much room with one call.
 
-    At `at` of the budget everything before the current question goes, the user's words too; the first task stays. When
-    the exchange itself is most of the view, its turns go as well, all but the newest `tail` (as Claude Code compacts;
-    Anthropic, Effective context engineering for AI agents, 2025).
+    At `at` of the budget, the summary replaces everything before the current question, the user's words too; the first
+    task stays. When the exchange itself is most of the view, its turns go too, except the newest `tail` (as Claude Code
+    does; Anthropic, Effective context engineering for AI agents, 2025).
     """
 
     model: SideModel
     at: float = parameter(0.8, "share of the budget at which everything is folded", 0.3, 1)
-    tail: int = parameter(2, "newest turns that stay of an exchange that is itself too long", 1)
+    tail: int = parameter(2, "newest turns that stay when the current exchange is itself too long", 1)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     memory: Folded = field(default_factory=Folded)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The history with all but its newest part in a summary; see the class."""
+        """The history with a summary in place of everything except its newest part; see the class."""
         folding = Folding(self.model, self.words, self.memory, own_words=0)
         view = folding.view(messages)
         while (size := budget.size(view)) > self.at * budget.limit:
@@ -41,7 +41,7 @@ class Compaction(Stateful):
         return view
 
     def _upto(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> int:
-        """Up to which message all goes: the current question, or the newest turns where its exchange is most of it."""
+        """Where the summary ends: at the current question, or at the newest turns if its exchange is long."""
         asked = question(messages)
         upto = messages.index(asked) if asked else 0
         exchange = view[view.index(asked) if asked else 0 :]

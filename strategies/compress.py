@@ -1,4 +1,4 @@
-"""compress: old observations lose the words that say least, and keep their numbers, names and errors."""
+"""compress: old observations lose their least informative words and keep numbers, names and errors."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from strategies.state import Stateful
 
 MARK = "[compressed: words that say little are left out]"
 TIMES = (1, 2)
-"""How often an observation is compressed at most: at the second time, to `ratio` of `ratio`."""
+"""How often an observation can be compressed: the second time to `ratio` of `ratio`."""
 
 
 @dataclass
 class Compressed:
-    """By id how often an observation was compressed, and the window that slid after it."""
+    """How often each observation was compressed, by id; and the sliding window applied afterwards."""
 
     times: dict[str, int] = field(default_factory=dict)
     window: Slid = field(default_factory=Slid)
@@ -31,13 +31,13 @@ class Compressed:
 
 @dataclass
 class Compress(Stateful):
-    """Take the words that say least out of old observations. Numbers, names and errors stay; prose turns telegram.
+    """Drop the least informative words of old observations. Numbers, names and errors stay; sentences become broken.
 
     Token-level compression. Over the budget, observations older than the `window` newest turns keep the `ratio` of
-    their words with the most self-information (Selective Context: Li et al., 2023), oldest first, until `target` of the
-    budget is reached; where that is not enough they are compressed once more, and then the oldest turns go, as
-    sliding-window does it. A copy is made from its message alone, so that it is the same at every call. An edit leaves
-    about half of the prompt to be computed anew, more than masks do.
+    their words with the most self-information (Selective Context: Li et al., 2023), oldest first, until the view is
+    down to `target` of the budget. If that is not enough, they are compressed once more; then the oldest turns go, as
+    in sliding-window. A copy depends only on its message, so it is the same at every call. After an edit the server
+    recomputes about half of the prompt, more than after masks.
 
     With `by=llmlingua` the LLMLingua package chooses the words (Jiang et al., 2023; Pan et al., 2024).
     """
@@ -57,7 +57,7 @@ class Compress(Stateful):
             llmlingua.load()
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The history with its compressed observations; see the class."""
+        """The history with old observations compressed; see the class."""
         history = History.of(messages)
         self._view.goes_on(history, budget, self.memory.times)
         size = budget.size(self._view.view)
@@ -69,7 +69,7 @@ class Compress(Stateful):
         return view
 
     def _reachable(self, view: History, budget: Budget) -> list[str]:
-        """The old results, oldest first, but for those so far back that they slide out even when compressed."""
+        """The old results, oldest first, without the ones so old that they slide out even when compressed."""
         split = view.newest(max(1, self.window))
         left, found = float(budget.limit), []
         for place, message in zip(reversed(range(len(view))), reversed(view), strict=True):
@@ -82,10 +82,10 @@ class Compress(Stateful):
         return found[::-1]
 
     def _more(self, history: History, old: Sequence[str], size: int, budget: Budget) -> dict[str, int]:
-        """How often to compress what now: once, oldest first, and where that is not enough twice, down to the target.
+        """How often to compress each observation, by id: once, oldest first; twice if once is not enough.
 
-        Where all of it cannot reach the target (then the oldest turns go), it waits until it saves a quarter of the
-        budget: rare edits, and then enough.
+        If compression cannot reach the target (then the oldest turns go), it waits until it saves a quarter of the
+        budget: few edits, each of them large.
         """
         results = {one: message for one in old if (message := history.named(one))}
         before = {one: self.memory.times.get(one, 0) for one in results}
@@ -107,7 +107,7 @@ class Compress(Stateful):
 
 @lru_cache(maxsize=8192)
 def compressed(message: Message, ratio: float, by: str) -> Message:
-    """A copy with about `ratio` of the message's words; it depends on nothing else, so that the prefix holds."""
+    """A copy with about `ratio` of the message's words. It depends on nothing else, so the prefix stays the same."""
     chooser = llmlingua if by == "llmlingua" else self_information
     text = chooser.compressed(message.content, ratio)
     return message.rewritten(f"{text}\n{MARK}", f"compressed to {ratio:.0%} of its words, chosen by {by}")

@@ -1,4 +1,4 @@
-"""critic-summary: a running summary, and in the same call a critique of the way so far."""
+"""critic-summary: a running summary, and in the same call a critique of the work so far."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from earlier reflections, leave small matters out, and write none if all goes we
 
 @dataclass
 class CriticSummary(LLMSummary):
-    """Have each summary say, too, what did not work and what to do otherwise. One call, and longer runs for no gain.
+    """Add to each summary what failed and what to do differently. No extra call, but longer runs without more answers.
 
-    The schedule is that of llm-summary. The Complexity Trap (section 5.1 and appendix D.3) tried it against the plain
-    summary: as many tasks solved, about 25 % more cost and 13 % longer runs.
+    It summarises when llm-summary does. The Complexity Trap (section 5.1 and appendix D.3) compared both: as many tasks
+    solved, with about 25 % more cost and 13 % longer runs.
     """
 
     sections = SECTIONS + REFLECTIONS

@@ -1,4 +1,4 @@
-"""delegate: bulky old observations are each read by a fresh context, and its brief stands for them."""
+"""delegate: a fresh context reads each bulky old observation, and its brief replaces the observation."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ Sections:
 - Read: what it is a result of, and what else can be found there"""
 HEAD = "[shortened to a brief: an old result of {name}; call it again for the whole]"
 MOST_CALLS = 6
-"""Model calls that one view may cost."""
+"""The most model calls for one view."""
 WAIT = 4
-"""Turns until an edit is tried again, once one did not help."""
+"""Turns to wait after an edit that did not help."""
 Result = tuple[Message, Message]
-"""An observation behind the message that asked for it."""
+"""The message that called the tool, and the observation."""
 
 
 @dataclass
 class Briefs(Masks):
-    """By id the briefs of observations, "" for one refused, beside the masks; and the last edit that did not help."""
+    """The briefs of observations by id ("" if refused), the masks, and the last edit that did not help."""
 
     briefs: dict[str, str] = field(default_factory=dict)
     tried: str = ""
@@ -43,13 +43,13 @@ class Briefs(Masks):
 
 @dataclass
 class Delegate(Stateful):
-    """Let a fresh context read each bulky old result and keep only its brief. Costs a short call for each of them.
+    """Let a fresh context read each bulky old result, and keep only its brief. Costs one short call for each result.
 
-    Over the budget, the bulkiest observations outside the `window` newest turns are handed over one by one, each with
-    the current question and nothing else, until `target` of the budget is reached or six are read; then the oldest of
-    the others, earlier briefs among them, give way to a line each, and the prefix stays until the budget is passed
-    again. The model itself can hand over whole tasks with the tool delegate.
-    Source: sub-agent delegation, no. 9 of the ten strategies of Context Window Management (Agent Patterns).
+    Over the budget, a fresh context reads the bulkiest observations outside the `window` newest turns one by one, each
+    with the current question and nothing else, until the view is down to `target` of the budget or six are read. Then
+    the oldest of the others, earlier briefs too, become a line each, and the prefix stays until the view is over the
+    budget again. The model itself can delegate whole tasks with the tool delegate. Source: sub-agent delegation, no. 9
+    of the ten strategies of Context Window Management (Agent Patterns).
     """
 
     tools = ("delegate",)
@@ -57,7 +57,7 @@ class Delegate(Stateful):
     model: SideModel
     window: int = parameter(2, "newest turns whose observations stay", 1)
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
-    words: int = parameter(80, "length asked of a brief; what is not twice as long is never read for one", 20, 1_000)
+    words: int = parameter(80, "length asked of a brief; shorter results than twice this are never read", 20, 1_000)
     memory: Briefs = field(default_factory=Briefs)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
@@ -82,16 +82,16 @@ class Delegate(Stateful):
         return list(map(shown, messages))
 
     def _waits(self, messages: Sequence[Message]) -> bool:
-        """Whether an edit did not help, only a few turns ago."""
+        """Whether an edit of the last few turns did not help."""
         newest = turns(messages)[-WAIT:][:1]
         since = messages[newest[0].start :] if newest else messages
         return not messages or any(message.id == self.memory.tried for message in since)
 
     def _edit(self, view: Sequence[Message], messages: Sequence[Message], budget: Budget) -> None:
-        """Hide old observations down to the target: briefs first, then masks.
+        """Shorten the view to the target: briefs first, then masks.
 
-        Nothing where all of them together would neither bring the view within the budget nor save a quarter of it; no
-        mask where the model failed, and then the briefs that came before are kept.
+        Nothing changes if all of them together would neither make the view fit nor save a quarter of the budget. If the
+        model fails, there are no masks, and the briefs made before stay.
         """
         old = [(view[turn.start], view[at]) for turn in turns(view)[: -self.window] for at in turn[1:]]
         savings = {one.id: budget.count(one) - budget.count(mask(one, "")) for _, one in old}
@@ -119,9 +119,9 @@ class Delegate(Stateful):
     def _briefs(
         self, old: Sequence[Result], asked: Message | None, budget: Budget
     ) -> Iterator[tuple[Message, str, int]]:
-        """The bulkiest observations, of two alike the newer first, each with its brief and the tokens that it saves.
+        """The observations, largest first (the newer of two equal ones), each with its brief and the tokens saved.
 
-        A brief that is empty or not smaller is "": it is refused, and not asked for again.
+        A brief that is empty or not smaller is refused: it becomes "", and no other is asked for.
         """
         known, least = self.memory.briefs, 2 * self.words
         bulky = [(caller, one) for caller, one in reversed(old) if one.id not in known and budget.count(one) > least]
@@ -134,7 +134,7 @@ class Delegate(Stateful):
             yield (one, text, saved) if text and saved > 0 else (one, "", 0)
 
     def _request(self, caller: Message, one: Message, asked: Message | None, budget: Budget) -> list[Message]:
-        """What a fresh context is sent: question, call and result, instruction; [] where it cannot fit."""
+        """The prompt of a fresh context: question, call, result and instruction; [] if they do not fit."""
         call = tuple(call for call in caller.calls if call.id == one.call_id)
         instruction = Message("brief", "user", INSTRUCTION.format(words=self.words))
         whole = [*([asked] if asked else []), replace(caller, content="", calls=call), one, instruction]

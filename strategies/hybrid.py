@@ -15,22 +15,22 @@ from strategies.state import Stateful
 from strategies.summary import Folded, Folding, newest
 
 SHARE = 0.4
-"""Of the budget, what the newest turns may keep when masks alone are not enough."""
+"""Share of the budget for the newest turns when masks alone are not enough."""
 
 
 @dataclass
 class MasksAndSummary(Masks, Folded):
-    """What was masked, and the summary."""
+    """The masks and the summary."""
 
 
 @dataclass
 class Hybrid(Stateful):
-    """Mask old observations, and only after many turns summarise. Masks ask no model, a summary bounds what they leave.
+    """Mask old observations, and summarise only after many turns. Masks need no model; a summary limits the rest.
 
     The masks are those of observation-masking with W = `window`. When N + M turns have gathered since the last summary,
-    a new one folds all but the newest M, and reads their observations unmasked (The Complexity Trap, section 3.1; its
-    hybrid has W = 10, N = `every` = 43 and M = `tail` = 10). A view that is over the budget although masked is
-    summarised earlier. With `when=over` it is masked only when over the budget.
+    a new one replaces all except the newest M turns, and reads their observations unmasked (The Complexity Trap,
+    section 3.1; its hybrid has W = 10, N = `every` = 43 and M = `tail` = 10). If the masked view is still over the
+    budget, it is summarised earlier. With `when=over`, observations are masked only when the view is over the budget.
     """
 
     model: SideModel

@@ -15,11 +15,11 @@ from strategies.summary import SECTIONS, Folded, Folding
 
 @dataclass
 class LLMSummary(Stateful):
-    """Fold N old turns at a time into a running summary, keep the newest M. Bounded, but every fold costs a call.
+    """Fold N old turns at a time into a running summary, keep the newest M. The prompt stays small; folds cost calls.
 
-    In turn t, when N + M turns have gathered since the last summary, a new one takes in the old one and all turns up
-    to t_last = t - 1 - M; the agent is sent it and T_{t-M}, …, T_{t-1} (The Complexity Trap, Eq. 5 and 6; N is
-    `every`, M is `tail`). The budget plays no part in it.
+    In turn t, when N + M turns have gathered since the last summary, a new one covers the old one and all turns up to
+    t_last = t - 1 - M; the model gets the summary and T_{t-M}, …, T_{t-1} (The Complexity Trap, Eq. 5 and 6; N is
+    `every`, M is `tail`). The budget does not matter.
     """
 
     model: SideModel

@@ -1,8 +1,8 @@
-"""LLMLingua for compress: a trained model says which words a reader would miss. An extra, and weights of its own.
+"""LLMLingua for compress: a trained model chooses the words that stay. It needs an extra package and weights.
 
 LLMLingua (Jiang et al., LLMLingua: Compressing Prompts for Accelerated Inference of Large Language Models, 2023) in its
-second form, a small token classifier that runs on a CPU (Pan et al., LLMLingua-2, 2024). Tried with a tiny model of
-that form and random weights, which shows that the two fit together; what trained weights leave out was not tried.
+second form, a small token classifier that runs on a CPU (Pan et al., LLMLingua-2, 2024). Tested with a tiny model of
+that form with random weights: the two fit together. Trained weights were not tested.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from strategies.self_information import AROUND, OPENING, UNIT, WHOLE_LINE, may_g
 
 MODEL = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
 SETTING = "THIMBLE_LLMLINGUA"
-"""Environment variable: another model of LLMLingua-2, by name or folder."""
+"""The environment variable that names another model of LLMLingua-2, by name or folder."""
 FORCED = 1000
-"""Texts that may be forced to stay, at most, in one call."""
+"""The most texts that one call may force to stay."""
 
 
 def load() -> Any:
-    """The compressor, from what is on this disk.
+    """The compressor, loaded from this disk.
 
     Raises:
-        UsageError: the package or its model is not here.
+        UsageError: the package or its model is not on this disk.
     """
     if find_spec("llmlingua") is None:
         raise UsageError("the llmlingua package is not installed", 'pip install "thimble[llmlingua]"')
@@ -60,8 +60,8 @@ def _compressor(name: str) -> Any:
 def compressed(text: str, ratio: float) -> str:
     """The text with about `ratio` of its tokens, as the model chooses them.
 
-    It is sent only the lines that need not stay whole, and told to leave numbers, names, negations and line breaks; a
-    part that comes back without one of them stays as it was.
+    The model gets only the lines that may change, and must leave numbers, names, negations and line breaks. A part that
+    loses one of them stays as it was.
     """
     lines = text.split("\n")
     whole = [bool(WHOLE_LINE.match(line)) for line in lines]
@@ -82,6 +82,6 @@ def _shorter(part: str, ratio: float) -> str:
 
 
 def _protected(part: str) -> list[str]:
-    """What may not go, longest first."""
+    """The texts that must stay, longest first."""
     units = {unit.strip(AROUND) for unit in UNIT.findall(part) if not may_go(unit)}
     return sorted(units - {""}, key=lambda one: (-len(one), one))

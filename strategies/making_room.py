@@ -1,4 +1,4 @@
-"""Making room: how many observations go at once when a view is over the budget, and by which rule."""
+"""Making room: which observations go when a view is over the budget, how many at once, and by which rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from agent.budget import Budget
 from strategies.rewriting import Offer
 
 Step = tuple[float, str, Iterable[Offer]]
-"""A goal in tokens, the rule by which an observation goes, and the observations that may go."""
+"""A goal in tokens, the rule in words, and the observations that may go."""
 
 
 def aged(window: int) -> str:
@@ -21,10 +21,10 @@ def aged(window: int) -> str:
 def by_age(
     size: int, budget: Budget, target: float, done: str, old: list[Offer], recent: list[Offer]
 ) -> dict[str, str]:
-    """Why an observation goes from a view of `size` tokens, by id, for those that go.
+    """The observations that go from a view of `size` tokens: the reason for each, by id.
 
-    The old ones go until `target` of the budget is reached, which `done` says in words; where all of them are not
-    enough, the recent ones go until the view fits.
+    Old ones go until the view is down to `target` of the budget (`done` is this in words). If all of them are not
+    enough, recent ones go until the view fits.
     """
     over = f"the view was {size:,} of {budget.limit:,} tokens"
     done = f"{done} down to {target:.0%} of the budget; {over}"
@@ -33,10 +33,10 @@ def by_age(
 
 
 def enough(size: int, budget: Budget, *steps: Step) -> dict[str, str]:
-    """What goes from a view of `size` tokens, by id with the rule: in each step, in order, until its goal is reached.
+    """The observations that go from a view of `size` tokens, by id with the rule: step by step, each until its goal.
 
-    Where all of them together cannot make the view fit (`fit` will drop turns then), they wait until they save a
-    quarter of the budget: rare edits, and then enough.
+    If all of them together cannot make the view fit (`fit` will then drop turns), they wait until they save a quarter
+    of the budget: few edits, each of them large.
     """
     chosen, left = {}, size
     for goal, why, offers in steps:

@@ -13,7 +13,7 @@ from agent.protocols import Strategy
 
 @dataclass
 class NoManagement(Strategy):
-    """Send everything, always. The prompt grows with every turn and runs over the budget: that is the lesson.
+    """Send everything, always. The prompt grows with every turn until it is over the budget: that is the lesson.
 
     The raw agent of The Complexity Trap (Eq. 1).
     """

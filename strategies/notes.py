@@ -1,4 +1,4 @@
-"""notes: what the agent has noted outside may go; its notes are recited at the end of the context."""
+"""notes: old results may go once the agent has saved notes; its notes are recited at the end of the context."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
 FAILED = ("Error:", "[cancelled", NO_RESULT)
-"""How the result of a call that kept nothing begins."""
+"""How the result of a call that saved no note begins."""
 
 LETTERS_A_WORD = 6
 
@@ -33,7 +33,7 @@ save_note whatever you still need from them: exact values, names, where they sta
 
 @dataclass
 class Noted:
-    """By id why an observation is masked, and the end of the history at which the model was asked for a note."""
+    """Why each observation is masked, by id; and the end of the history when the model was asked for a note."""
 
     masked: dict[str, str] = field(default_factory=dict)
     asked: str = ""
@@ -41,24 +41,25 @@ class Noted:
 
 @dataclass
 class Notes(Stateful):
-    """Let old results go once the agent has noted what matters, and recite its notes at the end. Who notes little pays.
+    """Hide old results once the agent has saved notes, and recite the notes at the end. Facts without a note are lost.
 
-    A call of save_note vouches for every observation before it. Over the budget the oldest of those give way to a mask
-    each until `target` is reached, and the prefix stays until the budget is passed again. From then on the notes stand
-    behind the newest turn, where a model reads best, as Manus recites its todo.md. When no note allows enough to go,
-    the model is asked for one; if it writes none, `fit` shortens. Anthropic pairs its memory tool with clearing so.
+    After a call of save_note, every observation before it may go. Over the budget, the oldest of them are masked until
+    the view is down to `target`, and the prefix stays until the view is over the budget again. From then on the notes
+    follow the newest turn, where a model reads best, as Manus recites its todo.md. If the notes do not let enough
+    observations go, the model is asked for a note; if it writes none, `fit` shortens. Anthropic combines its memory
+    tool with clearing in the same way.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     warn: float = parameter(0.9, "share of the budget past which the model is asked for notes", 0.1, 1)
-    words: int = parameter(150, "length of the notes recited, the newest ones, at six letters a word", 10, 10_000)
+    words: int = parameter(150, "length of the recited notes (the newest), at six letters a word", 10, 10_000)
     memory: Noted = field(default_factory=Noted)
     _view: Rewriting = field(default_factory=lambda: Rewriting(mask), init=False, repr=False, compare=False)
     _notes: _Written = field(default_factory=lambda: _Written(), init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The history with noted observations masked and what is to be said at its end; see the class."""
+        """The history with noted observations masked, and notes or a request for notes at its end; see the class."""
         history, masked = History.of(messages), self.memory.masked
         self.memory.asked = ""
         self._notes.goes_on(history)
@@ -84,9 +85,9 @@ class Notes(Stateful):
         return view if nothing_to_say or not ask else self._asking(view, budget)
 
     def _asking(self, view: History, budget: Budget) -> Sequence[Message]:
-        """A view over the budget, with the question for notes: `fit` would shorten it anyway, here it does so for both.
+        """A view over the budget with the request for notes at its end, both made to fit.
 
-        Each such call is an edit, and the memory says so.
+        Each such call is an edit; the memory records it.
         """
         self.memory.asked = view[-1].id
         said = _said(view, ASK)
@@ -102,13 +103,13 @@ def _said(view: History, words: str) -> Message:
 
 
 class _Written:
-    """The notes that stand in the history, each once, the newest last; and where the call that wrote it begins."""
+    """The notes in the history, each once, the newest last; and where the call that wrote each begins."""
 
     def __init__(self) -> None:
         self.history, self.notes, self.upto = History(), dict[str, None](), 0
 
     def goes_on(self, history: History) -> None:
-        """Take in what is new in the history, and its newest turn again: a result may have come."""
+        """Read the new messages of the history, and its newest turn again: a result may have come."""
         if history.shared(self.history) < len(self.history):
             self.notes, self.upto, self.history = {}, 0, History()
         begun, self.history = self.history.newest(1), history
@@ -126,7 +127,7 @@ def _kept(call_id: str, results: Sequence[Message]) -> bool:
 
 @lru_cache(maxsize=8192)
 def _note(arguments: str) -> str:
-    """The note that a call of save_note keeps, as one line; "" where there is none in it."""
+    """The note in a call of save_note, as one line; "" if there is none."""
     try:
         written = json.loads(arguments)
         title, text = written.get("title") or "", written["text"]
@@ -138,7 +139,7 @@ def _note(arguments: str) -> str:
 
 
 def _recital(notes: Sequence[str], words: int) -> str:
-    """As many of the newest notes as `words` allow, one of them at least, a line each, the newest last."""
+    """The newest notes, as many as `words` allow and at least one: a line each, the newest last."""
     left = words * LETTERS_A_WORD
     lines: list[str] = []
     for note in reversed(notes):

@@ -1,4 +1,4 @@
-"""observation-masking: old observations give way to a line each; the agent's own words all stay."""
+"""observation-masking: one line replaces each old observation; the agent's own words all stay."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from strategies.state import Stateful
 
 @lru_cache(maxsize=8192)
 def mask(message: Message, why: str = "") -> Message:
-    """A copy that says only whose result stood here."""
+    """A copy that names only the call whose result it replaces."""
     return message.rewritten(f"[masked: an old result of {message.name}; call it again if you need it]", why)
 
 
 def with_masks(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:
-    """The messages, with a mask over each that `masked` names, for the reason that it gives."""
+    """The messages, with a mask in place of each id in `masked`, for the reason given there."""
     return [mask(message, masked[message.id]) if message.id in masked else message for message in messages]
 
 
 @dataclass
 class Masks:
-    """By id why an observation is masked."""
+    """Why each observation is masked, by id."""
 
     masked: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
 class ObservationMasking(Stateful):
-    """Hide old observations behind one line each, keep all reasoning and calls. Most of a turn is observation.
+    """Replace each old observation by one line; keep all reasoning and calls. Most of a turn is observation.
 
-    Every edit makes the server compute again what lies behind it. So nothing is touched while all fits; over the
-    budget, the oldest observations are masked until `target` of it is reached, and then the prefix stays as it is
-    until the budget is passed again.
+    After every edit the server recomputes the prompt from there on. So nothing changes while everything fits. Over the
+    budget, the oldest observations are masked until the view is down to `target` of it; then the prefix stays as it is
+    until the view is over the budget again.
 
-    `when=always` is the paper's rule at every call, whatever the budget: in turn t, observation i is masked if
-    i < t - window (The Complexity Trap, Eq. 3 and 4). With `every`, as many turns as that are masked, rounded down to
-    a multiple of it, so that the prefix is edited once in so many calls (what SWE-agent calls polling).
+    `when=always` is the paper's rule at every call, whatever the budget: in turn t, observation i is masked if i < t -
+    window (The Complexity Trap, Eq. 3 and 4). With `every`, the number of masked turns is rounded down to a multiple of
+    it, so the prefix changes only once in so many calls (SWE-agent calls this polling).
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
@@ -56,7 +56,7 @@ class ObservationMasking(Stateful):
     _aged: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The history with its masked observations; see the class."""
+        """The history with old observations masked; see the class."""
         history = History.of(messages)
         if self.when == "always":
             return self._by_age(history, budget)
@@ -70,7 +70,7 @@ class ObservationMasking(Stateful):
         return self._view.view
 
     def _by_age(self, history: History, budget: Budget) -> History:
-        """All old observations masked: nothing is remembered, since their age says it all."""
+        """The history with all old observations masked. Nothing is remembered: their age decides."""
         if not self._view.goes_on(history, budget, self._aged, mask):
             self._aged = {}
             self._view.goes_on(history, budget, self._aged, mask)

@@ -1,4 +1,4 @@
-"""offload: bulky observations stay outside from the start; a reference stands for each."""
+"""offload: bulky observations never enter the prompt; a reference stands for each."""
 
 from __future__ import annotations
 
@@ -15,13 +15,12 @@ from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
 LEAST, MOST = 100, 400
-"""Letters of the beginning that a reference shows: a tenth of the result, fewer in a small budget, none where that is
-too short to say much."""
+"""Characters of a result that its reference shows: a tenth, fewer in a small budget, none if that is too short."""
 
 
 @lru_cache(maxsize=8192)
 def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
-    """A copy that says how large the result is, how it begins in at most `shown` letters, and how to have it back."""
+    """A copy that says how large the result is, how it begins (at most `shown` characters), and how to get it back."""
     letters = min(len(message.content) // 10, shown)
     begins = f"; it begins:\n{message.content[:letters]}…" if letters >= LEAST else ""
     head = f'[offloaded: {tokens:,} tokens of {message.name}; recall(id="{message.id}") shows it'
@@ -34,19 +33,19 @@ def _copy(message: Message, reference_of: tuple[int, int, str]) -> Message:
 
 @dataclass
 class References:
-    """By id what the reference to an observation is made from: its tokens, the letters shown at most, and why."""
+    """The parts of each reference, by id: the tokens of the observation, the most characters shown, and the reason."""
 
     offloaded: dict[str, tuple[int, int, str]] = field(default_factory=dict)
 
 
 @dataclass
 class Offload(Stateful):
-    """Show a bulky result as a reference that `recall` opens, from its first call on. To read one costs a turn more.
+    """Show a bulky result only as a reference, which `recall` opens. To read one costs one more turn.
 
-    A result of more than `share` of the budget never enters the prompt, so nothing has to be taken out of it later and
-    the prefix stays. The history itself is the store: nothing is copied, and nothing is lost. What `recall` brings is
-    shown whole. Over the budget all the same, the oldest observations become references too, until `target` is
-    reached, and stay so. Manus keeps its context append-only in this way, deepagents its large tool results.
+    A result of more than `share` of the budget never enters the prompt, so it need not be removed later and the prefix
+    stays. The history itself is the store: nothing is copied, and nothing is lost. A result of `recall` is shown whole.
+    If the view is still over the budget, the oldest observations become references too, until it is down to `target`,
+    and stay so. Manus keeps its context append-only in this way, deepagents its large tool results.
     """
 
     tools = ("recall",)
@@ -58,7 +57,7 @@ class Offload(Stateful):
     _view: Rewriting = field(default_factory=lambda: Rewriting(_copy), init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The history with references for what is offloaded; see the class. Once a reference, always a reference."""
+        """The history with references in place of bulky results; see the class. A reference stays a reference."""
         history, shown = History.of(messages), min(MOST, budget.limit // 8)
 
         def trial(message: Message) -> Message:

@@ -1,4 +1,4 @@
-"""Strategies of the user's own, from a file or a module. An error in one is a UsageError that names its line."""
+"""Load the user's own strategies from a file or a module. An error in one is a UsageError that names its line."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ HOW_TO_RETRY = "mend it, and name it again"
 class Own(Strategy):
     """A strategy of the user's own, adapted to what the loop expects. `inner` is the user's object or module.
 
-    Members that `inner` does not have are as usual: fitted, without tools, price, state and model.
+    Defaults for members that `inner` lacks: fitted, without tools, price, state and model.
     """
 
     spec: str
     inner: Any
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The view that `inner` makes of a list of its own.
+        """The view that `inner` makes from its own copy of the list.
 
         Raises:
-            UsageError: it raised an error, or returned no messages.
-            Stopped: the user pressed Ctrl-C in it.
+            UsageError: `inner` raised an error or did not return messages.
+            Stopped: the user pressed Ctrl-C while it ran.
         """
         try:
             return messages_of(self.inner.prepare(list(messages), budget))
@@ -52,7 +52,7 @@ class Own(Strategy):
 
     @property
     def fitted(self) -> bool:
-        """Whether its view is held to the budget."""
+        """Whether its view is made to fit the budget."""
         return bool(getattr(self.inner, "fitted", True))
 
     @property
@@ -67,12 +67,12 @@ class Own(Strategy):
 
     @property
     def model(self) -> object:
-        """The model that it may ask; None where it asks none."""
+        """The model that it may ask, or None."""
         return getattr(self.inner, "model", None)
 
     @property
     def state(self) -> Any:
-        """All that it remembers between two calls; None where it remembers nothing."""
+        """Everything that it remembers between two calls; None for nothing."""
         return getattr(self.inner, "state", None)
 
     @state.setter
@@ -81,7 +81,7 @@ class Own(Strategy):
             self.inner.state = state
 
     def why(self, message: Message) -> str:
-        """The rule by which `inner` left this message out; if that fails, the words of the error."""
+        """The reason of `inner` for leaving this message out; the error's words if `inner.why` fails."""
         rule: Callable[[Message], object] | None = getattr(self.inner, "why", None)
         try:
             return str(rule(message) or "") if rule else ""
@@ -89,7 +89,7 @@ class Own(Strategy):
             return f"its why() failed: {_words(error)}"
 
     def _located(self, error: BaseException) -> UsageError | Stopped:
-        """The same error in words, with the line of the file in which `prepare` is written."""
+        """The same error in words, with the line in the file of `prepare`."""
         code = _code(self.inner.prepare)
         frames = [at for at in extract_tb(error.__traceback__) if at.filename not in (__file__, settle.__file__)]
         file = code.co_filename if code else frames[0].filename if frames else ""
@@ -98,17 +98,17 @@ class Own(Strategy):
         where = self.spec if line is None else f"{self.spec}, line {line}"
         if isinstance(error, KeyboardInterrupt):
             return Stopped(f"stopped in {where}")
-        if at is None:  # it returned something, and that is no list of messages
+        if at is None:  # `prepare` returned something else than messages
             return UsageError(f"{where}: {error}", HOW_TO_RETURN)
         fix = HOW_TO_COPY if isinstance(error, FrozenInstanceError) else HOW_TO_RETRY
         return UsageError(f"{where}: {_words(error)}, in: {at.line}", fix)
 
 
 def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
-    """The strategy in a file (`where` ends with .py) or a module: its `member`, or itself. `make` makes one of a class.
+    """The strategy in a file (`where` ends with .py) or a module: its `member`, or itself. `make` instantiates a class.
 
     Raises:
-        UsageError: it cannot be loaded, or is no strategy.
+        UsageError: it cannot be loaded or is not a strategy.
     """
     try:
         module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
@@ -121,7 +121,7 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
         if isinstance(found, type):
             found = make(found)
         elif found is not module:
-            found = deepcopy(found)  # a module is read once: each session has one of its own
+            found = deepcopy(found)  # a module is loaded once: each session gets its own copy
         _check(spec, found.prepare, "" if found is module else "self, ")
         strategy = Own(spec, found)
         _ = strategy.fitted, strategy.priced, strategy.tools, strategy.state, getattr(found, "why", None)
@@ -137,7 +137,7 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
 
 
 def _run_file(path: Path) -> ModuleType:
-    """The module of a file, read anew each time; dataclasses look it up by its name while it is read."""
+    """The module of a file, loaded again each time; dataclasses look it up by name during loading."""
     loader = importlib.util.spec_from_file_location(f"strategy of {path.stem}", path) if path.is_file() else None
     if loader is None or loader.loader is None:
         raise UsageError(f"there is no file {path}", "give the path of a Python file that defines prepare()")
@@ -147,7 +147,7 @@ def _run_file(path: Path) -> ModuleType:
 
 
 def _check(spec: str, prepare: Callable[..., Any], itself: str) -> None:
-    """Raise UsageError where `prepare` cannot be called with messages and budget."""
+    """Raise UsageError if `prepare` cannot be called with messages and budget."""
     code = _code(prepare)
     where = f"{spec}, line {code.co_firstlineno}" if code else spec
     if inspect.iscoroutinefunction(inspect.unwrap(prepare)):
@@ -160,13 +160,13 @@ def _check(spec: str, prepare: Callable[..., Any], itself: str) -> None:
 
 
 def _code(prepare: Callable[..., Any]) -> CodeType | None:
-    """The compiled code of a function, without its decorators; None for a callable that is no function."""
+    """The compiled code of a function, without its decorators; None for any other callable."""
     code: CodeType | None = getattr(inspect.unwrap(prepare), "__code__", None)
     return code
 
 
 def _words(error: BaseException) -> str:
-    """The type of an error and its message; the type alone where the message itself fails."""
+    """The type of an error and its message; the type alone if the message itself fails."""
     try:
         return f"{type(error).__name__}: {error}"
     except Exception:

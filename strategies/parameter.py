@@ -17,8 +17,8 @@ from agent.errors import UsageError
 class Parameter:
     """One parameter of a strategy, as `/strategy` lists it.
 
-    `choices` are the words that it takes and their values, `kind` the numbers, from `least` to `most`; None where it
-    takes words alone.
+    `choices`: the words that it takes, and their values. `kind`: the type of its numbers, from `least` to `most`; None
+    if it takes only words.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Parameter:
         """The value that a SPEC gives as text.
 
         Raises:
-            UsageError: it is not a legal value; the fix names the nearest one, and all that is legal.
+            UsageError: the value is not legal; the fix names the nearest legal one, and all of them.
         """
         if text in self.choices:
             return self.choices[text]
@@ -60,7 +60,7 @@ class Parameter:
         raise UsageError(f"{self.name}={text} is not possible", f"{hint}{self.name} takes {self.legal}: {self.meaning}")
 
     def _nearest(self, text: str) -> str:
-        """The legal value that is nearest to one that is not; empty if there is no telling."""
+        """The legal value nearest to an illegal one; empty if none is near."""
         try:
             number = min(max(float(text), self.least), self.most)
         except ValueError:
@@ -73,9 +73,9 @@ class Parameter:
 def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_000) -> Any:
     """A dataclass field that a SPEC may set.
 
-    Its type says what it takes: `int` or `float` from `least` to `most`, the words of a `Literal`, `bool` for on and
-    off, or any of these together (`float | Literal["auto"]`). With `| None` it may be unset; if that is the default,
-    the meaning ends with what it means, as in "turns kept; unset: as many as fit".
+    Its type lists its values: `int` or `float` from `least` to `most`, the words of a `Literal`, `bool` for on and off,
+    or a union of these (`float | Literal["auto"]`). With `| None` it may be unset; if this is the default, the meaning
+    ends by explaining it, as in "turns kept; unset: as many as fit".
     """
     return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
 
@@ -95,7 +95,7 @@ def parameters(strategy: type) -> list[Parameter]:
 
 
 def _members(hint: Any) -> Iterator[Any]:
-    """The types and words that a type is made of."""
+    """The types and words that make up a type."""
     if not get_args(hint):
         yield hint
     for part in get_args(hint):

@@ -1,4 +1,4 @@
-"""progressive-summary: one running memory that takes in the oldest turns a piece at a time."""
+"""progressive-summary: one running summary that absorbs the oldest turns, a piece at a time."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from strategies.summary import Folded, Folding
 
 @dataclass
 class Pieces(Folded):
-    """The running memory, and whether it was being folded when the last call was broken off."""
+    """The running memory, and whether the last call was interrupted while folding."""
 
     folding: bool = False
 
 
 @dataclass
 class ProgressiveSummary(Stateful):
-    """Fold the oldest turns into one running memory, a few at a time. Short calls, but more, and facts fade.
+    """Fold the oldest turns into one running memory, a few at a time. Calls are short but many, and facts get lost.
 
     Over the budget, memory_i = f(memory_{i-1}, piece_i), where a piece is the `piece` oldest turns left, until the view
-    is down to `target` of the budget. Each call is sent the memory and one piece, however long the history is. What was
-    folded before an interruption stays folded, and the rest follows at the next call (Wang et al., Recursively
-    Summarizing Enables Long-Term Dialogue Memory, 2023, arXiv 2308.15022).
+    is down to `target` of the budget. Each call gets the memory and one piece, however long the history is. After an
+    interruption, folded turns stay folded, and the rest follows at the next call (Wang et al., Recursively Summarizing
+    Enables Long-Term Dialogue Memory, 2023, arXiv 2308.15022).
     """
 
     model: SideModel

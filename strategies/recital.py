@@ -1,4 +1,4 @@
-"""Recitals: words put behind the view for one call alone. The prefix stays as it is, so they cost what they are."""
+"""Recitals: text added after the view for one call only. The prefix stays, so a recital costs only its own tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from agent.prompts import SUMMARY_TAG
 
 
 def recital(name: str, text: str, why: str) -> Message:
-    """These words as a message of the user's, to put at the end of a view; not while calls there wait for results."""
+    """This text as a user message to add after a view; not while calls at its end wait for results."""
     return Message(name, "user", f"{SUMMARY_TAG}\n{text}", why=why)
 
 

@@ -1,4 +1,4 @@
-"""retrieval: old observations give way, and the passages of them that a turn needs come back behind the view."""
+"""retrieval: old observations are masked, and the passages that a turn needs are quoted after the view."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ HEADER = "Passages of earlier results that may help now, quoted as they were."
 PASSAGE = re.compile(
     r"(?s)\S(?:.{200,599}(?=\n\s*\n)|.{200,599}(?=\n)|.{200,599}(?<=[.!?])(?=\s)|.{0,599}(?!\S)|.{599})"
 )
-"""At most 600 characters (some 150 tokens), cut behind a paragraph, else a line, a sentence, a word, anywhere."""
+"""At most 600 characters (about 150 tokens), cut after a paragraph, else a line, a sentence, a word, anywhere."""
 TERMS = 12
-"""Words that are searched for at most: the rarest ones."""
+"""The most words of a query: the rarest ones."""
 K1, B = 1.2, 0.75
-"""BM25: how soon more of a word counts no more, and how much a long passage is discounted."""
+"""BM25: how soon repeating a word stops counting, and how much a long passage is discounted."""
 
 
 @dataclass
 class Hidden:
-    """What was masked, and the window that slid after it."""
+    """The masks, and the sliding window applied afterwards."""
 
     masks: Masks = field(default_factory=Masks)
     window: Slid = field(default_factory=Slid)
@@ -42,19 +42,19 @@ class Hidden:
 
 @dataclass
 class Retrieval(Stateful):
-    """Hide old observations, and quote behind the view the few passages of them that this turn needs. A miss is silent.
+    """Mask old observations, and quote the few passages that this turn needs after the view. A miss shows nothing.
 
-    Just-in-time retrieval. Over the budget, observations are masked (observation-masking), and where masks are not
-    enough the oldest turns go (sliding-window). At each call the question and the assistant's newest words and calls
-    are the query, and the passages of what is hidden are ranked by BM25 (Robertson and Zaragoza, The Probabilistic
-    Relevance Framework, 2009). What comes back stands behind the view for that call alone, so that the prefix stays as
-    it is; it takes only room that is left, and is computed anew at each call.
+    Just-in-time retrieval. Over the budget, observations are masked (observation-masking); if masks are not enough, the
+    oldest turns go (sliding-window). At each call, the query is the question and the assistant's newest words and
+    calls; BM25 ranks the passages of the hidden observations (Robertson and Zaragoza, The Probabilistic Relevance
+    Framework, 2009). The passages follow the view for that call only, so the prefix stays as it is. They use only free
+    room, and are chosen again at each call.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
-    passages: int = parameter(4, "most passages that come back", 1, 100)
-    share: float = parameter(0.1, "most of the budget that they may take", 0.01, 1)
+    passages: int = parameter(4, "most passages quoted", 1, 100)
+    share: float = parameter(0.1, "share of the budget that they may use at most", 0.01, 1)
     memory: Hidden = field(default_factory=Hidden)
     _masking: ObservationMasking = field(init=False, repr=False, compare=False)
     _index: Index = field(default_factory=lambda: Index(), init=False, repr=False, compare=False)
@@ -63,7 +63,7 @@ class Retrieval(Stateful):
         self._masking = ObservationMasking(self.window, target=self.target)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The shortened history, with the passages behind it; see the class."""
+        """The shortened history, with the passages after it; see the class."""
         history = History.of(messages)
         view = History.of(self._shorter(history, budget))
         self._index.goes_on(history, view)
@@ -92,7 +92,7 @@ class Retrieval(Stateful):
         return view
 
     def _choices(self, ranking: Iterable[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
-        """The best passage, the two best and so on, without those that stand in the view anyway."""
+        """The best passage, the two best and so on, without passages already in the view."""
         said = [message.content for message in view if message.role == "tool"]
         chosen: list[Passage] = []
         for passage in ranking:
@@ -109,7 +109,7 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a result, and how often each word stands in it: stems, stop words left out."""
+    """A piece of a result, and how often each word occurs in it: stems, without stop words."""
 
     text: str
     counts: Mapping[str, int]
@@ -119,17 +119,17 @@ class Passage:
 
 @lru_cache(maxsize=8192)
 def cut(result: Message) -> tuple[Passage, ...]:
-    """A result in passages, cut and counted once."""
+    """The passages of a result, cut and counted once."""
     texts = [match[0].rstrip() for match in PASSAGE.finditer(result.content)]
     counts = [Counter(_stem(word) for word in words(text) if word not in STOPWORDS) for text in texts]
     return tuple(Passage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))
 
 
 class Index:
-    """The passages of all hidden results, by the place of the result and their number in it.
+    """The passages of all hidden results, by the place of the result and their number in the result.
 
-    `words` says for each word how often it stands in each passage that has it. Each call goes on from the one before
-    it: only results that are newly hidden are read.
+    `words` has for each word the number of times it occurs in each passage. Each call continues from the last one: only
+    newly hidden results are read.
     """
 
     def __init__(self) -> None:
@@ -139,10 +139,10 @@ class Index:
         self.words: dict[str, dict[Place, int]] = defaultdict(dict)
 
     def __deepcopy__(self, memo: object) -> Index:
-        return Index()  # it is made from the history again
+        return Index()  # a copy rebuilds its index from the history
 
     def goes_on(self, history: History, view: History) -> None:
-        """Take in the results of the history that the view does not show as they are."""
+        """Add the results of the history that the view hides or changes."""
         if history.shared(self._history) < len(self._history):
             self.__init__()  # type: ignore[misc]
         new = enumerate(history[len(self._history) :], len(self._history))
@@ -161,7 +161,7 @@ class Index:
                 self.words[word][at, number] = times
 
     def weights(self, word: str) -> Iterator[tuple[Place, float]]:
-        """What a word weighs in each passage: tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length))."""
+        """The weight of a word in each passage: tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length))."""
         average = self.length / max(1, len(self.passages))
         for place, tf in self.words[word].items():
             yield place, tf * (K1 + 1) / (tf + K1 * (1 - B + B * self.passages[place].length / average))
@@ -171,7 +171,7 @@ _stem = lru_cache(maxsize=65_536)(stem)
 
 
 def need(messages: Sequence[Message]) -> list[str]:
-    """What this turn is about, as stems: the question, and what the assistant has said and called last since."""
+    """The query of this turn, as stems: the question, and the assistant's newest words and calls since."""
     asked = question(messages)
     since = next(((m for m in reversed(messages) if m is asked or m.role == "assistant")), None)
     said = f"{since.content} {' '.join(call.arguments for call in since.calls)}" if since else ""
@@ -179,10 +179,10 @@ def need(messages: Sequence[Message]) -> list[str]:
 
 
 def ranked(found: Index, wanted: Sequence[str]) -> list[Passage]:
-    """The passages that share two telling words with what is wanted, best first, down to half the score of the best.
+    """The passages that share two telling words with the query, best first, down to half the score of the best.
 
-    Telling is a word that stands in fewer than half of all passages; if there is only one, it is enough. The score is
-    the sum over the words of idf · weight, with idf = ln((N - n + 0.5) / (n + 0.5)) for one that n of N passages have.
+    A telling word occurs in fewer than half of all passages; if there is only one, it is enough. The score is the sum
+    over the words of idf · weight, with idf = ln((N - n + 0.5) / (n + 0.5)) for a word in n of N passages.
     """
     total = len(found.passages)
     known = sorted((word for word in wanted if word in found.words), key=lambda word: len(found.words[word]))

@@ -1,4 +1,4 @@
-"""Rewriting: a view that is the history with copies in place of some messages, and goes on from call to call."""
+"""Rewriting: the history with copies in place of some messages, updated from call to call."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from agent.messages import Message
 
 Trial = Callable[[Message], Message]
 Offer = tuple[int, Message, int]
-"""An observation that may give way to a copy: its place, itself, and the tokens that this saves."""
+"""An observation that a copy may replace: its place, itself, and the tokens saved."""
 
 
 class Rewriting:
-    """The history with a copy in place of each message that was chosen; `chosen` says by id what the copy is made from.
+    """The history with a copy in place of each chosen message; `chosen` has the input of each copy, by id.
 
-    Each call goes on from the one before it: only what is new in the history is looked at. All is looked at again where
-    it is counted otherwise.
+    Each call continues from the last one and reads only new messages; if the counter changed, it reads all again.
     """
 
     def __init__(self, copy: Callable[[Message, Any], Message]) -> None:
-        """`copy` makes the copy of a message from what was chosen for it."""
+        """`copy` makes the copy of a message from its entry in `chosen`."""
         self._copy = copy
         self._begin({}, None)
 
@@ -36,9 +35,9 @@ class Rewriting:
     def goes_on(
         self, history: History, budget: Budget, chosen: dict[str, Any], trial: Trial | None = None, given: object = None
     ) -> bool:
-        """Take in what is new in the history; False where it does not begin as it did, or is counted otherwise.
+        """Add the new messages of the history; False if its beginning or the counter has changed.
 
-        `trial` makes a copy of an observation to see what it would save, and depends on `given` beside it.
+        `trial` makes a copy of an observation to see how many tokens it would save; it also depends on `given`.
         """
         counted = budget.tokens, given
         known, shared = len(self.history), history.shared(self.history)
@@ -59,12 +58,12 @@ class Rewriting:
         return shared == known
 
     def offers(self, start: int, stop: int) -> list[Offer]:
-        """The observations between these places that a copy makes smaller and that are not chosen yet, oldest first."""
+        """The observations between these places that are not chosen yet and have a smaller copy, oldest first."""
         first, last = (bisect_left(self._offers, at, key=itemgetter(0)) for at in (start, stop))
         return self._offers[first:last]
 
     def choose(self, new: Mapping[str, Any]) -> None:
-        """Put copies in place of these messages too, by id."""
+        """Replace these messages by copies too, by id."""
         if not new:
             return
         self._chosen.update(new)

@@ -1,9 +1,9 @@
-"""Self-information: how little a reader would miss a word, and a text without its words that say least.
+"""Self-information: how much each word of a text tells, and the text without its least informative words.
 
 Selective Context (Li et al., Compressing Context to Enhance Inference Efficiency of Large Language Models, 2023) keeps
-the units with the most self-information, -log2 p(word | what came before), under a language model. Ours needs no
-download: it is adaptive (prequential coding), knows at first only which words are common in English, and learns from
-the text while it reads it, so that what the text has said before is cheap.
+the units with the most self-information, -log2 p(word | words before), under a language model. Ours needs no download:
+it is adaptive (prequential coding). At first it knows only the common words of English; it learns from the text while
+it reads, so repeated words carry little information.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ from math import log2
 from corpus.words import STOPWORDS, words
 
 COMMON, VOCABULARY = 0.4, 20_000
-"""The prior: two words in five are stop words, any as likely as the other; the rest is any of so many others."""
+"""The prior: two words in five are stop words, all equally likely; the rest are any of this many others."""
 PRIOR_COUNTS, SINGLE_COUNTS = 400, 40
-"""ν and μ: the prior weighs as much as so many words read, the single word as much as so many pairs read."""
+"""ν and μ: the prior weighs as much as this many words read, the single word as much as this many pairs read."""
 NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
-"""Words that turn a sentence round: they stay."""
+"""Words that reverse the meaning of a sentence: they stay."""
 WHOLE_LINE = re.compile(
     r"\s*[#|]|.*(?:\w(?:Error|Exception)\b|\b(?:Traceback|ERROR|FATAL|FAILED)\b|\b(?:[Ee]rror|fatal|failed)\s*:)"
 )
 """Headings, rows of tables, and lines that tell of an error: they stay as they are."""
 UNIT = re.compile(r"(?:`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*")
-"""A word or something quoted (of at most 200 characters), with its punctuation and the blanks behind it."""
+"""A word or a quotation (at most 200 characters), with its punctuation and the blanks after it."""
 NUMBER = re.compile(r"\d[^.,;:]*$")
-"""What keeps the word behind it: 15 times, 25 May, 85 % to."""
+"""A number; the word after it stays: 15 times, 25 May, 85 % to."""
 OPENING = 12
-"""The first words of a text stay, as a rule its title."""
+"""The number of first words of a text that stay: usually its title."""
 AROUND = "()[].,;:!?…'’* \t"
-"""What may stand around a word."""
+"""Characters that may surround a word."""
 
 
 def self_information(text: Sequence[str]) -> list[float]:
-    """Bits of each word given the words before it: -log2 p(word | text so far).
+    """The bits of each word given the words before it: -log2 p(word | text so far).
 
     p = (pairs(before, word) + μ · p1(word)) / (pairs(before, any) + μ): the pair, smoothed by the single word, which is
     p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
@@ -58,14 +58,14 @@ def self_information(text: Sequence[str]) -> list[float]:
 
 
 def prior(word: str) -> float:
-    """How likely a word is before anything is read."""
+    """The probability of a word before anything is read."""
     return COMMON / len(STOPWORDS) if word in STOPWORDS else (1 - COMMON) / VOCABULARY
 
 
 def compressed(text: str, ratio: float) -> str:
-    """The text with `ratio` of its words and all its lines: the words of the least self-information go.
+    """The text with `ratio` of its words and all its lines; the words with the least self-information go.
 
-    The first words stay, and so do headings, rows of tables, lines with errors, and every unit that may not go.
+    The first words stay; so do headings, table rows, lines with errors, and every unit that may not go.
     """
     lines = text.split("\n")
     units = [(number, unit) for number, line in enumerate(lines) for unit in UNIT.findall(line)]
@@ -90,7 +90,7 @@ def _spare(lines: Sequence[str], units: Sequence[tuple[int, str]]) -> Iterator[i
 
 
 def may_go(unit: str) -> bool:
-    """Only a plain word may: no number, name, path, identifier or quotation, no negation, nothing without case."""
+    """Whether it is a plain word: no number, name, path, identifier, quotation or negation, nothing without case."""
     word = unit.strip(AROUND)
     plain = word.isalpha() and (word.islower() or word.lower() in STOPWORDS)
     return plain and word.lower() not in NEGATIONS

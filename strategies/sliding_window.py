@@ -1,4 +1,4 @@
-"""sliding-window: the newest turns, whole, and nothing of the older ones."""
+"""sliding-window: the newest turns, whole, without the older ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from strategies.state import Stateful
 
 @dataclass(frozen=True)
 class Slid:
-    """The id of the first message that was kept, the ids of those before it that stay, and why it slid so far."""
+    """The id of the first message that stays, the ids of earlier ones that stay, and the reason."""
 
     first: str = ""
     kept: Sequence[str] = ()
@@ -36,7 +36,7 @@ class SlidingWindow(Stateful):
     memory: Slid = field(default_factory=Slid)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The view from the first kept block on; see the class."""
+        """The view from the first block that stays; see the class."""
         history = History.of(messages)
         stays = {message.id for message in pinned(history)}.union(self.memory.kept)
         if self.window is not None:
@@ -50,7 +50,7 @@ class SlidingWindow(Stateful):
         return self.memory.why if self.window is None else aged(self.window)
 
     def _slide(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """Move the start forward. What is pinned now stays until the next slide, however the question changes."""
+        """Move the start forward. Messages pinned now stay until the next slide, however the question changes."""
         view = History.of(messages)
         stays = [message.id for message in pinned(view)]
         size, start = budget.size(view), 0

@@ -1,6 +1,6 @@
 """The one parser of a SPEC: `name`, `name:key=value,…`, `./file.py`, `package.module:Name`, or several joined by `+`.
 
-To parse a SPEC imports nothing and runs nothing. `is_code` says beforehand whether `parse` would.
+`parse_spec` imports nothing and runs nothing. `is_code` says in advance whether `parse` would.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FILE = re.compile(r"(.*\.py)(?::(.*))?")
 
 
 class Kind(Enum):
-    """Where the strategy of a part comes from."""
+    """The source of a part's strategy."""
 
     OURS = "ours"
     FILE = "file"
@@ -37,8 +37,8 @@ class Kind(Enum):
 class Part:
     """One strategy of a SPEC.
 
-    `name` is the strategy's, the path of a file or the dotted name of a module; `member` is the name in that file or
-    module, `settings` the text `key=value,…`. `start` is where the part begins in the SPEC, in characters.
+    `name`: the name of the strategy, the path of a file or the dotted name of a module. `member`: the name in that file
+    or module. `settings`: the text `key=value,…`. `start`: where the part begins in the SPEC, in characters.
     """
 
     kind: Kind
@@ -49,12 +49,12 @@ class Part:
 
     @property
     def is_code(self) -> bool:
-        """Whether a file or a module must be run to have the strategy."""
+        """Whether a file or a module must be run to get the strategy."""
         return self.kind in (Kind.FILE, Kind.MODULE)
 
 
 def parse_spec(text: str) -> list[Part]:
-    """The parts of a SPEC, left to right; at least one. Any text has parts, if only of unknown strategies."""
+    """The parts of a SPEC, left to right; at least one. Any text has parts, even if no strategy has their names."""
     parts, end = [], 0
     for piece in _pieces(text):
         start = end + len(piece) - len(piece.lstrip())
@@ -64,12 +64,12 @@ def parse_spec(text: str) -> list[Part]:
 
 
 def is_code(text: str) -> bool:
-    """Whether a SPEC names a file or a module, which `parse` would run. Looks at no file: the words alone decide."""
+    """Whether a SPEC names a file or a module, which `parse` would run. Opens no file: the words alone decide."""
     return any(_part(piece.strip()).is_code for piece in text.split("+"))
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """The text, cut at each `+` but those in the path of a file that is there, such as `c++/mine.py`."""
+    """The text, cut at each `+`, except in the path of an existing file such as `c++/mine.py`."""
     rest = text.split("+")
     while rest:
         ends = range(len(rest), 1, -1)
@@ -80,13 +80,13 @@ def _pieces(text: str) -> Iterator[str]:
 
 def _is_file(piece: str) -> bool:
     found = FILE.fullmatch(piece.strip())
-    with suppress(OSError, RuntimeError, ValueError):  # too long a name, nobody's folder, or a zero byte
+    with suppress(OSError, RuntimeError, ValueError):  # the name is too long, has an unknown user or a zero byte
         return found is not None and Path(found[1]).expanduser().is_file()
     return False
 
 
 def _part(piece: str, start: int = 0) -> Part:
-    """The part that a piece is. One that can be a file is a file, whatever strategies and files there are."""
+    """The part in a piece of a SPEC. A piece that looks like a file is one, whether or not it exists."""
     if file := FILE.fullmatch(piece):
         member, _, settings = (file[2] or "").partition(":")
         return Part(Kind.FILE, file[1], member, settings, start)
@@ -123,7 +123,7 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
 
 
 def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
-    """An instance with what the settings say; one that declares a field `model` is given the model that it may ask."""
+    """An instance with these settings; a class with a field `model` gets the model that it may ask."""
     known = {parameter.name: parameter for parameter in parameters(kind)}
     values: dict[str, Any] = {}
     for setting in filter(None, (part.strip() for part in settings.split(","))):

@@ -1,4 +1,4 @@
-"""State: what a strategy remembers between two calls, as a dataclass of its own and as JSON in the session's file."""
+"""State: the memory of a strategy between two calls, as its own dataclass and as JSON in the session's file."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from agent.protocols import Strategy
 
 
 class Stateful(Strategy):
-    """A strategy with a field `memory`, a dataclass that holds all that it remembers."""
+    """A strategy with a field `memory`, a dataclass of everything that it remembers."""
 
     memory: Any
 
     @property
     def state(self) -> dict[str, Any]:
-        """The memory as JSON, without what is as it was at the start."""
+        """The memory as JSON, without values that are still as at the start."""
         return _saved(self.memory)
 
     @state.setter
@@ -31,7 +31,7 @@ def _saved(memory: Any) -> dict[str, Any]:
 
 
 def _read(kind: type, state: Mapping[str, Any]) -> Any:
-    """A memory of this kind; what the state lacks is as at the start."""
+    """A memory of this kind; values that the state lacks are as at the start."""
     values: dict[str, Any] = {}
     for one in fields(kind):
         if one.name in state:

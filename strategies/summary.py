@@ -1,8 +1,8 @@
-"""Summaries: what the summarising strategies share. A summary stands for the messages that it covers.
+"""Summaries, shared by the summarising strategies. A summary replaces the messages that it covers.
 
-The summariser is asked *behind* what it is to fold, as the agent's own prompt has it: the instruction comes last, so
-that a prefix cache holds the rest. The summary before stands among it (The Complexity Trap, Eq. 5: s_last goes in with
-the turns since). What one call cannot read goes in pieces: nothing is covered that no summariser has read.
+The instruction comes *after* the messages to fold, which begin as in the agent's own prompt: a prefix cache holds them.
+The last summary is one of them (The Complexity Trap, Eq. 5: s_last goes in with the turns since). Messages too many for
+one call go in pieces: a summary covers only messages that a summariser has read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
 
 PATIENCE = 5
-"""Turns after a call that failed, or whose summary was refused, in which none is made."""
+"""Turns to wait for the next summary after a call that failed or whose summary was refused."""
 
 INSTRUCTION = """\
 Stop here. Write down what you need of everything above in order to go on: your words replace it, and what they leave \
@@ -41,9 +41,9 @@ SECTIONS = """\
 
 @dataclass
 class Folded:
-    """A summary: its text, the ids of what it stands for, and why it was made.
+    """A summary: its text, the ids of the messages that it covers, and why it was made.
 
-    `refused` is the newest message at the time when a summary failed.
+    `refused` is the newest message when a summary last failed.
     """
 
     summary: str = ""
@@ -52,15 +52,15 @@ class Folded:
     refused: str = ""
 
     def become(self, other: Folded) -> None:
-        """Take over what the other holds."""
+        """Copy all values of the other one."""
         self.summary, self.covers, self.why, self.refused = other.summary, other.covers, other.why, other.refused
 
 
 @dataclass(frozen=True)
 class Folding:
-    """How the summary of a session is renewed: by which model, in how many words, in which sections.
+    """How the summary of a session is renewed: the model, the number of words, the sections.
 
-    `own_words` is the share of the budget in which the user's newest messages stay word for word.
+    `own_words` is the share of the budget for the user's newest messages, which stay word for word.
     """
 
     model: SideModel
@@ -70,7 +70,7 @@ class Folding:
     own_words: float = 0.125
 
     def view(self, messages: Sequence[Message]) -> list[Message]:
-        """The messages with the summary in place of what it covers; as they are where there is none."""
+        """The messages with the summary in place of those that it covers; the same messages if there is no summary."""
         return _with_summary(messages, self.memory)
 
     def since(self, messages: Sequence[Message]) -> list[range]:
@@ -79,12 +79,12 @@ class Folding:
         return [turn for turn in turns(messages) if messages[turn.start].id not in covers]
 
     def fold(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> bool:
-        """Fold the messages before index `upto`, but for what must stay, into the summary; whether anything was.
+        """Fold the messages before index `upto` into the summary, except those that must stay; whether it changed.
 
-        `why` is the rule that asks for it, with its numbers.
+        `why` is the rule that asks for the summary, with its numbers.
 
-        A call that fails, and a summary that is empty or not smaller than what it stands for, change nothing, and no
-        other is asked for in the next `PATIENCE` turns. An interruption leaves the state as it was.
+        If the call fails, or the summary is empty or not smaller than its messages, nothing changes, and the next
+        summary waits for `PATIENCE` turns. An interruption leaves the state as it was.
         """
         if self._waits(messages):
             return False
@@ -103,13 +103,13 @@ class Folding:
         return folded
 
     def _waits(self, messages: Sequence[Message]) -> bool:
-        """Whether a call went wrong less than `PATIENCE` turns ago."""
+        """Whether a call failed less than `PATIENCE` turns ago."""
         refused = self.memory.refused
         at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
         return at < len(messages) and sum(turn.start > at for turn in turns(messages)) < PATIENCE
 
     def stays(self, messages: Sequence[Message], budget: Budget) -> set[str]:
-        """Ids of what is pinned and of the user's newest messages: they are short, and nobody says it better."""
+        """The ids of the pinned messages and of the user's newest ones, which are short."""
         room = self.own_words * budget.limit
         stays = {message.id for message in pinned(messages)}
         for message in reversed(messages):
@@ -121,7 +121,7 @@ class Folding:
         return stays
 
     def _request(self, messages: Sequence[Message], budget: Budget) -> _Request:
-        """The instruction, and before it the current question when it is short: it says what will be needed."""
+        """The instruction, after the current question if that is short: the summary should help to answer it."""
         words = min(self.words, budget.limit // 12)
         text = INSTRUCTION.format(words=words, sections=self.sections)
         asked = question(messages)
@@ -131,7 +131,7 @@ class Folding:
 
 @dataclass(frozen=True)
 class _Request:
-    """How a summary is asked for: the `ending` of the prompt, the most tokens of the reply, and the budget of both."""
+    """A request for a summary: the `ending` of the prompt, the most tokens of the reply, and the budget of both."""
 
     model: SideModel
     ending: Sequence[Message]
@@ -140,11 +140,11 @@ class _Request:
 
     @property
     def room(self) -> Budget:
-        """What may be sent: the budget, less the reply."""
+        """The budget of the prompt: the whole budget without the reply."""
         return replace(self.budget, limit=self.budget.limit - self.reply)
 
     def piece(self, view: Sequence[Message], stays: Collection[str]) -> Sequence[Message]:
-        """The start of the view that one call can read, with one block at least that may go; [] when none is left."""
+        """The start of the view that one call can read, with at least one block that may go; [] if none is left."""
         goes = [message.id not in stays and not message.covers for message in view]
         room, stop = self.room.limit - self.budget.size([*view[:1], *self.ending]), 0
         for block in blocks(view):
@@ -155,7 +155,7 @@ class _Request:
         return view[:stop] if any(goes[:stop]) else []
 
     def ask(self, piece: Sequence[Message]) -> str:
-        """What the model makes of a piece, "" where it fails; observations too large for one call are shortened."""
+        """The model's summary of a piece, "" if the call fails; observations too large for one call are shortened."""
         prompt = [*piece, *(message for message in self.ending if message not in piece)]
         try:
             sent = fit(prompt, self.room, {message.id for message in prompt})
@@ -165,9 +165,9 @@ class _Request:
 
 
 def newest(messages: Sequence[Message], least: int, room: float, budget: Budget) -> int:
-    """The index from which on the newest turns, with what stands between them, take at most `room` tokens.
+    """The index from which the newest turns, with the messages between them, take at most `room` tokens.
 
-    They are at least `least` turns, where there are as many.
+    At least `least` turns, if the history has so many.
     """
     start, kept = len(messages), 0
     for block in reversed(blocks(messages)):
@@ -189,7 +189,7 @@ def _with_summary(messages: Sequence[Message], folded: Folded) -> list[Message]:
 
 
 def _summary(folded: Folded, taken: Collection[str] = ()) -> Message:
-    """The message that stands for what the summary covers; its id is none that another strategy's summary has."""
+    """The message in place of those that the summary covers; its id differs from another strategy's summary."""
     covers = tuple(folded.covers)
     text, why = f"{SUMMARY_TAG}\n{folded.summary}", f"stands for {len(covers)} messages: {folded.why}"
     ids = (f"summary{'-again' * number}-to-{covers[-1]}" for number in count())

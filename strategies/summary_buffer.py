@@ -1,4 +1,4 @@
-"""summary-buffer: a running summary of the old, the newest turns word for word."""
+"""summary-buffer: a running summary of old turns, the newest turns word for word."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from strategies.summary import Folded, Folding, newest
 class SummaryBuffer(Stateful):
     """Let a model summarise the old part, keep the newest turns word for word. Costs a call; a vague summary loses.
 
-    Over the budget, all is folded into one running summary but the task, the user's own newest words and the newest
-    turns: as many as `target` holds, and `buffer` at least (LangChain's summary buffer; with target=0, just `buffer`).
+    Over the budget, one running summary replaces everything except the task, the user's own newest words and the newest
+    turns: as many as fit into `target`, at least `buffer` (LangChain's summary buffer; with target=0, just `buffer`).
     """
 
     model: SideModel

@@ -1,4 +1,4 @@
-"""The table of strategies, by family; and several of them in a row."""
+"""The table of strategies, by family; and pipelines of several strategies."""
 
 from __future__ import annotations
 
@@ -66,18 +66,18 @@ STRATEGIES = {name: kind for family in FAMILIES.values() for name, kind in famil
 
 @dataclass
 class Pipeline(Strategy):
-    """Several strategies, left to right: each gets the view of the one before it."""
+    """Several strategies, left to right: each gets the view of the last one."""
 
     parts: Sequence[Strategy]
 
     @property
     def fitted(self) -> bool:
-        """Whether the view is held to the budget: as the last part wishes."""
+        """Whether the view is made to fit the budget: the last part decides."""
         return self.parts[-1].fitted
 
     @property
     def priced(self) -> bool:
-        """Whether what any of the parts does depends on the price card."""
+        """Whether any of the parts depends on the price card."""
         return any(part.priced for part in self.parts)
 
     @property
@@ -126,7 +126,7 @@ def unknown(name: str) -> UsageError:
 
 
 def asks_a_model(kind: Any) -> bool:
-    """Whether strategies of this class are given a model that they may ask: those with a field `model`."""
+    """Whether strategies of this class get a model to ask: they have a field `model`."""
     return is_dataclass(kind) and any(field.name == "model" for field in fields(kind))
 
 

@@ -1,4 +1,4 @@
-"""thrifty: rent or buy. Every edit of the prefix has a price, every token left in is paid for again at each call."""
+"""thrifty: rent or buy. Every edit of the prefix has a price; every token that stays is paid for again at each call."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from strategies.state import Stateful
 from strategies.summary import Folded, Folding, newest
 
 ROOMY = 0.75
-"""Share of the budget up to which masks alone leave room enough for a while."""
+"""Share of the budget; a masked view below it has room enough for a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A change under consideration: the first message that it touches, the tokens it saves, the price of its call."""
+    """A possible edit: the first message that it changes, the tokens that it saves, the price of its own model call."""
 
     first: int
     saved: int
@@ -31,7 +31,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """The view as it stands at a call, its tokens, and how many of them the server has from the call before."""
+    """The current view at a call, its tokens, and how many of them the server has cached."""
 
     view: Sequence[Message]
     size: int
@@ -40,14 +40,14 @@ class Stand:
     budget: Budget
 
     def price(self, edit: Edit) -> float:
-        """What this call costs more with the edit than without it: p1 − p0, and the edit's own call."""
+        """The extra price of this call with the edit: p1 − p0, and the edit's own call."""
         kept = min(self.cached, self.budget.size(self.view[: edit.first]))
         return self.prices.prompt(self.size - edit.saved, kept) - self.prices.prompt(self.size, self.cached) + edit.call
 
 
 @dataclass
 class Rent:
-    """The rent paid since the last edit for masks and for a summary that are not there."""
+    """The rent paid since the last edit, for masks and for a summary not made yet."""
 
     masks: float = 0.0
     summary: float = 0.0
@@ -55,7 +55,7 @@ class Rent:
 
 @dataclass
 class Account(Masks, Folded):
-    """What was masked and folded, the rent paid since, and the newest message when it was paid last."""
+    """The masks, the summary, the rent paid since, and the newest message when it was last paid."""
 
     rent: Rent = field(default_factory=Rent)
     seen: str = ""
@@ -63,18 +63,18 @@ class Account(Masks, Folded):
 
 @dataclass
 class Thrifty(Stateful):
-    """Take old tokens out once the rent paid for them reaches the price of the edit. Foresight saves half at most.
+    """Remove old tokens once their rent reaches the price of the edit. Knowing the future would save at most half.
 
-    At a call the view as it stands has the size s0 and the price p0; with everything older than the newest `window`
-    turns masked it would have s1 and p1. The rent of the call is c·(s0 − s1), where c is the price of a cached token
-    and one computed anew costs 1. When the rent since the last edit reaches p1 − p0, the edit is bought. The same rule
-    decides on a summary, whose price includes its call. Over the budget, an edit is bought at once, and enough of it
-    for a while. Ski rental (Karlin et al. 1988), applied to prefix caches; at c = 1 the masks are those of The
-    Complexity Trap, Eq. 4.
+    At a call, the current view has the size s0 and the price p0; with everything older than the newest `window` turns
+    masked, it would have s1 and p1. The rent of the call is c·(s0 − s1), where c is the price of a cached token, and a
+    computed token costs 1. When the rent since the last edit reaches p1 − p0, the edit is bought. The same rule decides
+    on a summary, whose price includes its call. Over the budget, an edit is bought at once, large enough for a while.
+    Ski rental (Karlin et al. 1988), applied to prefix caches; at c = 1 the masks are those of The Complexity Trap, Eq.
+    4.
     """
 
     model: SideModel
-    window: int = parameter(5, "newest turns left whole, budget permitting")
+    window: int = parameter(5, "newest turns that stay whole if the budget allows")
     price: float | None = parameter(None, "price of a cached token; unset: the session's price card", 0, 1)
     summaries: bool = parameter(True, "buy summaries too, or masks only")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
@@ -83,11 +83,11 @@ class Thrifty(Stateful):
 
     @property
     def priced(self) -> bool:
-        """Whether what it does depends on the price card."""
+        """Whether it depends on the price card."""
         return self.price is None
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The view as it stands, or edited where that has become worth its price; see the class."""
+        """The current view, or an edited one if the edit is now worth its price; see the class."""
         view: Sequence[Message] = self._view(messages)
         if budget.over(view):
             view = self._make_room(messages, view, budget)
@@ -99,7 +99,7 @@ class Thrifty(Stateful):
         return view
 
     def _trade(self, messages: Sequence[Message], view: Sequence[Message], budget: Budget) -> bool:
-        """Pay this call's rent for the masks and the summary that are not there, and buy what is due."""
+        """Pay this call's rent for the masks and the summary not made yet, and buy the edits that are due."""
         prices = budget.prices if self.price is None else replace(budget.prices, cached=self.price)
         stand = Stand(view, budget.size(view), self._cached(view, budget), prices, budget)
         start = self._start(view)
@@ -128,7 +128,7 @@ class Thrifty(Stateful):
         return pays
 
     def _make_room(self, messages: Sequence[Message], view: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """Mask down to the target, oldest first, all but the last turn; where that leaves too little, summarise."""
+        """Mask down to the target, oldest first, except the last turn; if that frees too little, summarise."""
         masking = ObservationMasking(window=1, target=self.target, memory=Masks(dict(self.memory.masked)))
         view = masking.prepare(view, budget)
         if self.summaries and budget.size(view) > ROOMY * budget.limit:
@@ -140,7 +140,7 @@ class Thrifty(Stateful):
         return view
 
     def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
-        """All before `start` in a summary, asked for behind the view as it stands; None where it saves nothing more."""
+        """A summary of everything before `start`, requested after the current view; None if it saves nothing more."""
         view, budget = stand.view, stand.budget
         old = [at for at, message in enumerate(view[:start]) if message.id not in stays]
         if not self.summaries or all(view[at].covers for at in old):
@@ -158,14 +158,14 @@ class Thrifty(Stateful):
         return with_masks(self._folding.view(messages), self.memory.masked)
 
     def _start(self, messages: Sequence[Message]) -> int:
-        """Where the newest turns begin, which are left whole."""
+        """The index where the newest turns begin, which stay whole."""
         if not self.window:
             return len(messages) - len(pending(messages))
         groups = turns(messages)
         return groups[-self.window].start if self.window <= len(groups) else 0
 
     def _cached(self, view: Sequence[Message], budget: Budget) -> int:
-        """Tokens that the server has: the view of the call before, which ended with the message seen last."""
+        """Tokens that the server has cached: the view of the last call, which ended with the message seen last."""
         seen = next((at + 1 for at, message in enumerate(view) if message.id == self.memory.seen), 0)
         return budget.size(view[:seen]) if seen else 0
 

@@ -13,15 +13,15 @@ from agent.protocols import Strategy
 
 @dataclass
 class Truncate(Strategy):
-    """Keep the newest messages that fit, forget all before them. Once full, nearly every call is computed anew.
+    """Keep the newest messages that fit, forget all before them. Once full, nearly every prompt is recomputed.
 
-    Nothing to tune and nothing remembered: the cut moves forward at every call that is over the budget, so the prompt
-    differs right behind the task and a server's cache is of no use. The task, the question and whole turns stay, since
-    no server takes less. Naive truncation, the first of the ten ways that the agent-patterns demo lists.
+    It has no parameter and no memory. The cut moves forward at every call over the budget, so the prompt changes right
+    after the task and a server's cache does not help. The task, the question and whole turns stay, since a server needs
+    them. Naive truncation, the first of the ten ways that the agent-patterns demo lists.
     """
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """What is pinned and as many of the newest blocks as fit, the newest in any case; see the class."""
+        """The pinned messages and as many of the newest blocks as fit, at least the newest; see the class."""
         history = History.of(messages)
         stays = {message.id: message for message in pinned(history)}
         left, start = budget.limit - budget.size(stays.values()), len(history)

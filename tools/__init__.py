@@ -1,4 +1,4 @@
-"""The tools: what the model may call. Each is imported when it is made: the first prompt need not wait for them."""
+"""The tools that the model may call. Each is imported when it is made, so the first prompt need not wait."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def toolbox(library: Library, files_root: Path, notes: Notes) -> dict[str, Tool]:
-    """Every tool by its name, in the order in which the model is told of them: one row a file of this room."""
+    """Every tool by its name, in the order in which the model gets them: one row a file of this room."""
     from tools.articles import article_tools
     from tools.files import file_tools
     from tools.notes import note_tools
@@ -29,11 +29,11 @@ def toolbox(library: Library, files_root: Path, notes: Notes) -> dict[str, Tool]
 
 
 def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], str]) -> dict[str, Tool]:
-    """The tools that a model is offered only with a strategy that names them.
+    """The tools offered to a model only with a strategy that names them.
 
     Args:
-        history: the messages of the session as they are now.
-        brief: does a reading task and reports on it.
+        history: returns the current messages of the session.
+        brief: does a reading task and returns a report.
     """
     from tools.delegate import delegate_tools
     from tools.recall import recall_tools

@@ -1,4 +1,4 @@
-"""The tool that hands a reading task to somebody else: delegate."""
+"""The tool that gives a reading task to a sub-agent: delegate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.schema import tool
 
 
 def delegate_tools(brief: Callable[[str], str]) -> list[Tool]:
-    """The tool bound to what does a task and reports on it; that raises ToolError where it cannot."""
+    """The tool bound to `brief`, which does a task and reports on it, or raises ToolError."""
 
     def delegate(task: str) -> str:
         """Give a reading task to an assistant of your own: it reads for itself, and you get a brief, not the texts.

@@ -1,4 +1,4 @@
-"""The tool that gives an earlier message back: recall, for what a strategy moved out of view."""
+"""The tool that returns an earlier message which a strategy moved out of view: recall."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tools.schema import tool
 from tools.wording import call, counted, quoted
 
 PAGE = 7_000
-"""Characters of a message that are given back at a time."""
+"""Characters of a message returned at a time."""
 
 
 def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
-    """The tool bound to a session's history, which is asked for at each call."""
+    """The tool bound to a session's history; `history` is called at each call."""
 
     def recall(id: str, page: int = 1) -> str:
         """Bring an earlier result back that was moved out of sight, word for word.
@@ -39,7 +39,7 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
 
 
 def paged(text: str) -> Iterator[str]:
-    """The text in pieces of at most `PAGE` characters, each but the last cut at the end of a line where it can be."""
+    """The text in pieces of at most `PAGE` characters, each cut at the end of a line if possible."""
     while len(text) > PAGE:
         end = text.rfind("\n", PAGE // 2, PAGE) + 1 or PAGE
         yield text[:end]
@@ -48,7 +48,7 @@ def paged(text: str) -> Iterator[str]:
 
 
 def _find(history: Sequence[Message], wanted: str) -> Message:
-    """The message of this id; a bare number and brackets around it are forgiven."""
+    """The message of this id; a bare number and brackets are accepted."""
     bare = wanted.strip("[]()\"' \t\n").lower()
     found = {message.id: message for message in history if message.role != "system"}
     message = found.get(bare) or found.get(f"m{bare}")

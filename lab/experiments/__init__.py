@@ -1,1 +1,1 @@
-""".."""
+"""Experiments: one question a file."""

@@ -1,12 +1,12 @@
-"""What is left of the facts? Reads articles until the first must give way, then looks for its facts in the view.
+"""How many facts are left? Reads articles until the first must leave the view, then searches the view for its facts.
 
     thimble lab facts
     thimble lab facts --strategy retrieval:passages=1 --strategy compress+offload --budget 6000
 
 The facts are the answers to the questions of one fact (`corpus/questions.yaml`). For each, its article is read first,
-then eight others by lot, then the question is asked; no model is called. A fact is left where an accepted answer
-stands in the view, letter for letter: whether a model would find it there is not asked. The second table compresses
-each page of the library by itself.
+then eight others at random, then the question is asked; no model is called. A fact is left if the view has an accepted
+answer, letter for letter; a model might still not find it there. The second table compresses each page of the library
+by itself.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def pages(slug: str) -> list[str]:
 
 
 def facts() -> Iterator[tuple[str, str, Fact]]:
-    """Each question of one fact, with the slug of its article, if an accepted answer stands in that word for word."""
+    """Each question of one fact, with the slug of its article, if the article has an accepted answer word for word."""
     for question in load_questions().questions:
         if question.kind == "single" and (slug := question.exchanges[0].facts[0].proof[0].article):
             fact = question.exchanges[0].facts[0]
@@ -66,7 +66,7 @@ def facts() -> Iterator[tuple[str, str, Fact]]:
 
 
 def stands(fact: Fact, texts: Sequence[str]) -> bool:
-    """Whether an accepted answer stands in one of the texts."""
+    """Whether one of the texts has an accepted answer."""
     return any(answer.casefold() in text.casefold() for answer in fact.accept for text in texts)
 
 
@@ -82,7 +82,7 @@ def session(slugs: Sequence[str], question: str) -> list[Message]:
 
 
 def left_in_view(spec: str, others: int, limit: int, counter: Counter) -> str:
-    """Two cells of the first table: the facts that stand in the view, and its tokens."""
+    """Two cells of the first table: the facts left in the view, and its tokens."""
     lot, sizes, left = Random(others), [], []
     slugs = [article.slug for article in library().articles]
     for question, slug, fact in facts():
@@ -107,7 +107,7 @@ def left_when_compressed(ratio: float, counter: Counter) -> str:
 
 
 def check(spec: str, counter: Counter) -> None:
-    """Raise UsageError for a SPEC that is none, or of a strategy that asks a model: nobody answers here."""
+    """Raise UsageError for an invalid SPEC, or a strategy that asks a model: there is no model here."""
     strategy = parse(spec, SideModel(Scripted([], counter)))
     if any(hasattr(part, "model") for part in getattr(strategy, "parts", [strategy])):
         raise UsageError(f"{spec} asks a model, and none is called here", "give a strategy that asks none")
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
 
 
 def show(specs: Sequence[str], limit: int) -> None:
-    """Both tables. Raises UsageError for a strategy that cannot be asked."""
+    """Print both tables. Raises UsageError for a strategy that cannot be used."""
     counter = counter_for(MODEL)
     for spec in specs:
         check(spec, counter)

@@ -2,8 +2,8 @@
 
     thimble lab first-session > docs/results/first-session.md
 
-Every transcript is the program's own output, standard output and standard error as a terminal would mix them, from a
-process of its own with the built-in reader. Times are blanked, since they differ from run to run.
+Every transcript is the program's own output: standard output and standard error, mixed as in a terminal, from its own
+process with the built-in reader. Times are blanked, since they differ from run to run.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ read the text again. Times are blanked (`…`).
 
 
 def transcript(strategy: str) -> str:
-    """The four questions under one strategy, in one process, as it is shown without a conversation."""
+    """The output of the four questions under one strategy, in one process without a terminal."""
     prompts = [word for prompt in PROMPTS for word in ("-p", prompt)]
     with TemporaryDirectory() as kept:
         command = [sys.executable, "-m", "repl", "--backend", "reader", "--strategy", strategy, "--session-dir", kept]

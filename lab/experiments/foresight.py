@@ -1,10 +1,10 @@
-"""How far is thrifty from foresight? Compares it with the best schedule of its edits, found in hindsight.
+"""How far is thrifty from the best? Compares it with the best schedule of its edits, found in hindsight.
 
     thimble lab foresight                 # made-up runs
     thimble lab foresight runs.jsonl.gz   # recorded ones
 
-The best schedule knows each run to its end and may do at any call what thrifty may: mask everything older than the
-newest turns, or leave the view as it stands. Masks only, budget none.
+The best schedule knows each run to its end. At any call it has the same choice as thrifty: mask everything older than
+the newest turns, or leave the view as it is. Masks only, budget none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MADE_UP = 200
 
 
 class Sizes:
-    """A run in tokens: what stands before its first turn, and of each turn its words, results, and these masked."""
+    """A run in tokens: the part before its first turn, and each turn's words, results and masked results."""
 
     def __init__(self, head: int, said: Sequence[int], whole: Sequence[int], small: Sequence[int]) -> None:
         self.turns, self.said = len(said), said
@@ -48,13 +48,13 @@ class Sizes:
         return self._head + self._said[k] + self._small[upto] + self._whole[k] - self._whole[upto]
 
     def kept(self, upto: int, new: int) -> int | None:
-        """What stands before the first mask that comes when `new` turns are masked, not `upto`; None for no mask."""
+        """The tokens before the first new mask when `new` turns are masked instead of `upto`; None for no mask."""
         first = next((at for at in range(upto, new) if self.bulky[at]), None)
         return None if first is None else self.view(first, upto) + self.said[first]
 
 
 def sizes(history: Sequence[Message], budget: Budget) -> Sizes:
-    """The sizes of a history; the user's words between two turns count with the turn before."""
+    """The sizes of a history; the user's words between two turns count with the earlier turn."""
     groups = turns(history)
     said, whole, small = [], [], []
     for turn, after in zip(groups, [*(turn.start for turn in groups[1:]), len(history)], strict=True):
@@ -67,7 +67,7 @@ def sizes(history: Sequence[Message], budget: Budget) -> Sizes:
 
 
 def cheapest(run: Sizes, window: int, c: float) -> float:
-    """What all calls of a run cost under the best schedule of edits."""
+    """The cost of all calls of a run under the best schedule of edits."""
     best = {0: float(run.view(0, 0))}
     for k in range(1, run.turns + 1):
         found: dict[int, float] = {}
@@ -82,7 +82,7 @@ def cheapest(run: Sizes, window: int, c: float) -> float:
 
 
 def spent(history: Sequence[Message], budget: Budget, window: int) -> float:
-    """What the same calls cost under thrifty."""
+    """The cost of the same calls under thrifty."""
     strategy = parse(f"thrifty:window={window},summaries=off", SideModel(Scripted([], budget.counter)))
     before: View | None = None
     total = 0.0
@@ -93,7 +93,7 @@ def spent(history: Sequence[Message], budget: Budget, window: int) -> float:
 
 
 def made_up(seed: int) -> list[Message]:
-    """A run of 5 to 60 turns, results of 0 to 6,000 letters, a few of them long."""
+    """A run of 5 to 60 turns with results of 0 to 6,000 characters, a few of them long."""
     chance = random.Random(seed)
     history = [Message("m1", "system", "s" * 800), Message("m2", "user", "q" * 200)]
     for turn in range(chance.randint(5, 60)):
@@ -105,7 +105,7 @@ def made_up(seed: int) -> list[Message]:
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
-    """Print the table. Raises UsageError for files without a run that is long enough."""
+    """Print the table. Raises UsageError if no run is long enough."""
     parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded runs; default: made-up ones")
     files = parser.parse_args(arguments).files
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
 
 
 def show(runs: Sequence[Sequence[Message]]) -> None:
-    """The table of runs that are longer than the window."""
+    """Print the table of the runs that are longer than the window."""
     if not runs:
         raise UsageError(f"no run has more than {WINDOW} turns", "give longer ones")
     counter = EstimateCounter()

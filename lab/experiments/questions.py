@@ -1,9 +1,9 @@
-"""Which strategy keeps the answers? Asks the questions with known answers under each, and scores what comes back.
+"""Which strategy keeps the answers? Asks the questions with known answers under each, and scores the replies.
 
     thimble lab questions    # the tables of docs/results/answers.md
     thimble lab questions --strategy none --strategy observation-masking:window=4 --budget 6000 --wrong
 
-Every question is asked in a session of its own; the exchanges of a dialogue share one.
+Every question is asked in its own session; the exchanges of a dialogue share one.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ READING = (
     "corpus/words.py",
     *(f"tools/{name}.py" for name in ASKED_TOOLS),
 )
-"""The code by which the built-in reader finds and reads; not the tools that it is never offered."""
+"""The code that the built-in reader uses to find and read, without the tools that it never gets."""
 RANKS_AS_BEFORE = "5c170d3750a9"
 MOVED = """was `84e2de7810d6` when the
 held-out questions were written. Since then module names and the place of the index have changed, but not the ranking:
@@ -79,7 +79,7 @@ LEANING = "dialogues, exchanges that lean on earlier ones"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the questions are asked of."""
+    """The model, strategy and budget for the questions."""
 
     strategy: str
     budget: int
@@ -90,7 +90,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One answer and its score. `tokens` and `prefill` are of all model calls that it took; None where not known."""
+    """One answer and its score. `tokens` and `prefill` count all its model calls; None if unknown."""
 
     question: str
     kind: str
@@ -106,7 +106,7 @@ class Mark:
 
 
 def ask(question: Question, setting: Setting) -> list[Mark]:
-    """Ask one question, or hold one dialogue, in a new session; a mark for each exchange that is scored."""
+    """Ask one question or hold one dialogue in a new session; a mark for each scored exchange."""
     session = Session(
         Settings(
             backend=setting.backend,
@@ -141,7 +141,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
 
 
 def _answer(session: Session, question: str) -> str:
-    """The session's answer; "" where the budget cannot hold the question."""
+    """The session's answer; "" if the budget cannot hold the question."""
     try:
         return next((event.text for event in session.ask(question) if isinstance(event, Answered)), "")
     except BudgetError:
@@ -149,7 +149,7 @@ def _answer(session: Session, question: str) -> str:
 
 
 def wilson(right: int, of: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, Probable Inference, 1927); 0 to 1 where nothing was counted."""
+    """The 95 % interval of a share (Wilson, Probable Inference, 1927); 0 to 1 for no answers."""
     if not of:
         return 0.0, 1.0
     share, spread = right / of, z * z / of
@@ -159,7 +159,7 @@ def wilson(right: int, of: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def fingerprint(*patterns: str) -> str:
-    """The first twelve digits of a hash over the files that match, by name and content."""
+    """The first twelve digits of a hash over the names and contents of the matching files."""
     found = sha256()
     for path in sorted(path for pattern in patterns for path in ROOT.glob(pattern)):
         found.update(f"{path.relative_to(ROOT).as_posix()}\n".encode() + path.read_bytes())
@@ -167,7 +167,7 @@ def fingerprint(*patterns: str) -> str:
 
 
 def ask_all(jobs: Sequence[tuple[Question, Setting]]) -> dict[Setting, list[Mark]]:
-    """Every question under its setting; the built-in reader on every core, a server one question at a time."""
+    """The marks of every question under its setting; the reader runs on every core, a server one question at a time."""
     from rich.console import Console
     from rich.progress import track
 
@@ -195,9 +195,9 @@ def rows(marks: Iterable[Mark]) -> dict[str, list[Mark]]:
 
 
 def table(marks: dict[Setting, list[Mark]], wanted: Wanted) -> Iterator[str]:
-    """Setting by kind, as lines of Markdown: share of right answers with its interval, what was lost, tokens.
+    """Settings by kind, as lines of Markdown: share of right answers with its interval, lost answers, tokens.
 
-    What is compared, lost, won and counted in tokens, is what every setting was asked.
+    Comparisons, lost and won answers and tokens cover only the questions that every setting got.
     """
     chosen = {setting: [mark for mark in found if wanted(mark)] for setting, found in marks.items()}
     by_kind = {setting: rows(found) for setting, found in chosen.items()}
@@ -223,7 +223,7 @@ def _place(mark: Mark) -> tuple[str, int]:
 
 
 def _changed(first: Sequence[Mark], found: Sequence[Mark], was_right: bool) -> Iterator[bool]:
-    """For each answer whether it was right, or wrong, in the first row, and is no longer so."""
+    """For each answer, whether it was right (or wrong) in the first row and has changed."""
     return (one.right is was_right and other.right is not was_right for one, other in zip(first, found, strict=True))
 
 
@@ -259,7 +259,7 @@ def page(asked: QuestionSet, marks: dict[Setting, list[Mark]]) -> Iterator[str]:
 
 
 def wrong(marks: dict[Setting, list[Mark]]) -> Iterator[str]:
-    """Every answer that is not right, and why."""
+    """Every wrong answer, and the reason."""
     for setting, found in marks.items():
         yield f"\n## {setting.strategy} @{setting.budget:,}\n"
         for mark in found:
@@ -269,7 +269,7 @@ def wrong(marks: dict[Setting, list[Mark]]) -> Iterator[str]:
 
 
 def _jobs(questions: Sequence[Question], options: argparse.Namespace) -> list[tuple[Question, Setting]]:
-    """Who is asked what: the strategies named everything; or else none everything, and the rest the dialogues."""
+    """The questions for each strategy: all for the named ones; by default all for none, and dialogues for the rest."""
     of = partial(Setting, backend=options.backend, model=options.model, base_url=options.base_url)
     budget = options.budget or BUDGET
     if options.strategy:
@@ -287,7 +287,7 @@ def _options(arguments: Sequence[str], prog: str) -> argparse.Namespace:
     parser.add_argument("--model", default="", metavar="NAME")
     parser.add_argument("--base-url", default="", metavar="URL")
     parser.add_argument("--kind", choices=list(KINDS), help="ask only this kind of question")
-    parser.add_argument("--wrong", action="store_true", help="list the answers that are not right instead")
+    parser.add_argument("--wrong", action="store_true", help="list the wrong answers instead")
     parser.add_argument("--json", action="store_true", help="one line of JSON an answer instead")
     return parser.parse_args(arguments)
 

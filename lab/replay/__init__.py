@@ -1,1 +1,1 @@
-"""Replay: what recorded trajectories would have been sent, and have cost, under each strategy."""
+"""Replay: the prompts and the cost of recorded trajectories under each strategy."""

@@ -1,4 +1,4 @@
-"""What recorded trajectories would have been sent, and have cost, under each strategy."""
+"""Show the prompts and the cost of recorded trajectories under each strategy."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong as a UsageError instead of leaving by itself."""
+    """Raises a UsageError instead of exiting."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, f"write {self.prog} FILE… --strategy SPEC… --budget N; --help lists the flags")
@@ -73,25 +73,25 @@ def _parser(prog: str) -> _Parser:
     add("--strategy", nargs="+", action="extend", metavar="SPEC", help="default: all built-in ones")
     add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
     add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
-    add("--model", default=MODEL, metavar="NAME", help=f"whose tokens are counted; default: {MODEL}")
+    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
     add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="the rows as a JSON list")
     shown.add_argument("--markdown", action="store_true", help="one table in Markdown")
-    add("--views", type=Path, metavar="FILE", help="write what each call is sent, a line of JSON a call; .gz gzips")
+    add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
     return parser
 
 
 def summary(text: str) -> int:
-    """The tokens that `--summary-tokens` names."""
+    """The number of tokens of `--summary-tokens`."""
     if not text.isdecimal() or int(text) > LONGEST_SUMMARY:
         raise UsageError(f"--summary-tokens {text} is not possible", f"it takes 0 to {LONGEST_SUMMARY:,}")
     return int(text)
 
 
 def card(given: Sequence[str]) -> list[Prices]:
-    """A price card for each cached price that `--price` names: `cached=1.0,0.1,output=4`."""
+    """A price card for each cached price in `--price`: `cached=1.0,0.1,output=4`."""
     found: dict[str, list[float]] = {name: [] for name in MOST}
     name = ""
     for word in ",".join(given).split(",") if given else ():
@@ -121,7 +121,7 @@ def _price(name: str, text: str) -> float:
 
 
 def _jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace) -> list[Job]:
-    """Every run under every strategy and `none`; once a price where the price may change what a strategy does."""
+    """Every run under every strategy and `none`; once for each price if the strategy depends on the price."""
     jobs = []
     for spec in dict.fromkeys([*specs, RAW]):
         decides = len(prices) > 1 and decides_by_price(spec, options.model)
@@ -132,7 +132,7 @@ def _jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: ar
 
 
 def decides_by_price(spec: str, model: str) -> bool:
-    """Whether a strategy says that what it does depends on the price card.
+    """Whether a strategy depends on the price card.
 
     Raises:
         UsageError: there is no such strategy.

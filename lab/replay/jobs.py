@@ -1,4 +1,4 @@
-"""Many runs under many strategies, on every core; what each call would have been sent goes to a file as it is made."""
+"""Replay many runs under many strategies, on every core; each view goes to a file when it is made."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
 
 _runs: Sequence[Trajectory] = ()
-"""In a worker: the runs, which it gets once."""
+"""The runs, which a worker process gets once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run, by its place, under one setting. `price` is written with each view, where it is not None."""
+    """One run, by its place, under one setting. `price` is written with each view unless it is None."""
 
     run: int
     setting: Setting
@@ -69,7 +69,7 @@ def _begin(runs: Sequence[Trajectory]) -> None:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Processes that are started in here never hear Ctrl-C. The parent does, and ends them."""
+    """Processes started in here ignore Ctrl-C. The parent handles it and ends them."""
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -78,7 +78,7 @@ def _deaf() -> Iterator[None]:
 
 
 def _end(pool: ProcessPoolExecutor, kind: object, error: BaseException | None, trace: object) -> None:
-    """After an error or Ctrl-C nothing that is still to do is waited for."""
+    """After an error or Ctrl-C, end at once without waiting for open jobs."""
     if error:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in active_children():
@@ -100,7 +100,7 @@ def _do(job: Job, part: Path | None) -> Figures:
 
 
 def line(run: Trajectory, job: Job, call: Call) -> str:
-    """What one call is sent, as a line of JSON; what its strategy asked for it stands under `asked`."""
+    """The view of one call as a line of JSON; the calls of its strategy are under `asked`."""
     assert call.view
     head: dict[str, Any] = {"run": run.name, "strategy": job.setting.strategy, "turn": call.turn}
     head |= {} if job.price is None else {"price": job.price}

@@ -1,4 +1,4 @@
-"""A figure of a replay: what each strategy costs against sending everything, by price and by how long the runs are."""
+"""A figure of a replay: the cost of each strategy against sending everything, by price and length of the runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lab.replay.tables import against, runs_of
 
 
 def check(path: Path) -> None:
-    """Say before the work whether a figure can be drawn.
+    """Check before the work that a figure can be drawn.
 
     Raises:
         UsageError: matplotlib is not installed, or there is no such folder.
@@ -25,7 +25,7 @@ def check(path: Path) -> None:
 
 
 def plot(rows: Sequence[Row], raw: Row, path: Path) -> None:
-    """Draw it: a panel a class of runs, a line a strategy, a dot a price.
+    """Draw the figure: a panel for each class of runs, a line for each strategy, a dot for each price.
 
     Raises:
         UsageError: the file cannot be written.

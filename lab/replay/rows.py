@@ -1,4 +1,4 @@
-"""The rows of a replay, as `--json` gives them: a strategy each, over all runs and by how long they are."""
+"""The rows of a replay, as in `--json`: one for each strategy, over all runs and by their length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLASSES: Mapping[str, Callable[[int], bool]] = {
     "40-80": lambda turns: 40 <= turns <= 80,
     ">80": lambda turns: turns > 80,
 }
-"""Classes of runs by their turns, one assistant message each."""
+"""Classes of runs by their number of turns (assistant messages)."""
 
 Row = dict[str, Any]
 Found = Mapping[Setting, Sequence[Figures]]
@@ -22,10 +22,10 @@ Found = Mapping[Setting, Sequence[Figures]]
 
 
 def rows(found: Found, turns: Sequence[int], prices: Sequence[Prices]) -> list[Row]:
-    """A row a strategy. `turns` are those of the runs, in the order of their figures.
+    """One row for each strategy. `turns` are the numbers of turns of the runs, in the order of their figures.
 
-    A strategy that decides by the price has a setting for each: its tokens are those at the first price, and
-    `by_price` holds them all.
+    A strategy that depends on the price has one setting for each price: its tokens are those at the first price, and
+    `by_price` has all.
     """
     by_strategy: dict[str, dict[Prices, Sequence[Figures]]] = {}
     for setting, figures in found.items():

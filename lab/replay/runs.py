@@ -1,4 +1,4 @@
-"""Recorded runs under strategies: what each call would have been sent, and what a server would compute anew for it."""
+"""Recorded runs under strategies: the view of each call, and the tokens that a server would compute for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from strategies import parse
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a run is replayed. `model` is whose tokens are counted; a summary takes `summary_tokens`."""
+    """The settings of a replay. `model` counts the tokens; a summary has `summary_tokens` tokens."""
 
     strategy: str
     limit: int
@@ -33,9 +33,9 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of the agent: its view, the tokens of it that a server would compute anew, and what was asked for it.
+    """One call of the agent: its view, the tokens that a server would compute, and the side calls for it.
 
-    `view` is None where no view can keep to the budget.
+    `view` is None if no view fits the budget.
     """
 
     turn: int
@@ -46,10 +46,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Sums over calls, in tokens where nothing else is said.
+    """Sums over calls, in tokens unless the name says otherwise.
 
-    `prompt_tokens`, `prefill_tokens` and `over_budget` are of the agent's own calls, `side_…` of those that its
-    strategy made. `history_tokens` and `observation_tokens` are of the runs as they were recorded.
+    `prompt_tokens`, `prefill_tokens` and `over_budget` count the agent's own calls, `side_…` those of its strategy.
+    `history_tokens` and `observation_tokens` count the runs as recorded.
     """
 
     runs: int = 0
@@ -70,14 +70,14 @@ class Figures:
         return Figures(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
     def cost(self, prices: Prices) -> float:
-        """What it all costs, where a prompt token that is computed anew costs 1."""
+        """The whole cost, where a computed prompt token costs 1."""
         cached = self.prompt_tokens - self.prefill_tokens + self.side_cached_tokens
         prompt = prices.prompt(self.prompt_tokens + self.side_prompt_tokens, cached)
         return prompt + prices.output * self.side_output_tokens
 
 
 def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
-    """The calls of a recorded run, each with what it would have been sent under the strategy."""
+    """The calls of a recorded run, each with its view under the strategy."""
     counter = counter_of(setting.model)
     budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
     server = StandIn(counter, setting.summary_tokens)
@@ -105,12 +105,12 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
 
 @cache
 def counter_of(model: str) -> Counter:
-    """One counter a process, so that what was counted is remembered."""
+    """The counter of a model, one for each process, so that counts are remembered."""
     return counter_for(model)
 
 
 def can_be_sent(history: Sequence[Message], budget: Budget) -> bool:
-    """Whether what no view can leave out fits; a call that is none is left out for every strategy, `none` too."""
+    """Whether the smallest possible view fits; if not, the call is left out for every strategy, `none` too."""
     if not budget.over(history):
         return True
     messages = repair(history).messages

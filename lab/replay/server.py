@@ -1,4 +1,4 @@
-"""A server that is not there: its prefix cache, and a summariser that writes so many tokens and no sense."""
+"""A simulated server: its prefix cache, and a summariser that writes a given number of meaningless tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", 
 
 @dataclass(frozen=True, slots=True)
 class SideCall:
-    """What a strategy asked, and what that took in tokens."""
+    """A call of a strategy, and its tokens."""
 
     messages: Sequence[Message]
     prompt_tokens: int
@@ -25,10 +25,10 @@ class SideCall:
 
 
 class StandIn(BackendDefaults):
-    """Answers every call of a strategy with `tokens` tokens of text, another at each call, within its `max_tokens`.
+    """Answers every call of a strategy with `tokens` tokens of text, different at each call, within its `max_tokens`.
 
-    It knows the agent's prompt before and what was asked since, as a server with a prefix cache does (vLLM and
-    llama.cpp keep both). A prompt is cached as far as whole messages of it begin one that it knows.
+    It remembers the agent's last prompt and the side calls since, as a server with a prefix cache does (vLLM and
+    llama.cpp keep both). The cached part of a prompt is its longest start, in whole messages, that it remembers.
     """
 
     name = model = "stand-in"
@@ -41,17 +41,17 @@ class StandIn(BackendDefaults):
         self._calls: list[SideCall] = []
 
     def cached(self, messages: Sequence[Message], overhead: int) -> int:
-        """Tokens of this prompt that need not be computed; none where other tools were offered."""
+        """The cached tokens of this prompt; none if the tools have changed."""
         others = (known for offered, known in self._known if offered == overhead)
         shared = max((common_prefix(messages, known) for known in others), default=0)
         return overhead + sum(map(self.counter.count, messages[:shared])) if shared else 0
 
     def sent(self, messages: Sequence[Message], overhead: int) -> None:
-        """Take a prompt of the agent; the one before it, and what was asked since, are forgotten."""
+        """Remember a prompt of the agent; forget the last one and the side calls since."""
         self._known = [(overhead, messages)]
 
     def drain(self) -> tuple[SideCall, ...]:
-        """The calls since the last time this was asked."""
+        """The calls since the last drain."""
         calls, self._calls = tuple(self._calls), []
         return calls
 
@@ -70,7 +70,7 @@ class StandIn(BackendDefaults):
         yield Usage(prompt_tokens=prompt, cached_tokens=cached, output_tokens=output, finish="stop")
 
     def _text(self, tokens: int) -> str:
-        """As many words as these tokens hold; the first are the number of the call."""
+        """A text of this many tokens; the first words are the number of the call."""
         self._written += 1
         words = ["summary", str(self._written), *islice(cycle(WORDS), tokens)]
         fitting = bisect_right(range(len(words) + 1), tokens, key=lambda number: self._size(" ".join(words[:number])))

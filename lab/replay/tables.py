@@ -1,4 +1,4 @@
-"""The rows of a replay for people: tables in a terminal, and one in Markdown. Cost is percent of what `none` costs."""
+"""The rows of a replay for people: tables in a terminal, and one in Markdown. Cost is in percent of `none`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 ROOM = 21
-"""Columns that a class of runs takes at four prices."""
+"""Columns for a class of runs at four prices."""
 
 
 def against(entry: Mapping[str, Any], raw: Mapping[str, Any], price: str) -> float | None:
-    """How much more than `none` it costs at a price, in percent; None where nothing was sent."""
+    """The extra cost against `none` at a price, in percent; None if nothing was sent."""
     cost: float = raw["cost"][price]
     return 100 * (entry["cost"][price] / cost - 1) if cost else None
 
 
 def show(console: Console, rows: Sequence[Row], raw: Row) -> None:
-    """Two tables: over all runs, and by how long the runs are, which takes a table each where they are too wide."""
+    """Print two tables: over all runs, and by length of the runs (a table for each length if too wide)."""
     say = partial(console.print, highlight=False, markup=False)
     say(f"{_headline(raw)}\n\nCost against sending everything, in percent, at each price of a cached token:\n")
     say(_table(rows, raw))
@@ -70,7 +70,7 @@ def _cell(entry: Row, raw: Row, dearer: str = "{}", width: int = 0) -> str:
 
 
 def _headline(raw: Row) -> str:
-    """What was replayed, in two sentences."""
+    """The replayed runs, in two sentences."""
     budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,}"
     left_out = (
         f" ({_many(raw['refused'], 'more call')} left out, whose least view is over it)" if raw["refused"] else ""
@@ -102,7 +102,7 @@ def _amounts(entry: Row) -> list[str]:
 
 
 def _short(amount: int) -> str:
-    """In thousands or millions, where there are as many."""
+    """The amount in thousands or millions, if it is that large."""
     if amount < 10_000:
         return f"{amount:,}"
     return f"{amount / 1e6:,.1f}M" if amount >= 999_500 else f"{amount / 1e3:,.0f}k"

@@ -1,4 +1,4 @@
-"""Recorded trajectories: runs of any agent as messages in the chat-completions form, read from files."""
+"""Read recorded trajectories: runs of any agent as messages in the chat-completions form, from files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One recorded run; `tools` are the schemas that it was offered, where the file says so."""
+    """One recorded run; `tools` are the tool schemas of the run, if the file has them."""
 
     name: str
     messages: Sequence[Message]
@@ -28,21 +28,21 @@ class Trajectory:
 
     @property
     def turns(self) -> int:
-        """How many calls of a model it tells of: its assistant messages."""
+        """The number of its model calls: its assistant messages."""
         return sum(message.role == "assistant" for message in self.messages)
 
     def histories(self) -> Iterator[list[Message]]:
-        """What stood before each of these calls."""
+        """The messages before each of these calls."""
         for index, message in enumerate(self.messages):
             if message.role == "assistant":
                 yield list(self.messages[:index])
 
 
 def read(paths: Iterable[Path]) -> list[Trajectory]:
-    """The runs in these files, in order, each with a name of its own.
+    """The runs in these files, in order, each with its own name.
 
     Raises:
-        UsageError: a file or a line of it cannot be read; says which.
+        UsageError: a file or a line cannot be read; the error names it.
     """
     taken: set[str] = set()
     runs = []
@@ -67,7 +67,7 @@ def _runs(path: Path) -> Iterator[Trajectory]:
 
 
 def _values(path: Path) -> Iterator[tuple[int, object]]:
-    """The JSON values of a file: the one of a document, as of line 0, or one a line."""
+    """The JSON values of a file with their lines: one document (line 0), or one a line."""
     text = _text(path)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
@@ -110,7 +110,7 @@ def _text(path: Path) -> str:
 
 
 def _several(value: object) -> Sequence[object]:
-    """The runs of a list of runs; anything else is one."""
+    """The runs of a list of runs; anything else is one run."""
     if isinstance(value, list) and value and all(isinstance(one, list) or _holds_messages(one) for one in value):
         return value
     return [] if value == [] else [value]
