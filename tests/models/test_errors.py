@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
+from threading import Event
 from typing import Any
 
 import httpx
 import pytest
 
 from agent.errors import ModelError
-from models.server import ToolsRefused
+from agent.messages import Message
+from agent.protocols import Text
+from models import backend_on, server_at
+from models.server import ServerOptions, ToolsRefused
 from tests.support import ollama_wire, openai_wire
 from tests.support.both_servers import SERVERS, begun, failure
 from tests.support.ollama_wire import PAGE, Chunks
@@ -116,14 +121,11 @@ def test_a_refusal_of_tools_in_the_middle_is_no_refusal() -> None:
 @pytest.mark.parametrize(
     ("raised", "what", "fix"),
     [
-        (
-            httpx.ConnectError("[Errno 111] Connection refused"),
-            "nothing answers at {url} (Connection r",
-            "serve",
-        ),
+        (httpx.ConnectError("[Errno 111] Connection refused"), "nothing answers at {url} (Connection r", "serve"),
         (httpx.ConnectTimeout(""), "nothing answers at {url} (timed out)", "serve"),
         (httpx.ReadTimeout("timed out"), "nothing came from {url} for 300 seconds", "loading"),
         (httpx.ReadError("reset"), "closed the connection without a reply", "log"),
+        (httpx.WriteError("broken pipe"), "closed the connection without a reply", "log"),
         (httpx.ProxyError("403 Forbidden"), "the proxy before {url} refuses: 403 Forbidden", "NO_PROXY"),
         (httpx.DecodingError("gzip"), "stopped in the middle of a reply", "log"),
         (
@@ -155,3 +157,51 @@ def test_closing_midway_closes_the_response(server: str) -> None:
     assert not body.closed
     stream.close()
     assert body.closed
+
+
+QUIET = {
+    "ollama": {
+        "silent": b"",
+        "empty": b'{"message":{"content":""}}\n',
+        "endless": b'{"message":{"content":"A"}}\n',
+    },
+    "openai": {
+        "silent": b"",
+        "comments": b": still here\n\n",
+        "empty": chunk('"content":""'),
+        "endless": chunk('"content":"A"'),
+    },
+}
+"""Of what each server sends one piece after another, by the question."""
+
+
+@pytest.mark.parametrize("kind", QUIET)
+def test_a_reply_that_does_not_grow_is_given_up_on_and_a_server_notices_that_it_is_cancelled(kind: str) -> None:
+    gone, done = Event(), Event()
+
+    def slow(handler: Any, body: Any) -> None:
+        if not body or "messages" not in body:
+            return ollama_wire.send(handler, ollama_wire.SHOW if body else ollama_wire.PS)
+        piece = QUIET[kind][body["messages"][-1]["content"]]
+        handler.send_response(200)
+        handler.send_header("Content-Type", "text/event-stream")
+        handler.end_headers()
+        try:
+            while piece and not done.wait(0.01):
+                handler.wfile.write(piece)
+            done.wait(5)
+        except OSError:
+            gone.set()
+        return None
+
+    with ollama_wire.loopback(slow) as url:
+        model = backend_on(server_at(kind, url, ServerOptions(timeout_seconds=0.3)), "tiny", 100)
+        for words in [*QUIET[kind]][:-1]:
+            with pytest.raises(ModelError, match=r"nothing came from .* for 0\.3 seconds"):
+                list(model.stream([Message("u", "user", words)], []))
+        gone.clear()
+        endless = model.stream([Message("u", "user", "endless")], [])
+        assert Text("A") in islice(endless, 3)
+        endless.close()
+        assert gone.wait(5)
+        done.set()

@@ -93,13 +93,11 @@ def test_a_prompt_that_the_server_cuts_raises_the_alarm(monkeypatch: pytest.Monk
     ("spoil", "what", "fix"),
     [
         (lambda server: server.models.clear(), "no model is installed", "ollama pull"),
-        (lambda server: setattr(server, "busy", 99), "the server is busy", "ask again"),
         (
             lambda server: server.replies.append(Reply(error="cudaMalloc failed: out of memory")),
             "out of memory",
             "stop what",
         ),
-        (lambda server: server.replies.append(Reply("Half", lost=True)), "stopped in the middle", "log"),
     ],
 )
 def test_each_failure_is_one_line_what_and_one_line_how(spoil: Callable[[Ollama], None], what: str, fix: str) -> None:

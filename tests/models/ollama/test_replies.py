@@ -6,44 +6,17 @@ import json
 
 import pytest
 
-from agent.budget import Budget
-from agent.errors import ModelError
-from agent.events import Prepared, Replied
-from agent.ledger import Ledger
 from agent.messages import Message, ToolCall
-from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
-from agent.view import measure
+from agent.protocols import Thinking, Usage, Waiting
 from models import checks
-from models.counting.estimate import EstimateCounter
 from models.ollama import wire
 from models.ollama.server import OllamaServer
 from models.server import ServerOptions
-from models.wire.address import host_url
 from tests.support.asking import SYSTEM, THINKER, USER, ask, backend, said, usage
 from tests.support.ollama_server import Model, Ollama, Reply
 from tests.support.ollama_wire import ANSWER, Wire, model
 
 # ---- streaming ----
-
-
-def test_several_calls_in_one_reply_are_never_taken_for_one(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.replies = [Reply("I look.", calls=[("list_articles", {"page": 1})] * 3)]
-    calls = [delta for delta in ask(backend(url)) if isinstance(delta, ToolCall)]
-    assert [call.arguments for call in calls] == ['{"page": 1}'] * 3
-    assert len({call.id for call in calls}) == 3
-
-
-def test_results_go_back_with_the_name_and_the_id_of_their_call(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    calls = (ToolCall("c1", "list_articles"), ToolCall("c2", "list_articles"))
-    results = [Message(f"t{id_}", "tool", "16", call_id=id_, name="list_articles") for id_ in ("c1", "c2")]
-    ask(backend(url), SYSTEM, USER, Message("a", "assistant", calls=calls), *results)
-    sent = [message for message in server.sent()[0]["messages"] if message["role"] == "tool"]
-    assert [(message["tool_name"], message["tool_call_id"]) for message in sent] == [
-        ("list_articles", "c1"),
-        ("list_articles", "c2"),
-    ]
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -60,32 +33,6 @@ def test_a_reply_is_the_same_streamed_and_whole(stream: bool, ollama: tuple[Olla
 # ---- errors ----
 
 
-def test_an_error_in_the_middle_of_a_stream_comes_after_what_was_said(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.replies = [Reply("Half of", error="an error was encountered while running the model")]
-    stream = backend(url).stream([SYSTEM, USER], [])
-    seen: list[Delta] = []
-    with pytest.raises(ModelError, match="broke off its reply: an error was encountered"):
-        seen.extend(stream)
-    assert said(seen) == "Half of"
-    assert len(server.sent()) == 1, "never asked again once it has begun"
-
-
-def test_a_connection_lost_in_the_middle_is_not_asked_for_again(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.replies = [Reply("Half of", lost=True)]
-    with pytest.raises(ModelError, match="stopped in the middle of a reply"):
-        ask(backend(url))
-    assert len(server.sent()) == 1
-
-
-def test_a_missing_model_is_named_with_those_that_are_there(ollama: tuple[Ollama, str]) -> None:
-    _, url = ollama
-    with pytest.raises(ModelError, match="'phi4' is not installed") as caught:
-        ask(backend(url, "phi4"))
-    assert caught.value.fix == "ollama pull phi4 (installed: qwen2.5:7b)"
-
-
 def test_a_full_queue_and_a_lost_connection_are_waited_for(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     server.busy, server.lost, server.retry_after = 1, 1, "3"
@@ -97,14 +44,6 @@ def test_a_full_queue_and_a_lost_connection_are_waited_for(ollama: tuple[Ollama,
     assert waits[2] == Waiting("the server is busy: again in 3.0 s", 3.0)
     assert pauses == [wait.seconds for wait in waits[1:]]
     assert said(deltas) == "I look."
-
-
-def test_a_queue_that_stays_full_is_told_after_four_tries(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.busy = 9
-    with pytest.raises(ModelError, match="the server is busy: server busy, please try again"):
-        ask(backend(url, sleep=lambda _: None))
-    assert server.busy == 5
 
 
 # ---- usage ----
@@ -134,33 +73,6 @@ def test_a_count_that_leaves_out_what_was_cached_is_none(ollama: tuple[Ollama, s
     server, url = ollama
     server.counts_cached, server.version = False, "0.30.0"
     assert usage(ask(backend(url))).prompt_tokens is None
-
-
-def test_the_rate_of_a_prefill_is_of_what_was_not_cached(ollama: tuple[Ollama, str]) -> None:
-    """Since cached counts are reported, the seconds are those of the rest alone."""
-    _, url = ollama
-    backend_ = backend(url)
-    ask(backend_)
-    found = usage(ask(backend_, SYSTEM, USER, Message("a", "assistant", "A thimble."), USER))
-    replied = Replied(1, Message("r", "assistant", "x"), found, 1.0, 0.5)
-    ledger = Ledger()
-    view = measure([SYSTEM, USER], [SYSTEM, USER], Budget(8_000, EstimateCounter()))
-    for event in (Prepared(1, "none", "ollama/x", view, False), replied):
-        ledger.add(event)
-    assert found.prompt_tokens is not None
-    assert found.cached_tokens is not None
-    assert ledger.calls[0].prefill.tokens == found.prompt_tokens - found.cached_tokens
-
-
-def test_a_cancelled_stream_closes_the_connection_and_has_no_usage(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.replies = [Reply("word " * 2_000)]
-    stream = backend(url).stream([SYSTEM, USER], [])
-    waiting, sent, first = (next(stream) for _ in range(3))
-    assert (waiting, first) == (Waiting("loading qwen2.5:7b"), Text("word "))
-    assert isinstance(sent, Sent)
-    stream.close()
-    assert not [delta for delta in stream]
 
 
 # ---- keep-alive and loading ----
@@ -245,23 +157,3 @@ def test_the_doctor_tells_of_each_thing(ollama: tuple[Ollama, str]) -> None:
 
 
 # ---- where it is ----
-
-
-def test_ollama_host_in_all_its_forms(ollama: tuple[Ollama, str]) -> None:
-    """More of them in test_address.py."""
-    _, url = ollama
-    port = url.rpartition(":")[2]
-    for form in (
-        url,
-        f"127.0.0.1:{port}",
-        f":{port}",
-        f"0.0.0.0:{port}",
-        f"http://0.0.0.0:{port}/",
-        f'"localhost:{port}"',
-        f"{url}/v1/",
-        f"127.0.0.1:{port}/api",
-    ):
-        assert OllamaServer(form).models() == ["qwen2.5:7b"]
-    assert host_url("http://box") == "http://box:80"
-    assert host_url("https://box") == "https://box:443"
-    assert host_url("box") == "http://box:11434"

@@ -16,8 +16,7 @@ from models.openai.errors import refusal
 from models.openai.server import OpenAIServer
 from models.wire.retry import Busy
 from tests.support import both_servers
-from tests.support.ollama_wire import Chunks
-from tests.support.openai_wire import ANSWER, CHAT, MODELS, SYSTEM, TOOL, URL, USER, Reply, Wire, backend, chunk
+from tests.support.openai_wire import ANSWER, CHAT, MODELS, SYSTEM, TOOL, URL, USER, Reply, Wire, backend
 
 SECRET = "sk-thimble-0123456789"
 
@@ -45,13 +44,6 @@ def test_any_refusal_can_be_told(status: int, body: bytes) -> None:
     told = refusal(status, body.decode(errors="replace"), "tiny", URL)
     assert "\n" not in told.what + told.fix
     assert told.fix
-
-
-def test_a_stream_that_stops_in_the_middle_of_a_tool_call_gives_no_call() -> None:
-    body = chunk('"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{\\"x\\""}}]')
-    assert "stopped in the middle of a reply" in failure(body).what
-    lost = Chunks([body, httpx.RemoteProtocolError("peer closed connection")])
-    assert "stopped in the middle of a reply" in failure(Wire({CHAT: lost})).what
 
 
 # ---- a busy server ----
@@ -89,12 +81,6 @@ def test_a_server_that_stays_busy_is_told_so(status: int) -> None:
     told = failure((status, error("no capacity")))
     assert isinstance(told, Busy)
     assert told.what == f"the server is busy ({status}): no capacity"
-
-
-def test_after_the_first_token_nothing_is_asked_again() -> None:
-    wire = Wire({CHAT: Chunks([chunk('"content":"A"'), httpx.ReadError("reset")])})
-    assert "stopped in the middle" in failure(wire).what
-    assert (wire.asked(CHAT), wire.pauses) == (1, [])
 
 
 # ---- the key ----

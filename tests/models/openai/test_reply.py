@@ -292,16 +292,6 @@ def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> No
         assert not any(isinstance(delta, ToolCall | Usage) for delta in deltas)
 
 
-def test_closing_midway_closes_the_response() -> None:
-    body = Chunks([chunk('"content":"A"')] * 100)
-    stream = backend(Wire({CHAT: body})).stream([USER], [])
-    assert isinstance(next(stream), Sent)
-    assert next(stream) == Text("A")
-    assert not body.closed
-    stream.close()
-    assert body.closed
-
-
 # ---- a request ----
 
 

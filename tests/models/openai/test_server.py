@@ -1,23 +1,18 @@
 from __future__ import annotations
 
 import json
-import ssl
-from collections.abc import Iterator
-from pathlib import Path
-from threading import Event
 from typing import Any
 
 import pytest
 
 from agent.errors import ModelError, UsageError
 from agent.messages import Message, ToolCall
-from agent.protocols import Sent, Text
+from agent.protocols import Text
 from models import SERVERS, backend_on, checks, find, make, server_at
 from models.openai import api_key
 from models.openai.backend import OpenAIBackend
 from models.openai.server import OpenAIServer
-from models.server import ServedBackend, ServerOptions
-from tests.support.certificate import self_signed
+from models.server import ServedBackend
 from tests.support.ollama_wire import loopback, send
 from tests.support.openai_wire import (
     ANSWER,
@@ -35,7 +30,6 @@ from tests.support.openai_wire import (
     VLLM_MODELS,
     Wire,
     backend,
-    chunk,
 )
 
 
@@ -275,81 +269,3 @@ def test_a_whole_conversation_over_a_real_connection(monkeypatch: pytest.MonkeyP
         history += [Message(call.id, "tool", "16", call_id=call.id, name=call.name) for call in calls]
         assert Text("A thimble") in list(model.stream(history, [TOOL]))
         assert (model.name, model.model, model.room) == ("vllm", "tiny", 8192)
-
-
-def test_a_slow_server_is_given_up_on_and_a_cancelled_one_notices() -> None:
-    gone, done = Event(), Event()
-
-    def slow(handler: Any, body: Any) -> None:
-        handler.send_response(200)
-        handler.send_header("Content-Type", "text/event-stream")
-        handler.end_headers()
-        pieces = {"comments": b": still here\n\n", "empty": chunk('"content":""')}
-        piece = pieces.get(body["messages"][0]["content"], chunk('"content":"A"'))
-        try:
-            while body["messages"][0]["content"] != "silent" and not done.wait(0.01):
-                handler.wfile.write(piece)
-                handler.wfile.flush()
-            done.wait(5)
-        except OSError:
-            gone.set()
-
-    with loopback(slow) as url:
-        model = backend_on(server_at("openai", url, ServerOptions(timeout_seconds=0.3)), "tiny", 100)
-        try:
-            for words in ("silent", "comments", "empty"):
-                with pytest.raises(ModelError, match=r"nothing came from .* for 0.3 seconds"):
-                    list(model.stream([Message("u", "user", words)], []))
-            stream = model.stream([Message("u", "user", "endless")], [])
-            assert isinstance(next(stream), Sent)
-            assert next(stream) == Text("A")
-            gone.clear()
-            stream.close()
-            assert gone.wait(5)
-        finally:
-            done.set()
-
-
-def test_a_server_that_dies_is_told() -> None:
-    with loopback(chat) as url:
-        model = make("openai", base_url=url)
-    with pytest.raises(ModelError, match="nothing answers at"):
-        list(model.stream([USER], []))
-
-
-@pytest.fixture
-def secure(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """An https server with a certificate that nobody trusts, and the file of it."""
-    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-    from threading import Thread
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            send(self, VLLM_MODELS)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    certificate = self_signed(tmp_path)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    served = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    served.handle_error = lambda *_: None  # type: ignore[method-assign]  # a client that hangs up is what we test
-    served.socket = context.wrap_socket(served.socket, server_side=True)
-    thread = Thread(target=served.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        yield f"https://127.0.0.1:{served.server_port}", certificate
-    finally:
-        served.shutdown()
-        thread.join()
-        served.server_close()
-
-
-def test_a_certificate_that_is_not_trusted(secure: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    url, certificate = secure
-    with pytest.raises(ModelError, match="is not trusted") as caught:
-        server_at("vllm", url).models()
-    assert "SSL_CERT_FILE" in caught.value.fix
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    assert server_at("vllm", url).models() == ["tiny"]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import ssl
-from pathlib import Path
-
 import httpx
 import pytest
 
-from tests.support.certificate import self_signed
 from tests.support.failing_server import (
     BROKEN,
     BUSY,
@@ -64,11 +60,6 @@ def test_a_connection_breaks_before_the_first_byte(answer: Answer, error: type[E
         ask(found.url)
 
 
-def test_a_stream_never_starts() -> None:
-    with front(hangs) as found, pytest.raises(httpx.ReadTimeout):
-        ask(found.url, seconds=0.05)
-
-
 @pytest.mark.parametrize(
     ("then", "error"),
     [(closes, httpx.RemoteProtocolError), (resets, httpx.ReadError)],
@@ -94,15 +85,3 @@ def test_a_front_passes_on_and_cuts_where_it_is_told() -> None:
 def test_a_front_passes_a_whole_answer_on() -> None:
     with front(BUSY) as behind, front(passes(behind.url)) as found:
         assert ask(found.url).json()["error"]["message"] == "the queue is full"
-
-
-def test_a_certificate_of_nobody_is_not_trusted_but_by_who_knows_it(tmp_path: Path) -> None:
-    certificate = self_signed(tmp_path)
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate)
-    with front(BUSY, tls=tls) as found:
-        with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-            ask(found.url)
-        knowing = ssl.create_default_context(cafile=str(certificate))
-        with httpx.Client(verify=knowing, trust_env=False) as client:
-            assert client.post(f"{found.url}/v1/chat/completions").status_code == 503

@@ -1,157 +1,90 @@
-"""What was recorded is whole, says nothing of the machine it was recorded on, and shows what the backends rely on."""
+"""What was recorded is whole, tells nothing of the machine it was recorded on, and is read by the backend as it is."""
 
 from __future__ import annotations
 
 import json
 import re
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
-from tests.support.recorded import FOLDER, Exchange, Replay, recorded
+from agent.errors import ModelError
+from agent.protocols import Text, Thinking, Usage
+from models.wire.retry import Busy
+from tests.support.both_servers import SERVERS, failure
+from tests.support.openai_wire import SYSTEM, TOOL, USER
+from tests.support.recorded import FOLDER, recorded
 
 FILES = sorted(FOLDER.glob("*/*.http"))
-SERVERS = ["vllm", "llama"]
+WORDS = "A thimble holds €1 — 2 ml [café-thimbles]."
+TOPIC = ("list_articles", '{"topic": "café \\"thimbles\\""}')
+OWN_TOPIC = ("list_articles", '{"topic": "bosfisdul"}')
+OWN_WORDS = "I will look for an article about bosfisdul."
 
 
-def named(file: Path) -> str:
-    return f"{file.parent.name}-{file.stem}"
-
-
-def deltas(exchange: Exchange) -> list[dict[str, Any]]:
-    return [choice["delta"] for chunk in exchange.chunks for choice in chunk["choices"]]
-
-
-def text(exchange: Exchange) -> str:
-    return "".join(delta.get("content") or "" for delta in deltas(exchange))
-
-
-def calls(exchange: Exchange) -> list[tuple[str, str]]:
-    """Names and arguments of the calls whose fragments were streamed."""
-    found: dict[int, list[str]] = {}
-    for delta in deltas(exchange):
-        for call in delta.get("tool_calls") or ():
-            name, arguments = found.get(call["index"], ("", ""))
-            function = call["function"]
-            found[call["index"]] = [name + function.get("name", ""), arguments + function.get("arguments", "")]
-    return [(name, arguments) for name, arguments in found.values()]
-
-
-def finish(exchange: Exchange) -> str:
-    (reason,) = {choice["finish_reason"] for chunk in exchange.chunks for choice in chunk["choices"]} - {None}
-    return str(reason)
-
-
-@pytest.mark.parametrize("file", FILES, ids=named)
+@pytest.mark.parametrize("file", FILES, ids=lambda file: f"{file.parent.name}-{file.stem}")
 def test_a_file_is_whole_small_and_says_nothing_of_its_machine(file: Path) -> None:
     exchange = recorded(file.parent.name, file.stem)
     assert exchange.body
     assert len(exchange.body) < 40_000
     assert not re.search(rb"/(home|root|tmp|usr|var|work)/|\\b127\\.0\\.0\\.1|localhost", file.read_bytes())
     if "event-stream" in exchange.kind:
-        assert exchange.chunks
+        assert exchange.body.endswith(b"\n\ndata: [DONE]\n\n")
     elif "json" in exchange.kind:
         assert json.loads(exchange.body)
 
 
-@pytest.mark.parametrize("server", SERVERS)
-def test_a_replay_answers_each_path_in_order_and_the_last_again(server: str) -> None:
-    replay = Replay(server, "models", "call", "text")
-    with httpx.Client(transport=replay, base_url="http://127.0.0.1:8000") as client:
-        chats = [client.post("/v1/chat/completions", json={}).content for _ in range(3)]
-        assert client.get("/v1/models").json()["data"][0]["id"] == "tiny"
-        assert client.get("/tokenize").status_code == 404
-    assert chats == [recorded(server, name).body for name in ("call", "text", "text")]
-    assert len(replay.asked) == 5
+@pytest.mark.parametrize(
+    ("server", "name", "text", "calls", "usage"),
+    [
+        *((server, "text", WORDS, [], (prompt, 0, "stop")) for server, prompt in (("vllm", 181), ("llama", 653))),
+        *((server, "call", "", [TOPIC], (prompt, cached, "stop"))
+          for server, prompt, cached in (("vllm", 181, 128), ("llama", 653, 0))),
+        *((server, "two-calls", "I look twice.", [TOPIC, ("read_article", '{"slug": "thimbles"}')], usage)
+          for server, usage in (("vllm", (181, 128, "stop")), ("llama", (653, 0, "stop")))),
+        *((server, "cut-by-length", "", [("list_articles", '{"topic": "café')], usage)
+          for server, usage in (("vllm", (181, 128, "length")), ("llama", (653, 652, "length")))),
+        *((server, "own-words-cached", OWN_WORDS, [OWN_TOPIC], (181, cached, "stop"))
+          for server, cached in (("vllm", 128), ("llama", 180))),
+        ("vllm", "broken-call", "", [("list_articles", '{"topic": }}')], (181, 128, "stop")),
+        ("vllm", "no-details", WORDS, [], (47, None, "stop")),
+        ("vllm", "reasoning", "A list will do. Here | I look.", [], (47, None, "stop")),
+        ("llama", "wrong-model", "I will look for an article about", [], (181, 0, "length")),
+    ],
+)  # fmt: skip
+def test_a_stream_is_read(server: str, name: str, text: str, calls: object, usage: object) -> None:
+    deltas = list(SERVERS["openai"].backend(recorded(server, name).body).stream([SYSTEM, USER], [TOOL]))
+    said = ("".join(each.text for each in deltas if isinstance(each, kind)).strip() for kind in (Thinking, Text))
+    assert " | ".join(filter(None, said)) == text
+    assert [(each.name, each.arguments) for each in deltas if hasattr(each, "arguments")] == calls
+    assert isinstance(account := deltas[-1], Usage)
+    assert (account.prompt_tokens, account.cached_tokens, account.finish) == usage
 
 
-def test_a_response_can_break_off() -> None:
-    response = recorded("vllm", "call").response(end=100)
-    got: list[bytes] = []
-    with pytest.raises(httpx.RemoteProtocolError):
-        got.extend(response.iter_bytes())
-    assert b"".join(got) == recorded("vllm", "call").body[:100]
-
-
-@pytest.mark.parametrize("server", SERVERS)
-def test_text_and_calls_were_streamed_in_pieces(server: str) -> None:
-    assert text(recorded(server, "text")) == "A thimble holds €1 — 2 ml [café-thimbles]."
-    assert finish(recorded(server, "text")) == "stop"
-    first = ("list_articles", '{"topic": "café \\"thimbles\\""}')
-    assert calls(recorded(server, "call")) == [first]
-    assert calls(recorded(server, "two-calls")) == [first, ("read_article", '{"slug": "thimbles"}')]
-    assert text(recorded(server, "two-calls")).strip() == "I look twice."
-    assert finish(recorded(server, "two-calls")) == "tool_calls"
-
-
-@pytest.mark.parametrize("server", SERVERS)
-def test_left_to_itself_the_tiny_model_calls_a_tool(server: str) -> None:
-    assert calls(recorded(server, "own-words")) == [("list_articles", '{"topic": "bosfisdul"}')]
-    assert text(recorded(server, "own-words")).strip() == "I will look for an article about bosfisdul."
-
-
-@pytest.mark.parametrize("server", SERVERS)
-def test_a_call_that_was_cut_by_length_has_no_whole_arguments(server: str) -> None:
-    exchange = recorded(server, "cut-by-length")
-    assert finish(exchange) == "length"
-    for _, arguments in calls(exchange):
-        with pytest.raises(json.JSONDecodeError):
-            json.loads(arguments)
-
-
-def test_vllm_streams_a_broken_call_as_a_call_and_leaves_it_in_the_text_of_a_whole_reply() -> None:
-    assert calls(recorded("vllm", "broken-call")) == [("list_articles", '{"topic": }}')]
-    message = json.loads(recorded("vllm", "broken-call-whole").body)["choices"][0]["message"]
-    assert message["content"].startswith("<tool_call>")
-    assert not message.get("tool_calls")
-
-
-def test_reasoning_has_a_field_of_its_own() -> None:
-    pieces = [delta.get("reasoning") or "" for delta in deltas(recorded("vllm", "reasoning"))]
-    assert "".join(pieces).strip().startswith("A list will do.")
-    assert text(recorded("vllm", "reasoning")).strip() == "I look."
-
-
-@pytest.mark.parametrize("server", SERVERS)
-def test_the_second_time_a_prompt_was_cached(server: str) -> None:
-    first, second = (recorded(server, name).chunks[-1]["usage"] for name in ("own-words", "own-words-cached"))
-    assert first["prompt_tokens"] == second["prompt_tokens"]
-    cached = second["prompt_tokens_details"]["cached_tokens"]
-    assert cached == (first["prompt_tokens"] - 1 if server == "llama" else first["prompt_tokens"] // 128 * 128)
-
-
-def test_vllm_without_the_flag_does_not_tell_cached_tokens() -> None:
-    assert recorded("vllm", "no-details").chunks[-1]["usage"].get("prompt_tokens_details") is None
-
-
-def test_vllm_s_count_of_a_prompt_is_what_it_read() -> None:
-    counted = json.loads(recorded("vllm", "tokenize").body)
-    assert counted["count"] == recorded("vllm", "own-words").chunks[-1]["usage"]["prompt_tokens"]
-    assert counted["max_model_len"] == 8192
+def test_vllm_leaves_a_broken_call_in_the_text_of_a_whole_reply() -> None:
+    deltas = list(SERVERS["openai"].backend(recorded("vllm", "broken-call-whole").body).stream([USER], [TOOL]))
+    assert any(isinstance(each, Text) and each.text.startswith("<tool_call>") for each in deltas)
 
 
 @pytest.mark.parametrize(
-    ("server", "name", "status", "words"),
+    ("server", "name", "told"),
     [
-        ("vllm", "too-long", 400, "maximum context length"),
-        ("vllm", "too-long-whole", 400, "maximum context length"),
-        ("vllm", "reply-too-long", 400, "max_tokens"),
-        ("vllm", "wrong-model", 404, "does not exist"),
-        ("vllm", "wrong-path", 404, "Not Found"),
-        ("vllm", "wrong-key", 401, "Unauthorized"),
-        ("vllm", "no-tool-parser", 400, "enable-auto-tool-choice"),
-        ("llama", "too-long", 400, "exceed_context_size_error"),
-        ("llama", "too-long-whole", 400, "exceed_context_size_error"),
-        ("llama", "wrong-path", 404, "not_found_error"),
-        ("llama", "wrong-key", 401, "authentication_error"),
-        ("llama", "loading", 503, "Loading model"),
-        ("llama", "wrong-model", 200, "tiny"),
+        ("vllm", "too-long", "longer than the model's context"),
+        ("vllm", "too-long-whole", "longer than the model's context"),
+        ("vllm", "reply-too-long", "longer than the model's context"),
+        ("vllm", "wrong-model", "has no model 'tiny'"),
+        ("vllm", "wrong-path", "has no /v1/chat/completions: Not Found"),
+        ("vllm", "wrong-key", "wants a key (401)"),
+        ("vllm", "no-tool-parser", "the server takes no tools"),
+        ("llama", "too-long", "longer than the model's context"),
+        ("llama", "too-long-whole", "longer than the model's context"),
+        ("llama", "wrong-path", "has no /v1/chat/completions"),
+        ("llama", "wrong-key", "wants a key (401)"),
+        ("llama", "loading", "the server is still loading the model"),
     ],
 )
-def test_failures_before_a_stream_are_plain_json(server: str, name: str, status: int, words: str) -> None:
+def test_a_refusal_is_understood(server: str, name: str, told: str) -> None:
     exchange = recorded(server, name)
-    assert exchange.status == status
-    assert words in exchange.body.decode()
-    assert status == 200 or "json" in exchange.kind
+    error: ModelError = failure("openai", (exchange.status, exchange.body))
+    assert told in error.what
+    assert isinstance(error, Busy) == (name == "loading")

@@ -62,16 +62,6 @@ def test_a_reply_that_does_not_grow_is_given_up_on_and_so_is_one_without_an_end(
         list(alive(range(5), lambda: LONGEST + 1, "http://box", 60))
 
 
-@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
-def test_a_proxy_never_stands_before_this_machine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, "http://127.0.0.1:9")
-    request = httpx.URL("http://127.0.0.1:11434/")
-    for url, proxied in (("http://127.0.0.1:1", False), ("http://localhost:1", False), ("http://box.example:1", True)):
-        with client(url, 1) as made:
-            transport = made._transport_for_url(httpx.URL(url) if proxied else request)
-            assert (transport is not made._transport) is proxied
-
-
 @pytest.mark.parametrize(
     ("url", "told"), [("http://box.example:1", True), ("http://127.0.0.1:1", False), ("http://near.example:1", False)]
 )
@@ -102,28 +92,6 @@ def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPa
         client("https://box.example:1", 1)
     assert "SSL_CERT_FILE" in caught.value.fix
     client("http://box.example:1", 1).close()
-
-
-@pytest.mark.parametrize(
-    ("error", "what", "fix"),
-    [
-        (
-            httpx.ConnectError(f"[SSL: {UNTRUSTED}] certificate verify failed: self-signed certificate (_ssl.c:1006)"),
-            "the certificate of https://box:443 is not trusted: self-signed certificate",
-            "SSL_CERT_FILE",
-        ),
-        (httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number"), "no secure connection", "http://"),
-        (httpx.ConnectError("refused"), "nothing answers at https://box:443 (refused)", "start"),
-        (httpx.ProxyError("403 Forbidden"), "the proxy before https://box:443 refuses: 403 Forbidden", "NO_PROXY"),
-        (httpx.ReadTimeout(""), "nothing came from https://box:443 for 7 seconds", "smaller"),
-        (httpx.WriteError("broken pipe"), "closed the connection without a reply", "again"),
-    ],
-)  # fmt: skip
-def test_each_failure_becomes_a_model_error(error: Exception, what: str, fix: str) -> None:
-    with pytest.raises(ModelError) as caught, as_model_errors("https://box:443", 7, "start it"):
-        raise error
-    assert what in caught.value.what
-    assert fix in caught.value.fix
 
 
 def test_a_redirect_names_where_it_leads() -> None:
