@@ -112,15 +112,12 @@ def view(session: Session) -> list[Row]:
     """
     from repl.commands.context.message import rule
     from repl.commands.context.rows import last_call
+    from session.jsonl import selected
 
     xray = last_call(session)
     return [
         {
-            "message": row.name,
-            "role": row.message.role,
-            "tokens": row.tokens_before,
-            "sent": row.tokens_after,
-            "fate": row.fate,
+            **selected(row, "message=name role=message.role tokens=tokens_before sent=tokens_after fate"),
             "why": rule(xray, place),
             "text": (row.after or row.message).content,
             "exact": xray.exact,

@@ -22,8 +22,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 import pyte
 from pyte.screens import Char
+from rich.segment import Segment
+from rich.style import Style
 
-from repl.commands.export.drawing import COLOURS, Look, svg_of
+from repl.commands.export.drawing import COLOURS, svg_of
 from tests.support.pty_terminal import Terminal
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
@@ -297,13 +299,21 @@ def shown(screen: Screen, since: str) -> Sequence[Row]:
 
 def picture_of(rows: Sequence[Row], columns: int) -> str:
     """A picture of these rows."""
-    return svg_of([[(cell.data, _look(cell)) for cell in row] for row in rows], columns)
+    return svg_of([[Segment(cell.data, _look(cell)) for cell in row] for row in rows], columns)
 
 
-def _look(cell: Char) -> Look:
+def _look(cell: Char) -> Style:
     """How a cell looks. A colour of the 256 is its six digits."""
-    ink, paper = ("" if name == "default" else COLOURS.get(name, f"#{name}") for name in (cell.fg, cell.bg))
-    return Look(ink, paper, cell.bold, cell.italics, cell.underscore, cell.blink, cell.reverse)
+    ink, paper = (None if name == "default" else COLOURS.get(name, f"#{name}") for name in (cell.fg, cell.bg))
+    return Style(
+        color=ink,
+        bgcolor=paper,
+        bold=cell.bold,
+        italic=cell.italics,
+        underline=cell.underscore,
+        dim=cell.blink,
+        reverse=cell.reverse,
+    )
 
 
 if __name__ == "__main__":

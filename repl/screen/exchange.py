@@ -9,19 +9,8 @@ from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import figures
-from agent.events import (
-    Answered,
-    Event,
-    Prepared,
-    Preparing,
-    PromptCut,
-    Replied,
-    Said,
-    SideCalled,
-    ToolCalled,
-    ToolReturned,
-)
+from agent import events, figures
+from agent.events import Event, Prepared, Replied, Said, ToolReturned
 from agent.protocols import Waiting
 from repl.screen import trace
 from repl.screen.blocks import Blocks
@@ -69,9 +58,9 @@ class Lines:
     def show(self, event: Event) -> None:
         """Show one event."""
         match event:
-            case Preparing():
+            case events.Preparing():
                 self._wait(f"{line(event.strategy)} prepares the view")
-            case SideCalled():
+            case events.SideCalled():
                 self._line("error" if event.error else "act", trace.side_line(event))
             case Prepared():
                 self._prepared(event)
@@ -81,13 +70,13 @@ class Lines:
                 self._said(event)
             case Replied():
                 self._replied(event)
-            case PromptCut():
+            case events.PromptCut():
                 self._line("over", trace.prompt_cut_line(event))
-            case ToolCalled():
+            case events.ToolCalled():
                 self._wait(trace.call_line(event.call, self.console.width - 20))
             case ToolReturned():
                 self._returned(event)
-            case Answered():
+            case events.Answered():
                 if event.ending != "answered":
                     self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
 

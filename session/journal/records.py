@@ -6,24 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent.events import (
-    Answered,
-    Asked,
-    BudgetChanged,
-    Cancelled,
-    Entry,
-    ModelChanged,
-    Planted,
-    Preparing,
-    PromptCut,
-    Replied,
-    Said,
-    SideCalled,
-    StrategyChanged,
-    ToolCalled,
-    ToolReturned,
-    Withdrawn,
-)
+from agent import events
 from agent.messages import Message
 from agent.protocols import Waiting
 from agent.view import Fate
@@ -143,11 +126,13 @@ class Unanswered:
     figures: tuple[int, ...] = ()
 
 
-Change = Opened | Resumed | StrategyChanged | BudgetChanged | ModelChanged | Named | Branched | Switched
+Change = (
+    Opened | Resumed | events.StrategyChanged | events.BudgetChanged | events.ModelChanged | Named | Branched | Switched
+)
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
 """What a session needs to be played, and not to go on."""
-Record = Entry | Opened | Resumed | Named | Branched | Switched | Remark
+Record = events.Entry | Opened | Resumed | Named | Branched | Switched | Remark
 """All that can be written."""
 Stored = Record | PreparedLine | SentLine
 """All that can stand on a line: `Prepared` and `Sent` stand there as `PreparedLine` and `SentLine`."""
@@ -155,27 +140,27 @@ Stored = Record | PreparedLine | SentLine
 KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
-    "swapped": StrategyChanged,
-    "limited": BudgetChanged,
-    "remodelled": ModelChanged,
+    "swapped": events.StrategyChanged,
+    "limited": events.BudgetChanged,
+    "remodelled": events.ModelChanged,
     "named": Named,
     "branched": Branched,
     "switched": Switched,
-    "asked": Asked,
-    "preparing": Preparing,
-    "side_called": SideCalled,
+    "asked": events.Asked,
+    "preparing": events.Preparing,
+    "side_called": events.SideCalled,
     "prepared": PreparedLine,
     "sent": SentLine,
     "waiting": Waiting,
-    "said": Said,
-    "replied": Replied,
-    "prompt_cut": PromptCut,
-    "tool_called": ToolCalled,
-    "tool_returned": ToolReturned,
-    "answered": Answered,
-    "withdrawn": Withdrawn,
-    "cancelled": Cancelled,
-    "planted": Planted,
+    "said": events.Said,
+    "replied": events.Replied,
+    "prompt_cut": events.PromptCut,
+    "tool_called": events.ToolCalled,
+    "tool_returned": events.ToolReturned,
+    "answered": events.Answered,
+    "withdrawn": events.Withdrawn,
+    "cancelled": events.Cancelled,
+    "planted": events.Planted,
     "command": Command,
     "aside": Aside,
     "unanswered": Unanswered,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from xml.sax.saxutils import escape
 
 from rich.cells import cell_len
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
 
 CELL, LINE, SIZE, MARGIN = 8.4, 16, 14, 16
 """Width of a column, height of a row, size of the letters and space around them, in pixels."""
@@ -19,26 +21,16 @@ COLOURS = {
     "brightcyan": "#b3f0ff", "brightwhite": "#ffffff",
 }  # fmt: skip
 """The sixteen colours of a terminal, in their order, by the names that pyte has for them."""
+PALETTE = (*COLOURS.values(),)
 STYLE = f"""\
 text {{ font: {SIZE}px ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace; }}
 .b {{ font-weight: bold; }} .i {{ font-style: italic; }} .u {{ text-decoration: underline; }}"""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How letters look; a colour is "#" and six digits, "" for the picture's own."""
-
-    ink: str = ""
-    paper: str = ""
-    bold: bool = False
-    italic: bool = False
-    underlined: bool = False
-    dim: bool = False
-    reverse: bool = False
-
-
-Row = Sequence[tuple[str, Look]]
+Row = Sequence[Segment]
 """A row as pieces of any length, a letter or a line."""
+Look = tuple[str, str, str]
+"""The colours of letters and paper, "" for the picture's own, and the attribute for the rest."""
 
 
 def svg_of(rows: Sequence[Row], columns: int) -> str:
@@ -59,19 +51,20 @@ def svg_of(rows: Sequence[Row], columns: int) -> str:
 def _pieces(row: Row, top: int) -> Iterator[str]:
     """A row as pieces of one look. Each has its exact width, so that columns stand whatever the font is."""
     column = 0
-    cells = ((letter, look) for text, look in row for letter in text or ("",))
+    looks = ((piece.text, _look(piece.style or Style.null())) for piece in row)
+    cells = ((letter, look) for text, look in looks for letter in text)
     for (look, _), same in groupby(cells, key=lambda cell: (cell[1], _kind(cell[0]))):
         text = "".join(letter for letter, _ in same)
         x, width = MARGIN + CELL * column, CELL * cell_len(text)
         column += cell_len(text)
-        ink, paper = _colours(look)
+        ink, paper, letters = look
         if paper:
             yield f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{LINE}" fill="{paper}"/>'
         if text.strip():
             fill = f' fill="{ink}"' if ink else ""
             yield (
                 f'<text x="{x:.1f}" y="{top + 13}" textLength="{width:.1f}" lengthAdjust="spacingAndGlyphs"'
-                f'{_letters(look)}{fill} xml:space="preserve">{escape(text)}</text>'
+                f'{letters}{fill} xml:space="preserve">{escape(text)}</text>'
             )
 
 
@@ -82,18 +75,22 @@ def _kind(letter: str) -> str:
     return "lines" if "\u2500" <= letter <= "\u259f" else letter
 
 
-def _colours(look: Look) -> tuple[str, str]:
-    ink = _dim(look.ink or INK) if look.dim else look.ink
-    return (look.paper or PAPER, ink or INK) if look.reverse else (ink, look.paper)
+def _look(style: Style) -> Look:
+    ink, paper = _colour(style.color), _colour(style.bgcolor)
+    ink = _dim(ink or INK) if style.dim else ink
+    looks = {"b": style.bold, "i": style.italic, "u": style.underline}
+    names = " ".join(name for name, wanted in looks.items() if wanted)
+    letters = f' class="{names}"' if names else ""
+    return (paper or PAPER, ink or INK, letters) if style.reverse else (ink, paper, letters)
+
+
+def _colour(of: Color | None) -> str:
+    if of is None or of.is_default:
+        return ""
+    return PALETTE[of.number] if of.number is not None and of.number < len(PALETTE) else of.get_truecolor().hex
 
 
 def _dim(ink: str) -> str:
     """Two thirds of the way from the paper to this ink; see-through ink would show where letters overlap."""
     pairs = [(int(PAPER[at : at + 2], 16), int(ink[at : at + 2], 16)) for at in (1, 3, 5)]
     return "#" + "".join(f"{(dark + 2 * light) // 3:02x}" for dark, light in pairs)
-
-
-def _letters(look: Look) -> str:
-    looks = {"b": look.bold, "i": look.italic, "u": look.underlined}
-    names = " ".join(name for name, wanted in looks.items() if wanted)
-    return f' class="{names}"' if names else ""

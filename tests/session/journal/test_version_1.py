@@ -38,7 +38,8 @@ def test_every_line_of_it_is_read(tmp_path: Path) -> None:
 
 def test_it_goes_on(tmp_path: Path) -> None:
     path = Path(shutil.copy(HERE, tmp_path))
-    session = open_session(*reopened(Settings(), path))
+    here = Settings(origins={"corpus": "flag --corpus", "files": "flag --files"})  # those of then are elsewhere
+    session = open_session(*reopened(here, path))
     before = len(session.agent.history)
     ask(session, "What breaks a prefix cache?")
     assert len(session.agent.history) > before
