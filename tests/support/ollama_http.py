@@ -154,7 +154,7 @@ class Handler(BaseHTTPRequestHandler):
         cached = min(cached, len(prompt) - 1)  # the last one is computed anew, to have something to go on from
         loaded.cached = prompt
         pieces, written, reason = self._cut(model, reply, body, loaded.context - len(prompt))
-        counts = {"prompt_eval_count": len(prompt)} | ({"prompt_eval_cached_count": cached} if self.counter else {})
+        counts = {"prompt_eval_count": len(prompt)} | ({"prompt_eval_cached_count": cached} if self._counts() else {})
         done = {"done": True, "done_reason": reason, "total_duration": int(load_seconds * 1e9) + 1_400_000}
         done |= {"load_duration": int(load_seconds * 1e9) + 1_000, **counts, "prompt_eval_duration": 1_000_000}
         done |= {"eval_count": written, "eval_duration": 1_000_000 * max(1, written)}
