@@ -129,12 +129,12 @@ def _rendered(role: str, content: str, calls: Sequence[ToolCall]) -> str:
     if role == "tool":
         role, content = "user", f"<tool_response>\n{content}\n</tool_response>"
     parts = [content] if content or not calls else []
-    parts += [f'<tool_call>\n{{"name": "{c.name}", "arguments": {_spaced(c.arguments)}}}\n</tool_call>' for c in calls]
+    parts += [f'<tool_call>\n{{"name": "{c.name}", "arguments": {spaced(c.arguments)}}}\n</tool_call>' for c in calls]
     return f"<|im_start|>{role}\n" + "\n".join(parts) + "<|im_end|>\n"
 
 
-def _spaced(arguments: str) -> str:
-    """JSON text with the template's spacing; text that is no JSON as it is."""
+def spaced(arguments: str) -> str:
+    """JSON text in one line with the usual spacing, as templates write it; text that is no JSON as it is."""
     try:
         return _json(json.loads(arguments))
     except (ValueError, RecursionError):

@@ -26,7 +26,7 @@ class PrefixMeter:
         """
         overhead = self._counter.overhead(tools)
         prompt = overhead + sum(map(self._counter.count, messages))
-        same = self._shared(messages, tools)
+        same = common_prefix(messages, self._messages) if tuple(tools) == self._tools else 0
         cached = overhead + sum(map(self._counter.count, messages[:same])) if same else 0
         self._messages, self._tools = tuple(messages), tuple(tools)
         return Usage(
@@ -35,12 +35,6 @@ class PrefixMeter:
             output_tokens=self._written(output_text),
             finish="stop",
         )
-
-    def _shared(self, messages: Sequence[Message], tools: Sequence[Schema]) -> int:
-        """How many messages at the start are sent as they were the last time; none when the tools differ."""
-        if tuple(tools) != self._tools:
-            return 0
-        return common_prefix(messages, self._messages)
 
     def _written(self, text: str) -> int:
         """Tokens of a reply without the markers around it."""

@@ -9,6 +9,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
@@ -65,14 +66,12 @@ class Ollama(BackendDefaults):
         self._counter = counter
         self._loaded_until = 0.0
 
-    @property
+    @cached_property
     def counter(self) -> Counter:
         """Counts tokens as this model does, where its vocabulary is at hand."""
-        if self._counter is None:
-            from models.counting.choose import counter_for
+        from models.counting.choose import counter_for
 
-            self._counter = counter_for(self.model)
-        return self._counter
+        return self._counter or counter_for(self.model)
 
     @property
     def tools(self) -> bool | None:

@@ -64,7 +64,7 @@ class OllamaServer:
 
     def models(self) -> list[str]:
         """Names of the installed models, as the server orders them (newest first). Raises ModelError."""
-        return _names(self._listed("/api/tags"))
+        return [name for name in map(_name, self._listed("/api/tags")) if name]
 
     def choose(self, wanted: str = "") -> str:
         """The wanted model if it is installed; without a wish the one that suits best. Raises ModelError."""
@@ -178,10 +178,6 @@ def _line(text: bytes) -> dict[str, Any]:
         return _object(text)
     except ModelError as error:
         raise (http.stopped() if text.startswith(b"{") else error) from error
-
-
-def _names(models: list[dict[str, Any]]) -> list[str]:
-    return [name for name in map(_name, models) if name]
 
 
 def _name(model: Mapping[str, Any]) -> str:

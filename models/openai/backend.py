@@ -6,9 +6,10 @@ import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from agent.budget import LEAST_BUDGET, Counter
+from agent.budget import LEAST_BUDGET
 from agent.errors import ModelError
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
@@ -65,7 +66,6 @@ class OpenAIBackend(BackendDefaults):
         self._connection = connection
         self._needed = needed
         self._options = options or ServerOptions()
-        self._counter: ServerCounter | None = None
         self._reads_metrics = name == "vllm"
         self._thinks = False
 
@@ -75,10 +75,12 @@ class OpenAIBackend(BackendDefaults):
         context = server.context(model)  # which tells the server's name, too
         return cls(server.name, model, server.connection, needed=needed, context=context, options=server.options)
 
-    @property
-    def counter(self) -> Counter:
+    @cached_property
+    def counter(self) -> ServerCounter:
         """Counts tokens as the server does, where it counts for us."""
-        return self._counts()
+        from models.openai.counter import ServerCounter
+
+        return ServerCounter(self._connection, self.model, self._thinking())
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
@@ -115,13 +117,6 @@ class OpenAIBackend(BackendDefaults):
             f"/budget {fitting}, or start the server with {flag} {needed}"
         )
 
-    def _counts(self) -> ServerCounter:
-        if self._counter is None:
-            from models.openai.counter import ServerCounter
-
-            self._counter = ServerCounter(self._connection, self.model, self._thinking())
-        return self._counter
-
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
         body: dict[str, Any] = {"model": self.model, "messages": list(map(wire.sent, messages)), **self._thinking()}
@@ -153,7 +148,7 @@ class OpenAIBackend(BackendDefaults):
         """
         if self.context is None:
             return None
-        counter = self._counts()
+        counter = self.counter
         prompt = counter.overhead(tools) + sum(map(counter.count, messages))
         if prompt + wanted > self.context:
             prompt = counter.whole(messages, tools) or prompt  # to the token, where it matters

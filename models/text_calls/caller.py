@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import closing
+from functools import cached_property
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall, last_turn
@@ -32,7 +33,6 @@ class ToolCaller(BackendDefaults):
         self.inner = inner
         self._refused = False
         self._warned = False
-        self._in_text: TextCounter | None = None
 
     @property
     def protocol(self) -> str:
@@ -47,7 +47,7 @@ class ToolCaller(BackendDefaults):
     @property
     def counter(self) -> Counter:
         """Counts tokens of the prompt as it is sent."""
-        return self._text_counter() if self.protocol else self.inner.counter
+        return self._text_counter if self.protocol else self.inner.counter
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
@@ -65,7 +65,7 @@ class ToolCaller(BackendDefaults):
             except ToolsRefused:
                 self._refused = True
         texts = conversation(messages, tools)
-        self._text_counter().sends(texts)
+        self._text_counter.sends(texts)
         printed = PrintedCalls(offered(tools), labelled=True, tells=tells)
         yield from _with_calls(self.inner.stream(texts, (), max_tokens=max_tokens), printed)
 
@@ -87,10 +87,9 @@ class ToolCaller(BackendDefaults):
         without = f"{self.model} cannot call tools: it is told of them in text ({TEXT_REACT})"
         return f"{without}; {served}" if served else without
 
+    @cached_property
     def _text_counter(self) -> TextCounter:
-        if self._in_text is None:
-            self._in_text = TextCounter(self.inner.counter)
-        return self._in_text
+        return TextCounter(self.inner.counter)
 
 
 def _with_calls(stream: Generator[Delta, None, None], printed: PrintedCalls) -> Generator[Delta, None, None]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
+from models.counting.message_counter import spaced
 from models.text_calls.parsers import plain_name
 
 TOLD = """\
@@ -114,14 +115,7 @@ def _called(call: ToolCall) -> str:
     if not call.name:
         return call.arguments or "Action:"
     name = call.name if plain_name(call.name) == call.name else json.dumps(call.name)
-    return f"Action: {name}\nAction Input: {_one_line(call.arguments)}"
-
-
-def _one_line(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments), ensure_ascii=False)
-    except (ValueError, RecursionError):
-        return arguments
+    return f"Action: {name}\nAction Input: {spaced(call.arguments)}"
 
 
 def _line(function: Schema) -> str:

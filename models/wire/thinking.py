@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from agent.protocols import Delta, Text, Thinking, Usage
 
@@ -29,61 +30,49 @@ def apart(deltas: Iterable[Delta]) -> Iterator[Delta]:
 
 
 class _Tags:
-    """Text as it comes in. A possible beginning of a tag is held back."""
+    """Text as it comes in. A possible beginning of a tag is held back, and so are blanks beside a tag."""
 
     def __init__(self) -> None:
         self._held = ""
-        self._in = self._before
+        self._place: Literal["before", "inside", "after"] = "before"
+        self._strips = False
 
     def add(self, text: str) -> Iterator[Text | Thinking]:
         """The text that can be classified now."""
         self._held += text
-        return self._in()
+        if self._place == "before":
+            self._open()
+        if self._strips:
+            self._strip()
+        if self._place == "inside":
+            thought, tag, rest = self._held.partition(CLOSE)
+            sure = len(thought) if tag else _sure(thought)
+            self._held = rest if tag else thought[sure:]
+            if sure:
+                yield Thinking(thought[:sure])
+            if tag:
+                self._place = "after"
+                self._strip()
+        if self._place == "after" and self._held:
+            yield Text(self._held)
+            self._held = ""
 
     def end(self) -> Iterator[Text | Thinking]:
         """The text that was held back; the reply has ended."""
         held, self._held = self._held, ""
-        if held and self._in != self._behind:
-            yield Thinking(held) if self._in == self._inside else Text(held)
+        if held:
+            yield Thinking(held) if self._place == "inside" else Text(held)
 
-    def _before(self) -> Iterator[Text | Thinking]:
+    def _open(self) -> None:
         start = self._held.lstrip()
         if start.startswith(OPEN):
-            self._held, self._in = start[len(OPEN) :], self._begun
-            yield from self._in()
+            self._held, self._place, self._strips = start[len(OPEN) :], "inside", True
         elif not OPEN.startswith(start):
-            self._in = self._after
-            yield from self._in()
+            self._place = "after"
 
-    def _begun(self) -> Iterator[Text | Thinking]:
+    def _strip(self) -> None:
         self._held = self._held.lstrip()
-        if self._held:
-            self._in = self._inside
-            yield from self._in()
-
-    def _inside(self) -> Iterator[Text | Thinking]:
-        thought, tag, rest = self._held.partition(CLOSE)
-        self._held = rest
-        if tag:
-            self._in = self._behind
-        else:
-            sure = _sure(thought)
-            thought, self._held = thought[:sure], thought[sure:]
-        if thought:
-            yield Thinking(thought)
-        if tag:
-            yield from self._in()
-
-    def _behind(self) -> Iterator[Text | Thinking]:
-        self._held = self._held.lstrip()
-        if self._held:
-            self._in = self._after
-            yield from self._in()
-
-    def _after(self) -> Iterator[Text | Thinking]:
-        text, self._held = self._held, ""
-        if text:
-            yield Text(text)
+        self._strips = not self._held
 
 
 def _sure(text: str) -> int:

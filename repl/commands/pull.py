@@ -63,7 +63,7 @@ def _kept(name: str, done: int, total: int) -> str:
 def _shown(console: Console) -> Iterator[Show]:
     """Shows each step: as a bar that moves, or in lines."""
     if not is_drawn(console):
-        yield _Lines(console).show
+        yield _in_lines(console)
         return
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as Bar
@@ -80,20 +80,18 @@ def _shown(console: Console) -> Iterator[Show]:
         yield show
 
 
-class _Lines:
-    """A line for each thing that the server does, and for each tenth of what there is to load."""
+def _in_lines(console: Console) -> Show:
+    """Prints a line for each thing that the server does, and for each tenth of what there is to load."""
+    status, tenths = "", 0
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._tenths = 0
-        self._status = ""
+    def show(step: Progress) -> None:
+        nonlocal status, tenths
+        if step.status != status:
+            status = step.status
+            console.print(line(status[:STATUS_CHARACTERS]))
+        done = 10 * step.done_bytes // step.total_bytes if step.total_bytes else 0
+        if done > tenths:
+            tenths = done
+            console.print(f"{tenths}0% of {filesize.decimal(step.total_bytes)}")
 
-    def show(self, step: Progress) -> None:
-        """Say what is new."""
-        if step.status != self._status:
-            self._status = step.status
-            self._console.print(line(step.status[:STATUS_CHARACTERS]))
-        tenths = 10 * step.done_bytes // step.total_bytes if step.total_bytes else 0
-        if tenths > self._tenths:
-            self._tenths = tenths
-            self._console.print(f"{tenths}0% of {filesize.decimal(step.total_bytes)}")
+    return show

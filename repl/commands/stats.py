@@ -166,9 +166,8 @@ def chart(
             eighths = round((call.prompt.tokens or 0) / top * high * 8) - row * 8
             bar = BLOCKS[max(0, min(8, eighths))]
             empty = "╌" if row == mark else " "
-            line_.append(
-                bar if bar != " " else empty, style=level(call.prompt.tokens, call.limit) if bar != " " else "quiet"
-            )
+            style = level(call.prompt.tokens, call.limit)
+            line_.append(*((empty, "quiet") if bar == " " else (bar, style)))
             line_.append(empty * (step - 1), style="quiet")
         rows.append(line_)
     return rows

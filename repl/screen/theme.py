@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
 from repl.screen.sanitise import clean
@@ -90,3 +91,15 @@ def say(console: Console, text: str, style: str = "") -> None:
 def is_drawn(console: Console) -> bool:
     """Whether this console takes drawings: tables with rules, bars."""
     return console.is_terminal and not console.is_dumb_terminal
+
+
+@contextmanager
+def moving(console: Console, what: str) -> Iterator[None]:
+    """Something moves while this goes on, where things may move."""
+    if not is_drawn(console):
+        yield
+        return
+    from rich.text import Text
+
+    with console.status(Text(f"{what}…", style="quiet")):
+        yield

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -19,21 +19,32 @@ NAME_COLUMNS = 30
 SAID_COLUMNS = 34
 
 
-class Progress(Protocol):
-    """Shows the progress of each strategy, by its place among them."""
+class Progress:
+    """Shows the progress of each strategy, by its place among them: as bars, or in lines where there are none."""
+
+    def __init__(self, console: Console, names: Sequence[str], bars: Bars | None = None) -> None:
+        self._console, self._names, self._bars = console, names, bars
 
     def say(self, place: int, said: str, step: bool = False) -> None:
-        """Show the step under way; `step` says that one more is done."""
+        """Show the step under way; `step` says that one more is done. Lines are for finished strategies only."""
+        if self._bars:
+            self._bars.update(self._bars.task_ids[place], advance=int(step), said=cut(line(said), SAID_COLUMNS))
 
     def done(self, place: int, said: str) -> None:
         """The strategy is done, with this."""
+        if self._bars:
+            self._bars.update(self._bars.task_ids[place], completed=self._bars.tasks[place].total)
+            self.say(place, said)
+        else:
+            of = f"done {place + 1} of {len(self._names)}"
+            say(self._console, f"{of}: {line(self._names[place])}: {line(said)}")
 
 
 @contextmanager
 def progress(console: Console, names: Sequence[str], steps: int) -> Iterator[Progress]:
     """Shows how far each of these strategies is in at most so many steps."""
     if not is_drawn(console):
-        yield _Lines(console, names)
+        yield Progress(console, names)
         return
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bars
@@ -46,29 +57,4 @@ def progress(console: Console, names: Sequence[str], steps: int) -> Iterator[Pro
     with Bars(*columns, console=console, transient=True) as bars:
         for name in names:
             bars.add_task(cut(line(name), NAME_COLUMNS), total=steps, said="")
-        yield _Drawn(bars)
-
-
-class _Drawn:
-    def __init__(self, bars: Bars) -> None:
-        self._bars = bars
-
-    def say(self, place: int, said: str, step: bool = False) -> None:
-        self._bars.update(self._bars.task_ids[place], advance=int(step), said=cut(line(said), SAID_COLUMNS))
-
-    def done(self, place: int, said: str) -> None:
-        task = self._bars.task_ids[place]
-        self._bars.update(task, completed=self._bars.tasks[place].total)
-        self.say(place, said)
-
-
-class _Lines:
-    def __init__(self, console: Console, names: Sequence[str]) -> None:
-        self._console, self._names = console, names
-
-    def say(self, place: int, said: str, step: bool = False) -> None:
-        """Prints a line for each finished strategy only."""
-
-    def done(self, place: int, said: str) -> None:
-        of = f"done {place + 1} of {len(self._names)}"
-        say(self._console, f"{of}: {line(self._names[place])}: {line(said)}")
+        yield Progress(console, names, bars)

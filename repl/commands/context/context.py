@@ -56,9 +56,7 @@ def why(session: Session, rest: str, console: Console) -> None:
     N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message.
     """
     if not MESSAGE.fullmatch(rest):
-        what = (
-            f"/why takes the number of a message, not {rest[:40]!r}" if rest else "/why takes the number of a message"
-        )
+        what = "/why takes the number of a message" + (f", not {rest[:40]!r}" if rest else "")
         raise UsageError(what, "write /why 12, or /why +1 for one that was inserted; /context lists them")
     xray = last_call(session)
     say(console, sentence(xray, xray.find(rest)))

@@ -15,7 +15,7 @@ from repl.commands.doctor.examine import SECONDS, Report, examine
 from repl.commands.doctor.machine import can_show, looks
 from repl.screen.sanitise import line
 from repl.screen.streams import write
-from repl.screen.theme import console_for, is_drawn, is_plain
+from repl.screen.theme import console_for, is_drawn, is_plain, moving
 from session import jsonl
 from session.session import Session
 from session.settings import Settings
@@ -54,12 +54,10 @@ def doctor(session: Session, _: str, console: Console) -> None:
 
 def look(settings: Settings, console: Console) -> Report:
     """Examine, and say meanwhile that it takes a moment."""
-    if is_drawn(console):
-        with console.status(Text(f"{WAIT}…", style="quiet")):
-            return examine(settings, looks(settings, console))
-    if console.is_terminal:
+    if console.is_terminal and not is_drawn(console):
         console.print(Text(WAIT))
-    return examine(settings, looks(settings, console))
+    with moving(console, WAIT):
+        return examine(settings, looks(settings, console))
 
 
 def as_fields(report: Report) -> Iterator[jsonl.Fields]:

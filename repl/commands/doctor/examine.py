@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Thread
@@ -83,7 +81,8 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
         looks.append(Look("session", "summariser", partial(_summariser, backends), _late("its server", seconds)))
     looks.append(Look("session", "strategy", partial(_strategy, settings)))
     for names, server in servers.items():
-        looks.append(_server(names, server, settings.model if names == chosen else "", seconds))
+        find = partial(_server, server, settings.model if names == chosen else "")
+        looks.append(Look(names, "server", find, _late(_where(server), seconds)))
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
@@ -92,39 +91,33 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:
     """The findings of each check, in order. All run in parallel; one that takes longer than so many seconds is late."""
-    found: queue.SimpleQueue[tuple[int, Finding | None]] = queue.SimpleQueue()
-    here = [place for place, look in enumerate(looks) if look.late is None]
-    for place in set(range(len(looks))) - set(here):
-        # A thread each that nobody waits for: nothing else puts an end to a name server that does not answer.
-        Thread(target=_look, args=(place, looks[place], found), daemon=True).start()
-    for place in here:
-        _look(place, looks[place], found)
-    findings: list[list[Finding]] = [[] for _ in looks]
-    going, end = set(range(len(looks))), time.monotonic() + seconds
-    with suppress(queue.Empty):
-        while going:
-            place, finding = found.get(timeout=max(0.0, end - time.monotonic()))
-            if finding:
-                findings[place].append(finding)
-            else:
-                going.discard(place)
-    for place in going:
-        look, begun = looks[place], bool(findings[place])
-        if look.late:  # whoever has said something is slow, not gone
-            findings[place].append(Finding(look.group, replace(look.late, state="warn") if begun else look.late))
-    return [finding for each in findings for finding in each]
+    found: dict[int, list[Finding]] = {place: [] for place in range(len(looks))}
+    threads: dict[int, Thread] = {}
+    for place, look in enumerate(looks):
+        if look.late:  # a thread that nobody waits for: nothing else puts an end to a name server that does not answer
+            threads[place] = Thread(target=_look, args=(look, found[place]), daemon=True)
+            threads[place].start()
+    for place in found.keys() - threads.keys():
+        _look(looks[place], found[place])
+    end = time.monotonic() + seconds
+    for place, thread in threads.items():
+        thread.join(max(0.0, end - time.monotonic()))
+        late, begun = looks[place].late, list(found[place])
+        if late and thread.is_alive():  # whoever has said something is slow, not gone
+            late = replace(late, state="warn") if begun else late
+            found[place] = [*begun, Finding(looks[place].group, late)]
+    return [finding for each in found.values() for finding in each]
 
 
-def _look(place: int, look: Look, found: queue.SimpleQueue[tuple[int, Finding | None]]) -> None:
+def _look(look: Look, found: list[Finding]) -> None:
     try:
         for check in look.find():
-            found.put((place, Finding(look.group, check)))
+            found.append(Finding(look.group, check))
     except ThimbleError as error:
-        found.put((place, Finding(look.group, Check(look.name, "fail", error.what, error.fix), error)))
+        found.append(Finding(look.group, Check(look.name, "fail", error.what, error.fix), error))
     except Exception as error:  # a bug in one check must not hide the others, nor be taken for what they look for
         what = f"this check has a bug: {type(error).__name__}: {error}"
-        found.put((place, Finding(look.group, Check(look.name, "warn", what, "report it; the other findings stand"))))
-    found.put((place, None))
+        found.append(Finding(look.group, Check(look.name, "warn", what, "report it; the other findings stand")))
 
 
 def _late(what: str, seconds: float) -> Check:
@@ -168,14 +161,10 @@ def _chosen(backends: Backends, servers: Mapping[str, Server | UsageError]) -> s
     return next(same, "")
 
 
-def _server(names: str, server: Server | UsageError, model: str, seconds: float) -> Look:
-    def find() -> Iterator[Check]:
-        if isinstance(server, UsageError):  # told by the session where it is in the way
-            yield Check("address", "fail", server.what, server.fix)
-        else:
-            yield from checks(server, model)
-
-    return Look(names, "server", find, _late(_where(server), seconds))
+def _server(server: Server | UsageError, model: str) -> Iterable[Check]:
+    if isinstance(server, UsageError):  # told by the session where it is in the way
+        return [Check("address", "fail", server.what, server.fix)]
+    return checks(server, model)
 
 
 def _backend(backends: Backends, started: list[Backend]) -> Iterator[Check]:

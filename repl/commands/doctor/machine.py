@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -204,13 +205,11 @@ def _proxies(settings: Settings) -> Check:
         return Check("proxy", "ok", "none")
     hosts = []
     for backend in SERVERS:
-        try:
+        with suppress(UsageError):
             url = host_url(address_of(backend, settings))
-        except UsageError:
-            continue
-        host = urlsplit(url).hostname or ""
-        if not is_loopback(url) and not proxy_bypass(host):
-            hosts.append(host)
+            host = urlsplit(url).hostname or ""
+            if not is_loopback(url) and not proxy_bypass(host):
+                hosts.append(host)
     told = f"{', '.join(named)} set; this machine's own addresses never go through it"
     host = next(iter(hosts), "")
     return Check.of("proxy", not host, told, f"{told}, {host} does", f"if it must not: export NO_PROXY={host}")

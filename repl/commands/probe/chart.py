@@ -97,16 +97,6 @@ def _drawn(row: Survival, rows: Sequence[Survival], names: int, columns: int, us
 
 
 @contextmanager
-def moving(console: Console, what: str) -> Iterator[None]:
-    """Something moves while this goes on, where things may move."""
-    if not is_drawn(console):
-        yield
-        return
-    with console.status(Text(f"{what}…", style="quiet")):
-        yield
-
-
-@contextmanager
 def _bar(console: Console, calls: int) -> Iterator[Callable[[], None]]:
     """A bar that says how many of the calls are replayed, where things may move; each tick is a call."""
     if not is_drawn(console):

@@ -154,7 +154,7 @@ def test_row_metrics_of_several_engines_add_up_and_two_names_do_not() -> None:
 def test_row_tokenize_counts_the_very_prompt() -> None:
     wire = Wire({CHAT: ANSWER, TOKENIZE: b'{"count":132,"max_model_len":8192,"tokens":[]}'})
     model = backend(wire, "vllm", context=8192, think="off")
-    model._counts().whole([SYSTEM, USER], [TOOL])
+    model.counter.whole([SYSTEM, USER], [TOOL])
     counted = wire.sent(TOKENIZE)
     list(model.stream([SYSTEM, USER], [TOOL]))
     assert counted.pop("add_generation_prompt") is True
