@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from models.ollama.server import OllamaServer
 
 REPORTS_CACHED = (0, 33, 3)
-"""Since this version a server reports the tokens of a prompt that it had cached."""
+"""The first version that reports the cached tokens of a prompt."""
 LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 
