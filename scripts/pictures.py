@@ -296,12 +296,12 @@ def shown(screen: Screen, since: str) -> Sequence[Row]:
 
 
 def picture_of(rows: Sequence[Row], columns: int) -> str:
-    """The SVG of these rows."""
+    """A picture of these rows."""
     return svg_of([[(cell.data, _look(cell)) for cell in row] for row in rows], columns)
 
 
 def _look(cell: Char) -> Look:
-    """The look of a cell. A colour of the 256 is its six digits."""
+    """How a cell looks. A colour of the 256 is its six digits."""
     ink, paper = ("" if name == "default" else COLOURS.get(name, f"#{name}") for name in (cell.fg, cell.bg))
     return Look(ink, paper, cell.bold, cell.italics, cell.underscore, cell.blink, cell.reverse)
 

@@ -67,7 +67,7 @@ class Ollama(BackendDefaults):
 
     @property
     def counter(self) -> Counter:
-        """Counts tokens as this model does, if its vocabulary is available."""
+        """Counts tokens as this model does, where its vocabulary is at hand."""
         if self._counter is None:
             from models.counting.choose import counter_for
 

@@ -77,7 +77,7 @@ class OpenAIBackend(BackendDefaults):
 
     @property
     def counter(self) -> Counter:
-        """Counts tokens as the server does, if it counts for us."""
+        """Counts tokens as the server does, where it counts for us."""
         return self._counts()
 
     def stream(
@@ -149,7 +149,7 @@ class OpenAIBackend(BackendDefaults):
         """Tokens that a reply may have after this prompt; None if the server does not report its context.
 
         Raises:
-            ModelError: There are none. An estimate does not raise this: the server will refuse.
+            ModelError: There are none. Not by an estimate: then the server may say so.
         """
         if self.context is None:
             return None

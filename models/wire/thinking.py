@@ -29,7 +29,7 @@ def apart(deltas: Iterable[Delta]) -> Iterator[Delta]:
 
 
 class _Tags:
-    """Streamed text. A possible beginning of a tag is held back."""
+    """Text as it comes in. A possible beginning of a tag is held back."""
 
     def __init__(self) -> None:
         self._held = ""
@@ -87,7 +87,7 @@ class _Tags:
 
 
 def _sure(text: str) -> int:
-    """The place in a text after which its end may be the beginning of the closing tag."""
+    """The place in a text from which its end may be the beginning of the closing tag."""
     return next(
         (at for at in range(max(0, len(text) - len(CLOSE)), len(text)) if CLOSE.startswith(text[at:])), len(text)
     )
