@@ -1,13 +1,12 @@
-"""How long each command takes in a session of 4,000 messages, and against /help, which looks at none of them.
+"""Measure the time of each command in a session of 4,000 messages, and compare with /help, which reads none of them.
 
     python benchmarks/commands.py            # a table in Markdown
     python benchmarks/commands.py --check    # exits 1 when a command takes more than 200 ms
 
 The session has 200 exchanges of ten model calls, nine of which ask for a tool, under the default strategy and budget,
-all written to its journal as they happened, and one branch more. It is printed to a terminal of 100 columns that is
-kept in memory. *First* is the first time in this process, when modules are imported and texts counted; those before it
-in the table have done their part of that. *Median* is of the times after it, and only that is held to the limit. After
-each time the session is as it was.
+all written to its journal as they happened, and one more branch. The output goes to a terminal of 100 columns in
+memory. *First* is the first time in this process, with imports and token counts (earlier rows of the table have done
+some of these). *Median* is of the later times; only the median has a limit. After each time the session is as before.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ ARGUMENTS = {
     "undo": ["", "5"],
     "retry": ["", "none"],
 }
-"""What is typed behind a command, one after the other; nothing behind those that are not here."""
+"""The arguments of a command, one after the other; a command that is not here gets none."""
 LEFT_OUT = {
     "compare": "replays the session under each strategy, and is measured apart",
     "export": "writes a file, and is measured apart",
@@ -73,8 +72,8 @@ LEFT_OUT = {
 
 
 def main(options: Sequence[str], steps: int = STEPS, times: int = TIMES) -> int:
-    """Print the table; 1 when `--check` is asked for and a command is over the limit."""
-    os.environ.update(dict.fromkeys(("OLLAMA_HOST", "OPENAI_BASE_URL"), "http://127.0.0.1:9"))  # where nothing listens
+    """Print the table; 1 if a command is over the limit, with `--check`."""
+    os.environ.update(dict.fromkeys(("OLLAMA_HOST", "OPENAI_BASE_URL"), "http://127.0.0.1:9"))  # nothing listens there
     session = long_session(steps)
     print(f"{len(session.agent.history):,} messages, median of {times} times, limit {LIMIT_MS:g} ms\n")
     print("| command | first ms | median ms | ratio to /help |\n|---|--:|--:|--:|")
@@ -93,18 +92,18 @@ def main(options: Sequence[str], steps: int = STEPS, times: int = TIMES) -> int:
 
 
 def typed() -> list[str]:
-    """The lines that are measured, those of /help first."""
+    """The measured lines, those of /help first."""
     names = ["help", *(name for name in COMMANDS if name not in ("help", *LEFT_OUT))]
     return [f"/{name} {argument}".rstrip() for name in names for argument in ARGUMENTS.get(name, [""])]
 
 
 def long_session(steps: int) -> Session:
-    """A session of so many model calls, all but the last of each exchange with a tool call, and one branch more."""
+    """A session of `steps` model calls, all except the last of each exchange with a tool call, and one more branch."""
     session = open_session(Settings(backend="reader"))
     agent = session.agent
     told = react(steps + CALLS_AN_EXCHANGE)
     reader, actor = agent.backend, Scripted(_replies(told), agent.backend.counter)
-    actor.name, actor.model, agent.backend = reader.name, reader.model, actor  # the journal names who answers from here
+    actor.name, actor.model, agent.backend = reader.name, reader.model, actor  # from here the journal names this model
     tools, agent.tools = agent.tools, {**agent.tools, "read_article": _Told(agent.tools["read_article"].schema, told)}
     for number in range(steps // CALLS_AN_EXCHANGE):
         _ask(session, f"And what does page {number} say?")
@@ -121,14 +120,14 @@ def _ask(session: Session, question: str) -> None:
 
 
 def _replies(told: Sequence[Message]) -> Iterator[Reply]:
-    """What these messages tell of the model; every tenth reply is an answer."""
+    """The model's replies in these messages; every tenth reply is an answer."""
     spoken = [message for message in told if message.role == "assistant"]
     for number, message in enumerate(spoken, 1):
         yield "It costs nothing." if number % CALLS_AN_EXCHANGE == 0 else [Text(message.content), *message.calls]
 
 
 class _Told:
-    """A tool that returns the results that these messages tell of, one after the other."""
+    """A tool that returns the results in these messages, one after the other."""
 
     name = "read_article"
 
@@ -137,7 +136,7 @@ class _Told:
         self._results = (message.content for message in told if message.role == "tool")
 
     def run(self, arguments: Mapping[str, Any]) -> str:
-        """The next one."""
+        """The next result."""
         return next(self._results)
 
 
@@ -154,7 +153,7 @@ def _console() -> Console:
 
 
 def milliseconds(session: Session, text: str) -> float:
-    """Time to obey this line; the session is then as it was."""
+    """The time to run this line; afterwards the session is as before."""
     agent, journal = session.agent, session.journal
     state, strategy = agent.state, agent.strategy
     session.parts.journal, agent.state = _copied(journal), agent.state.copy()
@@ -168,7 +167,7 @@ def milliseconds(session: Session, text: str) -> float:
 
 
 def _copied(journal: Journal) -> Journal:
-    """A journal that goes on from here on its own."""
+    """An independent copy of the journal."""
     own = copy(journal)
     own.tree = Tree()
     own.tree.branches = {one.number: replace(one, lines=[*one.lines]) for one in journal.tree.branches.values()}

@@ -1,15 +1,15 @@
-"""How long does a folder of 20,000 notes keep one waiting?
+"""How long does a user wait for a folder of 20,000 notes?
 
     python benchmarks/corpus.py                    # a table in Markdown
-    python benchmarks/corpus.py --check            # exits 1 where something takes longer than its bound
+    python benchmarks/corpus.py --check            # exits 1 if something takes longer than its bound
     python benchmarks/corpus.py --notes 2000
 
-The notes are made up: 500 words each in four sections, with front matter, their words as frequent as in a language
-(Zipf). *First*, *again* and *10 changed* are a process of its own, `thimble --backend reader -p`, from its start until
-it has answered, less what the built-in articles take. The others are the slowest of three calls in one process.
+The notes are made up: 500 words each in four sections, with front matter, and with the word frequencies of a language
+(Zipf). *First*, *again* and *10 changed* each measure a new process, `thimble --backend reader -p`, from its start to
+its answer, minus the time with the built-in articles. The others are the slowest of three calls in one process.
 
-Seconds of the processor, which other work on the machine hardly changes; on an idle one with the files in the memory of
-the system they are those of the clock.
+Times are seconds of processor time, which other work on the machine hardly changes. On an idle machine with the files
+in memory they equal clock time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOTES, CHANGED = 20_000, 10
 FIRST_A_NOTE, AGAIN, PLEASANT = 0.003, 0.5, 0.3
 SYLLABLES = [first + vowel + last for first in "bdfgklmnprstvz" for vowel in "aeiou" for last in ("", "n", "r", "s")]
 COMMON = 60
-"""The rank of a word that stands in a quarter of all sections: the first ones are as `the` and `of`."""
+"""The rank of a word that a quarter of all sections have: the first ranks are like `the` and `of`."""
 
 
 def main() -> int:
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def measured(folder: Path, notes: int) -> Iterator[tuple[str, float, float]]:
-    """What is timed, its seconds and its bound."""
+    """The name of each measurement, its seconds and its bound."""
     usual = min(answered() for _ in range(3))
     yield "first", answered(folder) - usual, FIRST_A_NOTE * notes
     yield "again", min(answered(folder) for _ in range(3)) - usual, AGAIN
@@ -93,7 +93,7 @@ def measured(folder: Path, notes: int) -> Iterator[tuple[str, float, float]]:
 
 
 def answered(folder: Path = ARTICLES) -> float:
-    """Seconds until a thimble that is begun for one question has answered it."""
+    """Seconds from the start of a thimble with one question to its answer."""
     command = [sys.executable, "-m", "repl", "--backend", "reader", "--corpus", str(folder), "-p", "Hello"]
     environ = {**os.environ, "PYTHONPATH": str(PROJECT)}
     quiet = subprocess.DEVNULL
@@ -101,7 +101,7 @@ def answered(folder: Path = ARTICLES) -> float:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Of the processor, in this process and in those that it starts."""
+    """Seconds of processor time, in this process and its children."""
     started = sum(os.times()[:4])
     with suppress(ToolError):
         call()
@@ -109,14 +109,14 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def vocabulary() -> list[str]:
-    """Words that nobody uses, the most common first."""
+    """Invented words, the most common first."""
     chance = random.Random(7)
     every = dict.fromkeys("".join(chance.choices(SYLLABLES, k=chance.randint(1, 3))) for _ in range(40_000))
     return [word for word in every if len(word) > 2]
 
 
 def write(folder: Path, notes: int) -> None:
-    """Notes as somebody may have written them; as many of them are always the same."""
+    """Write made-up notes; the same number gives the same notes."""
     chance, known = random.Random(8), vocabulary()
     weights = list(accumulate(1 / (rank + 5) for rank in range(len(known))))
     for number in range(notes):

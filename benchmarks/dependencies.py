@@ -1,12 +1,12 @@
-"""What each dependency costs: licence, size on disk, what it brings along, and how long its import takes.
+"""Show the cost of each dependency: licence, size on disk, its own dependencies, and the time of its import.
 
 python benchmarks/dependencies.py          # those of thimble itself and of its extras
 python benchmarks/dependencies.py --dev    # those of its development
 
-Sizes are those of the installed files without bytecode, in MB; "with all" counts what a dependency brings along too.
-Import times are ms of processor time, so that a busy machine does not change them: cold without bytecode, as the first
-import after an installation; warm the least of 5. `python -X importtime` says what they are made of. What is not
-installed is shown with ?.
+Sizes are those of the installed files without bytecode, in MB; "with all" includes the dependencies of a dependency.
+Import times are ms of processor time, so a busy machine does not change them. Cold: without bytecode, as in the first
+import after an installation. Warm: the least of 5. `python -X importtime` shows their parts. A package that is not
+installed has a ?.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parent.parent
 MODULES = {"pydantic": "pydantic.type_adapter", "pyyaml": "yaml", "rich": "rich.console"}
-"""What is imported of a package, where that is not its name."""
+"""The module to import for a package, if it is not the package's name."""
 TIMED = "from time import process_time as now; began = now(); import {}; print(now() - began)"
 WARM = 5
 
 
 def declared(dev: bool) -> Iterator[tuple[str, Requirement]]:
-    """What pyproject.toml names, each with the extra that it belongs to, "" for none."""
+    """The requirements in pyproject.toml, each with its extra, "" for none."""
     told = tomllib.loads((PROJECT / "pyproject.toml").read_text())
     groups = {"": told["project"]["dependencies"], **told["project"]["optional-dependencies"]}
     for extra, texts in {"": told["dependency-groups"]["dev"]}.items() if dev else groups.items():
@@ -40,7 +40,7 @@ def declared(dev: bool) -> Iterator[tuple[str, Requirement]]:
 
 
 def installed(name: str) -> Distribution | None:
-    """A package as it is here; None where it is not."""
+    """The installed package; None if it is not installed."""
     try:
         return distribution(name)
     except PackageNotFoundError:
@@ -48,7 +48,7 @@ def installed(name: str) -> Distribution | None:
 
 
 def brought(name: str, extras: AbstractSet[str] = frozenset()) -> AbstractSet[str]:
-    """The packages that come with one, itself among them."""
+    """A package and all its dependencies."""
     found, open_ = {str(canonicalize_name(name))}, [(name, extras)]
     while open_:
         package, wanted = open_.pop()
@@ -78,7 +78,7 @@ def licence(of: Distribution) -> str:
 
 
 def milliseconds(module: str, bytecode: str) -> float:
-    """How long the import of a module takes, with the bytecode that is kept in a folder."""
+    """The time to import a module, with bytecode in the given folder."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environ = {**kept, "PYTHONPYCACHEPREFIX": bytecode}
     command = [sys.executable, "-c", TIMED.format(module)]

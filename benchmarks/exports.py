@@ -1,11 +1,11 @@
-"""How long an export takes and how large it is, by format, of a session of 4,000 messages.
+"""Measure the time and the size of an export of 4,000 messages, for each format.
 
     python benchmarks/exports.py          # a table in Markdown
-    python benchmarks/exports.py 400      # of so many messages
-    python benchmarks/exports.py 4000 DIR # and leave the files there
+    python benchmarks/exports.py 400      # this many messages
+    python benchmarks/exports.py 4000 DIR # and keep the files there
 
 The session is real: exchanges of ten turns under the default strategy and budget, whose scripted model searches the
-articles nine times and then answers. It is kept in memory and exported by `/export`.
+articles nine times and then answers. The session is in memory, and `/export` exports it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TURNS = 10
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
-    os.environ.update(dict.fromkeys(("OLLAMA_HOST", "OPENAI_BASE_URL"), "http://127.0.0.1:9"))  # where nothing listens
+    os.environ.update(dict.fromkeys(("OLLAMA_HOST", "OPENAI_BASE_URL"), "http://127.0.0.1:9"))  # nothing listens there
     session = long_session(int(arguments[0]) if arguments else 4_000)
     calls = len(session.agent.ledger.calls)
     print(f"{len(session.agent.history):,} messages, {calls:,} calls\n")
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def long_session(messages: int) -> Session:
-    """A session with at least so many messages."""
+    """A session with at least this many messages."""
     session = open_session(Settings(backend="reader"))
     counter, number = session.agent.backend.counter, 0
     while len(session.agent.history) < messages:

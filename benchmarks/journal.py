@@ -1,12 +1,12 @@
-"""What the journal costs: writing it, and resuming from it.
+"""Measure the cost of the journal: writing it, and resuming from it.
 
     python benchmarks/journal.py            # the figures
     python benchmarks/journal.py --check    # exits 1 above a limit
 
-Writing: an answer of 20,000 streamed tokens with a journal on disk against one without, and against the second that a
-thousand of them take to come. Resuming: a session of 4,000 messages and 2,000 calls is resumed under several
-strategies, against reading its lines as JSON alone. Size: bytes a call, in the first and the last tenth of that
-session; a ratio of 1 means that a long session costs no more a call than a short one.
+Writing: an answer of 20,000 streamed tokens with a journal on disk, compared with one without, and with the second in
+which a thousand tokens arrive. Resuming: a session of 4,000 messages and 2,000 calls under several strategies, compared
+with only reading its lines as JSON. Size: bytes a call, in the first and the last tenth of that session; a ratio of 1
+means that a call costs the same in a long session as in a short one.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _say(messages: object, tools: object) -> Reply:
 
 
 def session_at(path: Path | None, strategy: str) -> Session:
-    """A session of this file, gone on with where there is one; its model streams long answers, or calls tools."""
+    """The session of this file, resumed if it exists; its model streams long answers, or calls tools."""
     journal = Journal.reopen(path) if path and path.exists() else Journal(path)
     session = Session(Settings(backend="reader", strategy=strategy, budget=8000), journal, journal.state())
     session.backends.first = lambda: Scripted([_say] * 100_000, TinyCounter())  # type: ignore[method-assign]
@@ -58,7 +58,7 @@ def session_at(path: Path | None, strategy: str) -> Session:
 
 
 def seconds_of_an_answer(path: Path | None) -> tuple[float, int]:
-    """Time of an exchange of so many tokens, and how many events it has."""
+    """The time of an exchange with a long answer, and the number of its events."""
     session = session_at(path, "none")
     if path is None:
         session.agent.record = None
@@ -71,7 +71,7 @@ def seconds_of_an_answer(path: Path | None) -> tuple[float, int]:
 
 
 def writing(folder: Path) -> float:
-    """Share of the time in which a fast model speaks that writing takes."""
+    """The time for writing, as a share of the time in which a fast model streams."""
     with_, without = (
         median(seconds_of_an_answer(folder / f"answer-{number}.jsonl" if kept else None)[0] for number in range(TIMES))
         for kept in (True, False)
@@ -87,7 +87,7 @@ def writing(folder: Path) -> float:
 
 
 def resuming(folder: Path, strategy: str, exchanges: int) -> tuple[float, float]:
-    """Time to resume against reading the JSON alone, and bytes a call at the end against the beginning."""
+    """The ratio of resuming to only reading the JSON, and of the bytes a call at the end to the beginning."""
     path = folder / f"{strategy}.jsonl"
     session = session_at(path, strategy)
     ends = []
@@ -121,7 +121,7 @@ def _resumed(path: Path, strategy: str) -> float:
 
 
 def main(options: list[str], exchanges: int = EXCHANGES) -> int:
-    """Print the figures; 1 when `--check` is asked for and one is over its limit."""
+    """Print the figures; 1 if one is over its limit, with `--check`."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         good = writing(folder) <= MOST_SHARE

@@ -1,4 +1,4 @@
-"""Judge what a model call is sent: is it valid and within the budget, and how much of it must be computed anew."""
+"""Judge the prompt of a model call: is it valid and within the budget, and how much of it must be recomputed?"""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.support.histories import Story, TinyCounter, is_sound, pending, react
 BUDGET = 8_000
 COUNT = TinyCounter().count
 SUMMARY = "found " * 250
-"""What every fake model answers that is asked for a summary."""
+"""The answer of every fake model to a request for a summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One call: tokens of the prompt, those of them behind the first difference from the prompt before, and faults.
+    """One call: tokens of the prompt, tokens after the first difference from the last prompt, and faults.
 
-    `unread` says that a result which came since the last call is not shown, not even in part: it never will be.
+    `unread`: a result that is new since the last call is not shown, not even in part, and never will be.
     """
 
     tokens: int
@@ -34,21 +34,21 @@ class Verdict:
 
 
 def judge(view: Sequence[Message], history: Sequence[Message], before: Sequence[Message] = ()) -> Verdict:
-    """What a server and a user would say of a view of this history that is sent after the one `before`."""
+    """The verdict on a view of this history that is sent after the view `before`."""
     reused = common_prefix(view, before)
     faults = (*invalid(view), *missing(view, history))
     return Verdict(sum(map(COUNT, view)), sum(map(COUNT, view[reused:])), faults, unread(view, history))
 
 
 def invalid(view: Sequence[Message]) -> list[str]:
-    """What a chat server would refuse: a result without its call, a call without its result, no message at all."""
+    """The faults that a chat server would refuse: a result without its call, a call without its result, no message."""
     numbered = [replace(message, id=f"v{place}") for place, message in enumerate(view)]
     unanswered = [f"call {id_!r} at the end has no result" for id_ in pending(view)]
     return [*is_sound(numbered), *unanswered, *([] if view else ["no message"])]
 
 
 def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
-    """What of the user's words is not there: the question verbatim; the first task verbatim, or else a summary."""
+    """The missing words of the user: the question verbatim; the first task verbatim, or else a summary."""
     said = {message.content for message in view if message.role == "user"}
     asked, first = question(history), task(history)
     lost = ["the question is lost"] if asked and asked.content not in said else []
@@ -60,7 +60,7 @@ def missing(view: Sequence[Message], history: Sequence[Message]) -> list[str]:
 def unread(view: Sequence[Message], history: Sequence[Message]) -> bool:
     """Whether a result that answers the newest turn is missing from the end of the view, or has lost both its ends.
 
-    What a strategy puts behind the end for one call is no end; a reference says how to have the result.
+    Text that a strategy adds after the end for one call is not the end. A reference says how to get the result.
     """
     caller, fresh = _newest_turn(history)
     said = {message.content for message in history}
@@ -93,7 +93,7 @@ def _shows(copy: Message | None, original: str, at_least: int = 8) -> bool:
 
 
 def lists() -> dict[str, list[Message]]:
-    """The conversations that everybody is given, by name."""
+    """The conversations of the comparison, by name."""
     return {
         "react40": react(40),
         "parallel": react(40, at_once=3),
@@ -112,7 +112,7 @@ def _large() -> list[Message]:
 
 
 def _mixed() -> list[Message]:
-    """Three questions, parallel calls, empty texts and results, Japanese and emoji, and each turn's ids begin anew."""
+    """Three questions, parallel calls, empty texts and results, Japanese and emoji; ids start again in each turn."""
     story = Story(filler="日本語の文 🙂👍🏽 ").ask(words(60, "the task"))
     for ask in ("and what of the second?", "", "and the third?"):
         story.turn(0, 600, 30, says=0).turn(3_000, says=40).turn(*[400] * 4).turn(600, says=0).turn(0, says=12)
@@ -123,7 +123,7 @@ def _mixed() -> list[Message]:
 
 
 def _with_ids_from_one(messages: Sequence[Message]) -> list[Message]:
-    """The same, as servers write it that number the calls of each turn from one."""
+    """The same messages, with the calls of each turn numbered from one, as some servers do."""
     number: dict[str, str] = {}
     renamed = []
     for message in messages:
@@ -134,6 +134,6 @@ def _with_ids_from_one(messages: Sequence[Message]) -> list[Message]:
 
 
 def _broken() -> list[Message]:
-    """Twenty steps, of which the third has lost its result and the seventh its call, as after a crash."""
+    """Twenty steps: the third has lost its result and the seventh its call, as after a crash."""
     whole = react(20)
     return [message for place, message in enumerate(whole) if place not in (2 + 2 * 2 + 1, 2 + 2 * 6)]

@@ -1,10 +1,10 @@
 """Does a key wait for the forecast? A session of 4,000 messages, and a question typed at 20 keys a second.
 
     python benchmarks/keys.py            # a table in Markdown
-    python benchmarks/keys.py --check    # exits 1 where drawing the toolbar takes 50 ms
+    python benchmarks/keys.py --check    # exits 1 if drawing the toolbar takes 50 ms
 
-*Forecast* is the median of what one look ahead takes, in the thread of its own; *toolbar* the longest that drawing took
-of 20 times, while that thread was looking ahead. Milliseconds.
+*Forecast* is the median time of one forecast, in its own thread; *toolbar* is the longest of 20 drawings during a
+forecast. Milliseconds.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(messages: int = MESSAGES) -> int:
 
 
 def long_session(spec: str, messages: int) -> Session:
-    """A session with the built-in reader that has come so far under this strategy."""
+    """A session of this many messages with the built-in reader, under this strategy."""
     session = open_session(Settings(backend="reader", strategy=spec, budget=1_000_000 if spec == "none" else 8_000))
     session.agent.state.history = session.agent.history.plus(*react(messages // 2))
     list(session.ask("Which article is about tokenisers?"))

@@ -1,13 +1,13 @@
-"""Kill a real process at random moments of a session, resume it, and look whether anything was lost.
+"""Kill a real process at random moments of a session, resume it, and check that nothing was lost.
 
     python benchmarks/kills.py                 # 500 kills
     python benchmarks/kills.py --kills 20
 
-A process asks, under a strategy that asks a model for summaries: parallel calls, notes, planted facts, and branches.
-It prints the number of the newest line of the journal behind each event that was recorded. It is killed (SIGKILL) at
-a random moment; the next one resumes the same file and goes on. When a dialogue is done, the next begins. After each
-kill: all lines that were acknowledged are there, none is damaged, the bytes before the kill are still the file's
-first, and every call has its result. Exits 1 when anything of that is not so.
+A process holds a dialogue under a summarising strategy: parallel calls, notes, planted facts, and branches. After each
+recorded event it prints the number of the journal's newest line. It is killed (SIGKILL) at a random moment; the next
+process resumes the same file and continues. After each dialogue the next begins. After each kill: all acknowledged
+lines are there, none is damaged, the bytes before the kill are still the file's first, and every call has its result.
+Exits 1 if any of this is false.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def resumed(path: Path, strategy: str) -> Session:
 
 
 def live(path: Path, strategy: str, told: int) -> None:
-    """Go on with the dialogue until it is done; tell each line that is recorded."""
+    """Continue the dialogue to its end; report each recorded line."""
     session = resumed(path, strategy)
     agent = session.agent
     if pending(agent.history) or not is_sound(agent.history):
@@ -75,12 +75,12 @@ def live(path: Path, strategy: str, told: int) -> None:
 
 
 def acknowledge(session: Session, told: int) -> None:
-    """Tell how many lines the journal has."""
+    """Report the number of lines in the journal."""
     os.write(told, b"%d\n" % session.journal.count)
 
 
 def slowly(file: int, data: bytes | bytearray) -> int:
-    """Write as a slow disk does, a part at a time."""
+    """Write like a slow disk, one part at a time."""
     time.sleep(SLOW_SECONDS)
     return WRITE(file, data[:SLOW_BYTES])
 
@@ -92,13 +92,13 @@ WRITE = os.write
 
 
 def run_and_kill(path: Path, strategy: str, after: float, slow: bool) -> tuple[int, bool, int]:
-    """How many lines were acknowledged, whether it was killed, and its exit code if not."""
+    """The number of acknowledged lines, whether the process was killed, and its exit code if not."""
     ours, theirs = os.pipe()
     process = os.fork()
     if not process:
         _be_killed(path, strategy, theirs, slow)
     os.close(theirs)
-    ready, _, _ = select.select([ours], [], [], 60)  # from the first sign of life on, or most would die before it
+    ready, _, _ = select.select([ours], [], [], 60)  # wait for its first output, or most processes would die before it
     told, ends = os.read(ours, 65_536) if ready else b"", perf_counter() + after
     while (left := ends - perf_counter()) > 0 and select.select([ours], [], [], left)[0]:
         if not (more := os.read(ours, 65_536)):
@@ -125,7 +125,7 @@ def _be_killed(path: Path, strategy: str, told: int, slow: bool) -> None:
 
 
 def faults(before: bytes, path: Path, acknowledged: int) -> Iterator[str]:
-    """What is wrong with the file after a kill."""
+    """The faults of the file after a kill."""
     data = path.read_bytes() if path.exists() else b""
     there = data.count(b"\n")
     if not data.startswith(before):
@@ -141,7 +141,7 @@ def faults(before: bytes, path: Path, acknowledged: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Kill as often as is asked for."""
+    """Read the options, and kill."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=KILLS)
     parser.add_argument("--seed", type=int, default=1)
@@ -150,7 +150,7 @@ def main() -> int:
 
 
 def kill(times: int, chance: random.Random) -> int:
-    """So many kills, and one line that says what came of them; 1 when anything was wrong after one of them."""
+    """Kill `times` times and print one line with the result; 1 if there was any fault."""
     began = perf_counter()
     kills = sessions = lines = torn = branches = 0
     wrong: list[str] = []

@@ -3,23 +3,23 @@
     python benchmarks/peers.py            # tables in Markdown
     python benchmarks/peers.py --check    # the same, and exit 1 when ours is not ahead
 
-Everybody manages each conversation call by call, in a budget of 8,000 tokens, and keeps what it keeps between calls.
-What it sends is turned into one form and judged by one counter, four characters a token:
+Every strategy manages each conversation call by call, in a budget of 8,000 tokens, with its own memory between calls.
+Each prompt is converted to one form and judged with one counter, four characters a token:
 
-- *invalid*: a result without its call, a call without its result, the question or the task not there;
+- *invalid*: a result without its call, a call without its result, the question or the task missing;
 - *over*: more than the budget;
-- *unread*: a result is cleared in the very call that would have shown it first;
-- *prefill*: tokens behind the first difference from the prompt before.
+- *unread*: a result is cleared before any call has shown it;
+- *prefill*: tokens after the first difference from the last prompt.
 
-Milliseconds are of the call alone, the counting of tokens included. *Cold* is the first call of a conversation that
-nobody has seen and that is handed over at that length, the fastest of up to 25; *next* is a call of the 15 turns after
-that, each the fastest of as many, and the median of them: what else the machine does is left out so. *Holds* says how
-many messages are still there for the last of them: whoever deletes its history has a short list from then on.
+Milliseconds are of the call alone, with its counting of tokens. *Cold* is the first call of a new conversation of that
+length, the fastest of up to 25. *Next* is the median over the 15 turns after that, each the fastest of as many, which
+excludes other work of the machine. *Holds* is the number of messages in the list at the last of them: a strategy that
+deletes its history has a short list from then on.
 
-Ours is ahead when all its calls but those of `none` are valid, read and within the budget; when on each list no peer
-that can say the same there has less prefill than the least of ours; and when the fastest of ours is faster than the
-fastest peer that stays valid, cold and, among those that hold as many messages, in the calls that follow. Models are
-left out of the last two. Each of ours that is slower than that peer is named below the tables.
+Ours is ahead if all three hold. All its calls except those of `none` are valid, read and within the budget. On each
+list, no peer with only such calls has less prefill than our best strategy. Our fastest strategy is faster than the
+fastest valid peer: cold and, among strategies that hold as many messages, in the next calls. Strategies that ask a
+model do not count in the last two. Below the tables are the names of our strategies that are slower than that peer.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ PACKAGES = {
     "pydantic-ai-harness": "pydantic_ai",
     "agent-framework-core": "agent_framework",
 }
-"""Distributions, and the modules of `benchmarks.rivals` that drive them."""
+"""Distributions, and the modules of `benchmarks.rivals` that run them."""
 BESIDE = ["langchain-core", "pydantic-ai-slim"]
 LENGTHS = {82: 40, 4_002: 2_000}
-"""Messages of a conversation that is handed over, and its tool steps."""
+"""The messages of a conversation at its first call, and its tool steps."""
 MORE_TURNS = 15
 MOST_SESSIONS, MOST_SECONDS = 25, 3.0
 PATIENCE = 20.0
-"""Seconds of processor time after which a call, and with it the timing, is given up."""
+"""Seconds of processor time after which a call, and its timing, is stopped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Timing:
 
 @dataclass(slots=True)
 class Clock:
-    """What one entry took so far: the milliseconds of each call of each conversation, and seconds in all."""
+    """The times of one entry so far: the milliseconds of each call of each conversation, and the total seconds."""
 
     taken: list[list[float]] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Clock:
 
     @property
     def timing(self) -> Timing:
-        """The fastest of the first calls; of the calls at each later place the fastest, and the median of those."""
+        """The fastest first call; the fastest call at each later place, and the median of those."""
         fastest = [min(column) for column in zip(*self.taken, strict=True)]
         cold, following = (fastest[0], fastest[1:]) if fastest else (inf, [])
         return Timing(cold, median(following) if following else None, self.verdicts, self.holds)
@@ -91,7 +91,7 @@ class Clock:
 
 @dataclass(slots=True)
 class Result:
-    """What one entry did: the judgements of each list, and the timing of each length."""
+    """The results of one entry: the judgements of each list, and the timing of each length."""
 
     package: str
     entry: Entry
@@ -105,12 +105,12 @@ class Result:
 
     @property
     def competes(self) -> bool:
-        """Whether it manages the context at all, and without a model."""
+        """Whether it manages the context without a model."""
         return not self.entry.asks and self.entry.name != "none"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the tables; 1 when `--check` is asked for and ours is not ahead."""
+    """Print the tables; 1 if ours is not ahead, with `--check`."""
     results = asyncio.run(_run(list(_entries())))
     _print_versions()
     _print_judgements(results)
@@ -136,7 +136,7 @@ def _entries() -> Iterator[tuple[str, Entry]]:
 
 
 async def _run(entries: Sequence[tuple[str, Entry]]) -> list[Result]:
-    """Everybody in one event loop, so that an `await` costs no more than it does in an agent."""
+    """Run all entries in one event loop, so that an `await` costs the same as in an agent."""
     results = [Result(package, entry) for package, entry in entries]
     for result in results:
         for name, messages in lists().items():
@@ -145,7 +145,7 @@ async def _run(entries: Sequence[tuple[str, Entry]]) -> list[Result]:
         clocks = {result.name: Clock() for result in results}
         for number in range(MOST_SESSIONS):
             messages = _unseen(steps + MORE_TURNS, number)
-            for result in results:  # in turns, so that what else the machine does falls on all alike
+            for result in results:  # in turns, so that other work of the machine slows all alike
                 clock = clocks[result.name]
                 if clock.spent < MOST_SECONDS:
                     await _timed(result.entry, messages, length, clock)
@@ -155,7 +155,7 @@ async def _run(entries: Sequence[tuple[str, Entry]]) -> list[Result]:
 
 
 async def _told(entry: Entry, calls: Iterable[Sequence[Message]]) -> list[Verdict]:
-    """A conversation, call by call."""
+    """The verdicts on a conversation, call by call."""
     session, before, heard, verdicts = entry.start(), list[Message](), 0, []
     for history in calls:
         session.hear(history[heard:])
@@ -167,7 +167,7 @@ async def _told(entry: Entry, calls: Iterable[Sequence[Message]]) -> list[Verdic
 
 
 async def _timed(entry: Entry, messages: Sequence[Message], length: int, clock: Clock) -> None:
-    """A conversation that begins at this length."""
+    """Time a conversation that begins at this length."""
     session, heard, milliseconds = entry.start(), 0, list[float]()
     for stop in range(length, len(messages) + 1, 2):
         session.hear(messages[heard:stop])
@@ -191,7 +191,7 @@ async def _timed(entry: Entry, messages: Sequence[Message], length: int, clock: 
 
 
 def _unseen(steps: int, number: int) -> list[Message]:
-    """A conversation that nothing remembers from the ones before."""
+    """A new conversation, so that no cache can know it."""
     return [replace(message, content=f"{number} {message.content}") for message in react(steps)]
 
 
@@ -272,7 +272,7 @@ def _print_head(names: Sequence[str], rule: str) -> None:
 
 
 def _behind(results: Sequence[Result]) -> Iterator[str]:
-    """What ours does not show, a line each."""
+    """The reasons why ours is not ahead, a line each."""
     ours = [result for result in results if result.package == OURS and result.entry.name != "none"]
     for result in ours:
         told = {**result.verdicts, **{f"{length:,} messages": t.verdicts for length, t in result.timings.items()}}
@@ -294,7 +294,7 @@ def _more_prefill(ours: Sequence[Result], peers: Sequence[Result]) -> Iterator[s
 
 
 def _slower(results: Sequence[Result]) -> Iterator[str]:
-    """Each of ours that is slower than the fastest peer which stays valid, a line each."""
+    """Our strategies that are slower than the fastest valid peer, a line each."""
     rivals = [result for result in results if result.competes]
     for length in LENGTHS:
         timings = [(result, result.timings[length]) for result in rivals]

@@ -1,17 +1,16 @@
-"""What managing the context costs: milliseconds of `prepare`, and prefill on one long question.
+"""Measure the cost of context management: milliseconds of `prepare`, and prefill on one long question.
 
     python benchmarks/prepare.py            # tables in Markdown
-    python benchmarks/prepare.py --check    # the same, and exit 1 when a limit is broken
+    python benchmarks/prepare.py --check    # the same, and exit 1 if a limit is broken
 
-Times are of the strategies that call no model, in milliseconds. Warm is one more call of a session that has had 41
-(82 messages), cold the first call of a fresh strategy that is handed 4,002 messages at once; in both the history's
-tokens were counted before. What reads the observations for its view (`READING`) reads each once, at the first call; it
-is held to the limit at the next one, with the same 4,002 messages. *Road* is all of `agent.view.prepare`: repair, the
-strategy, the laws, fit, measurement.
-*Ratio* compares with a fixed piece of work measured in the same run, so that two machines can be compared: copying
-the list and adding up its tokens. The limits are those of `prepare` alone.
+Times are in milliseconds, for the strategies that call no model. Warm: one more call of a session after 41 calls (82
+messages). Cold: the first call of a fresh strategy with 4,002 messages at once. In both, the history's tokens are
+already counted. A strategy that reads the observations for its view (`READING`) reads each once, at the first call; its
+limit applies to the next call, with the same 4,002 messages. *Road* is all of `agent.view.prepare`: repair, the
+strategy, the laws, fit, measurement. *Ratio* compares with fixed work in the same run (copying the list and adding up
+its tokens), so that two machines can be compared. The limits apply to `prepare` alone.
 
-Prefill counts, as `agent.view.measure` does, the tokens behind the first difference from the prompt before.
+Prefill counts, as `agent.view.measure` does, the tokens after the first difference from the last prompt.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ LONG, LONG_SUMMARIES = 2_000, 500
 """Tool steps of the long sessions."""
 READING = ("retrieval", "compress")
 PREFILL_LIMIT = 1.35
-"""How much more prefill than without management masking may cost on react40."""
+"""The most prefill of masking on react40, against no management."""
 
 SPECS = without_a_model()
 PAPERS = [
@@ -54,7 +53,7 @@ PAPERS = [
 
 
 class QuickCounter(ChatCounter):
-    """Remembers counts as the real counters do, and counts what is new at no cost."""
+    """Remembers counts like the real counters, and counts new messages at no cost."""
 
     def tokens(self, text: str) -> int:
         """Four characters are a token."""
@@ -63,7 +62,7 @@ class QuickCounter(ChatCounter):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Median milliseconds of one strategy at one length of history, bare and on the road, and of the reference."""
+    """Median milliseconds at one length of history: one strategy's `prepare`, its whole road, and the reference."""
 
     bare: float
     road: float
@@ -71,7 +70,7 @@ class Timing:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the tables; 1 when `--check` is asked for and a limit is broken."""
+    """Print the tables; 1 if a limit is broken, with `--check`."""
     broken = [*_times(), *_prefills()]
     _summaries()
     for line in broken:
@@ -177,7 +176,7 @@ def _summaries() -> None:
 
 
 def _summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Delta:
-    """All the words that are asked for."""
+    """A summary with all the requested words."""
     asked = re.search(r"at most (\d+) words", messages[-1].content)
     return Text("found " * int(asked[1]) if asked else "found")
 
@@ -195,7 +194,7 @@ def _budget(counter: Counter) -> Budget:
 
 
 def _strategy(spec: str, model: Scripted | None = None) -> Strategy:
-    """A fresh strategy; where it asks a model, that one writes all the words that it is asked for."""
+    """A fresh strategy; a model that it asks writes all the requested words."""
     return parse(spec, SideModel(model or Scripted([_summary] * 99, TinyCounter())))
 
 

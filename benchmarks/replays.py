@@ -1,10 +1,10 @@
-"""How long does a replay take? /compare and /probe prepare every call of a session anew, under each strategy.
+"""How long does a replay take? /compare and /probe prepare every call of a session again, under each strategy.
 
     python benchmarks/replays.py         # 4,000 messages, 2,000 calls: some minutes
-    python benchmarks/replays.py 400     # as many messages as you like
+    python benchmarks/replays.py 400     # this many messages
 
-Seconds for all calls of a session of tool calls, and milliseconds a call; its tokens were counted before. The work of a
-call grows with what came before it, so that of a replay grows with the square.
+Seconds for all calls of a session of tool calls, and milliseconds a call; its tokens are already counted. The work of a
+call grows with the length of its history, so a replay grows with the square.
 """
 
 from __future__ import annotations

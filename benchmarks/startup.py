@@ -1,14 +1,14 @@
-"""How long until thimble answers, against what a Python that does nothing else takes for the same imports.
+"""Measure how fast thimble starts, compared with a Python that only does the same imports.
 
-Ratios of medians, from runs that take turns so that a busy machine slows all of them alike:
+Ratios of medians; the runs take turns, so a busy machine slows all of them alike:
 
     thimble --help         against  python -c "import argparse, json"           at most 1.5
     thimble --version      against  the same                                    at most 1.5
     thimble, first prompt  against  python -c "import prompt_toolkit, rich"         at most 1.6
 
-The first prompt is that of a conversation on a real pseudo-terminal, with the search for a model server under way
-(nothing listens at the address), read until the prompt's glyph appears. Bytecode is written by a first round that is
-not counted, as an installation has it. `--check` exits with 1 when a target is missed.
+The first prompt is that of a conversation on a real pseudo-terminal, during the search for a model server (nothing
+listens at the address), read until the prompt's glyph appears. A first round, not counted, writes the bytecode that an
+installation has. `--check` exits with 1 if a target is missed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PATIENCE_SECONDS = 30.0
 
 
 def environment(home: str) -> dict[str, str]:
-    """The same for every run: settings of nobody, a terminal with colours, nothing at the server's address."""
+    """The environment of every run: no user settings, a terminal with colours, nothing at the server's address."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("THIMBLE_", "XDG_", "PYTHON"))}
     named = {"HOME": home, "PYTHONPATH": str(PROJECT), "TERM": "xterm-256color", "OLLAMA_HOST": "127.0.0.1:9"}
     return {**kept, **named}

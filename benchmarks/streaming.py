@@ -5,8 +5,8 @@ python benchmarks/streaming.py --check    # exits 1 above a limit
 
 Linear: seconds for 4,000 and for 40,000 words in one paragraph; a ratio of 10 is linear, 100 quadratic. Keeping up:
 20,000 tokens of Markdown (paragraphs, lists, code, tables, a paragraph of 5,000 words), a thousand a second in real
-time, drawn in a real terminal (a PTY that is read as fast as it writes): what share of one core that takes, how late
-the answer is complete after its last token, and how many bytes a frame is.
+time, drawn in a real terminal (a PTY that is read as fast as it writes): the share of one core, the delay between the
+last token and the complete answer, and the bytes of a frame.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ WORDS = {
 
 
 def seconds(words: int) -> float:
-    """Time to draw so many words that come one by one."""
+    """The time to draw this many words one by one."""
     screen = Screen(Console(file=io.StringIO(), force_terminal=True, width=100))
     started = perf_counter()
     with screen:
@@ -58,7 +58,7 @@ def seconds(words: int) -> float:
 
 
 def markdown(words: str, characters: int) -> str:
-    """An answer of so many characters, a paragraph of 5,000 words in its middle."""
+    """An answer of this many characters, with a paragraph of 5,000 words in its middle."""
     stock, size, parts = cycle(words.split()), 0, []
 
     def text(many: int) -> str:
@@ -84,7 +84,7 @@ def markdown(words: str, characters: int) -> str:
 
 @dataclass
 class Drawn:
-    """What drawing an answer took."""
+    """The cost of drawing an answer."""
 
     core: float
     late_seconds: float
@@ -100,12 +100,12 @@ class Drawn:
 
     @property
     def keeps_up(self) -> bool:
-        """Whether it is within the limits."""
+        """Whether the cost is within the limits."""
         return self.core < MOST_CORE and self.late_seconds < MOST_LATE_SECONDS
 
 
 def stream(text: str) -> Drawn:
-    """Draw a text that comes token by token, in real time, in a terminal of its own."""
+    """Draw a text token by token, in real time, in its own terminal."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     written = bytearray()

@@ -1,9 +1,9 @@
-"""The cassettes that ship: one dialogue under every strategy, with the built-in reader. Makes them all anew.
+"""Make the cassettes that ship with thimble: one dialogue under every strategy, with the built-in reader.
 
     python -m scripts.cassettes
 
-The reader is no language model, and nothing here pretends that it is: what it answers, it has read in its view. It
-is the one model that answers the same everywhere, so that a test can hold the cassettes to what the program does.
+The reader is not a language model: it answers only from the text of its view. It answers the same on every machine, so
+a test can compare the cassettes with the program.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ LINES = (
     "What is the door code of the library?",
     "/probe",
 )
-"""Of the lesson (docs/tutorial/3-teach-it.md): one fact is put in early and asked for again late."""
+"""The lines of the lesson (docs/tutorial/3-teach-it.md): an early fact is asked for late."""
 SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
-"""Parameters for strategies that would not act in so short a dialogue."""
+"""Parameters for strategies that otherwise do nothing in so short a dialogue."""
 LINE_SECONDS = 0.01
-"""The time from each line of a cassette to the next: a hundred pieces of a reply a second."""
+"""The time between two lines of a cassette: a hundred pieces of a reply a second."""
 
 
 class Steady(Journal):
-    """A journal that is the same on every machine and every day: it holds no folder, and no time that really passed."""
+    """A journal that is the same on every machine and every day: it has no folder and no real times."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -72,18 +72,18 @@ class Steady(Journal):
 
 
 def make(strategy: str, path: Path) -> list[Event]:
-    """Hold the dialogue under a strategy and record it to a file; what happened."""
+    """Hold the dialogue under a strategy and record it to a file; return its events."""
     settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
     return [*hold(open_session(settings, Steady(path)), LINES)]
 
 
 def spec_of(strategy: str) -> str:
-    """The SPEC under which a cassette is made."""
+    """The SPEC of a cassette."""
     return f"{strategy}:{SOONER[strategy]}" if strategy in SOONER else strategy
 
 
 def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
-    """Send these lines; every event."""
+    """Send these lines, and yield every event."""
     console = console_for(plain=True, file=io.StringIO())
     for line in lines:
         if line.startswith("/"):
@@ -93,7 +93,7 @@ def hold(session: Session, lines: Iterable[str]) -> Iterator[Event]:
 
 
 def main(write: Callable[[str], object] = sys.stdout.write) -> None:
-    """Make them, one a strategy."""
+    """Make the cassettes, one for each strategy."""
     from strategies.table import STRATEGIES
 
     for strategy in STRATEGIES:

@@ -1,11 +1,11 @@
-"""The pictures of the docs: thimble in a real terminal, as it looks after somebody has typed.
+"""Make the pictures of the docs: thimble in a real terminal, after some lines are typed.
 
     python scripts/pictures.py                # all of PICTURES, into docs/pictures/*.svg
     python scripts/pictures.py stats forecast # these
 
-A picture is a row of PICTURES: what is typed, and the words that must be on the screen before anything else is typed.
-The last words are what the picture has to show. Seconds and milliseconds differ from run to run, so a picture that
-differs in nothing else is left as it was; take columns enough that no row is cut behind such a figure.
+A picture is a row of PICTURES: the typed lines, and the words that must be on the screen before the next line. The
+picture must show the last words. Seconds and milliseconds differ from run to run, so a picture that differs only in
+them is not rewritten; choose enough columns that no row is cut after such a figure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 NO_SERVER = "http://127.0.0.1:9"
 
 Step = tuple[str, Sequence[str]]
-"""What is typed, and the words to wait for."""
+"""The typed text, and the words to wait for."""
 
 
 def reader(budget: int, *flags: str) -> Sequence[str]:
@@ -42,13 +42,13 @@ def reader(budget: int, *flags: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One picture: how it comes about, and from which row on it is shown.
+    """One picture: how it is made, and its first row.
 
     Attributes:
-        steps: What is typed and what must then be on the screen; the first one comes with the program's start.
-        since: How the first row that is shown begins, the last such row; the whole session without it.
+        steps: The typed lines, each with the words to wait for; the first one follows the start of the program.
+        since: The beginning of the first row (the last such row counts); without it, the whole session.
         columns: Width of the terminal.
-        arguments: Of the command line.
+        arguments: The arguments of the command line.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Picture:
 
     @property
     def shows(self) -> Sequence[str]:
-        """The words that it must show."""
+        """The words that the picture must show."""
         return self.steps[-1][1]
 
 
@@ -225,7 +225,7 @@ PICTURES = [
 
 
 def main(names: Sequence[str]) -> int:
-    """Make the pictures of these names, all of them for none; 2 where there is none of a name."""
+    """Make the pictures of these names, or all if there are no names; 2 for an unknown name."""
     unknown = {*names} - {picture.name for picture in PICTURES}
     if unknown:
         print(f"no picture of {', '.join(sorted(unknown))}; there are {', '.join(each.name for each in PICTURES)}")
@@ -242,7 +242,7 @@ def main(names: Sequence[str]) -> int:
 
 
 def draw(picture: Picture) -> str:
-    """The SVG of what the terminal shows in the end. Raises AssertionError when the words do not come."""
+    """The SVG of the terminal at the end. Raises AssertionError if the words do not appear."""
     with TemporaryDirectory() as home:
         surroundings = {"OLLAMA_HOST": NO_SERVER, "OPENAI_BASE_URL": NO_SERVER}
         here = Terminal("repl", *picture.arguments, state=Path(home), columns=picture.columns, **surroundings)
@@ -259,7 +259,7 @@ def draw(picture: Picture) -> str:
 
 
 def timeless(svg: str) -> str:
-    """The picture without what no two runs share: figures with ms or s behind them, or with one decimal and no unit."""
+    """The picture without values that differ in each run: figures in ms or s, or with one decimal and no unit."""
     placed = re.sub(r' (x|width|textLength)="[^"]*"', "", svg)
     return re.sub(r"\s+", " ", re.sub(r"\b\d+(\.\d+)? ?m?s\b|\b\d+\.\d\b(?![×%])", "…", placed))
 
@@ -270,19 +270,19 @@ Row = Sequence[Char]
 
 
 class Screen(pyte.HistoryScreen):
-    """Knows dim text too, as blinking: pyte has no attribute for it, and nothing in thimble blinks."""
+    """Shows dim text as blinking: pyte has no attribute for dim, and nothing in thimble blinks."""
 
     def select_graphic_rendition(self, *attributes: int, **rest: Any) -> None:
-        """Colours and the like, for what is written next."""
-        plain = not {38, 48} & set(attributes)  # else a 2 may be part of a colour
+        """Set colours and styles for the next text."""
+        plain = not {38, 48} & set(attributes)  # otherwise a 2 may be part of a colour
         known = [{2: 5}.get(each, each) if plain else each for each in attributes]
         super().select_graphic_rendition(*known, *[25] * (22 in attributes), **rest)
 
 
 def shown(screen: Screen, since: str) -> Sequence[Row]:
-    """The rows from the last one that begins so to the last that holds anything, those that have scrolled away too.
+    """The rows from the last one that begins with `since` to the last that is not empty, scrolled ones too.
 
-    The cell where the cursor stands is turned over.
+    The cell of the cursor is inverted.
     """
     lines: list[Mapping[int, Char]] = [*screen.history.top, *(screen.buffer[row] for row in range(screen.lines))]
     rows = [[line[column] for column in range(screen.columns)] for line in lines]

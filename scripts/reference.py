@@ -2,8 +2,8 @@
 
     python scripts/reference.py
 
-Each table of a page comes from one function here, and each function reads one table of the program. The words are those
-of the help texts and docstrings. A test makes the pages again and compares.
+Each table of a page comes from one function here, and each function reads one table of the program. The words come from
+the help texts and docstrings. A test makes the pages again and compares.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def commands() -> Iterator[tuple[str, str, str]]:
-    """Each command: how it is written, its summary, and more on it."""
+    """Each command: its usage, its summary, and its details."""
     for command in COMMANDS.values():
         yield f"`{command.usage}`", command.summary, command.more
 
@@ -63,14 +63,14 @@ def flags() -> Iterator[tuple[str, str]]:
 
 
 def settings() -> Iterator[tuple[str, str, str, str]]:
-    """Each setting: its name in a file, its variable, its default, the values that it takes."""
+    """Each setting: its name in a file, its variable, its default, its legal values."""
     defaults = {one.name: getattr(Settings(), one.name) for one in fields(Settings)}
     for name, setting in SETTINGS.items():
         yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(defaults[name]), setting.legal
 
 
 def _written(default: object) -> str:
-    """A default as a file would have it; a folder by its place in the project or in the user's home."""
+    """A default as written in a file; a folder relative to the project or to the user's home."""
     if default == sessions_folder():
         return "the user's state folder"
     if isinstance(default, Path):
@@ -79,7 +79,7 @@ def _written(default: object) -> str:
 
 
 def exit_codes() -> list[tuple[str, str]]:
-    """Each exit code and its meaning, as `thimble --help` ends with them."""
+    """Each exit code and its meaning, from the end of `thimble --help`."""
     told = " ".join(EPILOG.partition("Exit codes: ")[2].split())
     return re.findall(r"(\d) ([^,.]+)", told)
 
@@ -186,11 +186,11 @@ def tools() -> Iterator[str]:
 
 
 PAGES = {"command-line": command_line, "strategies": strategies, "tools": tools}
-"""The pages by their file, and the function that makes each."""
+"""The pages by file name, with the function that makes each."""
 
 
 def page(name: str) -> str:
-    """A page as it stands in its file."""
+    """The text of a page, as in its file."""
     return "\n".join(PAGES[name]()).rstrip("\n") + "\n"
 
 

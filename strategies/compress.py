@@ -31,7 +31,7 @@ class Compressed:
 
 @dataclass
 class Compress(Stateful):
-    """Drop the least informative words of old observations. Numbers, names and errors stay; sentences become broken.
+    """Drop the least informative words of old observations. Numbers, names and errors stay; grammar suffers.
 
     Token-level compression. Over the budget, observations older than the `window` newest turns keep the `ratio` of
     their words with the most self-information (Selective Context: Li et al., 2023), oldest first, until the view is

@@ -98,7 +98,7 @@ class Own(Strategy):
         where = self.spec if line is None else f"{self.spec}, line {line}"
         if isinstance(error, KeyboardInterrupt):
             return Stopped(f"stopped in {where}")
-        if at is None:  # `prepare` returned something else than messages
+        if at is None:  # `prepare` returned something other than messages
             return UsageError(f"{where}: {error}", HOW_TO_RETURN)
         fix = HOW_TO_COPY if isinstance(error, FrozenInstanceError) else HOW_TO_RETRY
         return UsageError(f"{where}: {_words(error)}, in: {at.line}", fix)

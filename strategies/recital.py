@@ -9,7 +9,7 @@ from agent.prompts import SUMMARY_TAG
 
 
 def recital(name: str, text: str, why: str) -> Message:
-    """This text as a user message to add after a view; not while calls at its end wait for results."""
+    """These words as a message of the user's, to put at the end of a view; not while calls there wait for results."""
     return Message(name, "user", f"{SUMMARY_TAG}\n{text}", why=why)
 
 

@@ -56,7 +56,7 @@ def clear(**settings: Any) -> Session:
 
 
 def summarise(**settings: Any) -> Session:
-    """What is summarised is gone from the history."""
+    """Summarised messages leave the history."""
     middleware = SummarizationMiddleware(FakeListChatModel(responses=[SUMMARY]), trigger=("tokens", BUDGET), **settings)
 
     async def manage(messages: list[BaseMessage]) -> list[BaseMessage]:

@@ -61,7 +61,7 @@ def _entry(name: str, make: Callable[[], Any], asks: bool = False) -> Entry:
 
 
 def compacting(strategy: Any) -> Session:
-    """What is compacted stays so: it replaces the history, as in a run of an agent."""
+    """The compacted messages replace the history, as in a run of an agent."""
     model = TestModel(call_tools=[], custom_output_text=SUMMARY)
 
     async def manage(messages: list[ModelMessage]) -> list[ModelMessage]:

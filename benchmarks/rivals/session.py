@@ -34,11 +34,11 @@ class Session:
         self.messages.extend(self.into(new))
 
     async def call(self) -> Sequence[Any]:
-        """What the next model call is sent, in the form of whoever manages it."""
+        """The prompt of the next model call, in the form of the rival's package."""
         return await self.manage(self.messages)
 
     def read(self, view: Sequence[Any]) -> list[Message]:
-        """What is sent, in our form."""
+        """The prompt in our form."""
         return [message for one in view for message in self.out(one)]
 
 

@@ -17,7 +17,7 @@ from strategies.table import asks_a_model
 from tests.support.histories import TinyCounter
 
 TUNED = ["observation-masking:window=1,when=always"]
-"""What is nearest to the peers' own settings for a small budget: all but the newest turn's results masked, always."""
+"""The nearest to the peers' own settings for a small budget: always mask all results except the newest turn's."""
 
 
 def entries() -> list[Entry]:

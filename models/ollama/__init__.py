@@ -1,4 +1,4 @@
-"""Ollama, over its own API."""
+"""Ollama, through its own API."""
 
 from __future__ import annotations
 

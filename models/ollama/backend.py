@@ -1,6 +1,6 @@
-"""A session's model behind an Ollama server, over `/api/chat`.
+"""A session's model on an Ollama server, through `/api/chat`.
 
-Not over Ollama's compatible `/v1`, which takes no context window.
+Ollama's compatible `/v1` is not used: it has no setting for the context window.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from models.wire.address import hidden
 from models.wire.retry import retried
 
 CONTEXT_STEP_TOKENS = 16_384
-"""In steps, because another context makes the server load the model anew."""
+"""The context grows in steps, because the server reloads the model for each new size."""
 
 CHAT = "/api/chat"
 COUNTS_WITHOUT_CACHED = "0.30."
-"""Versions whose count of a prompt leaves out what was cached, without saying how much that was."""
+"""Versions that count a prompt without its cached part and do not report that part."""
 
 
 class Ollama(BackendDefaults):
-    """A model behind an Ollama server.
+    """A model on an Ollama server.
 
-    Its context window is asked for with every request and never changed, since a change reloads the model. The
-    server is told to refuse a prompt that is too long, which it would otherwise cut in silence.
+    Every request asks for the same context window, since a change reloads the model. The server must refuse a prompt
+    that is too long; by default it would cut it silently.
 
     Args:
         model: Name as `ollama list` shows it.
-        server: Where it is and how it is spoken to.
-        room: Tokens of prompt and reply that it must hold; the context window is the next larger step.
+        server: The server, with the settings of its requests.
+        room: Tokens of prompt and reply that must fit; the context window is the next larger step.
         options: Other options of the server, such as temperature and seed.
-        counter: Counts tokens; by default the best at hand for the model.
+        counter: Counts tokens; by default the best available one for the model.
     """
 
     name = "ollama"
@@ -75,20 +75,20 @@ class Ollama(BackendDefaults):
 
     @property
     def tools(self) -> bool | None:
-        """Whether the model can be offered tools; None where the server does not tell."""
+        """Whether the model accepts tools; None if the server does not say."""
         return self._info().can("tools")
 
     @property
     def context(self) -> int:
-        """The context window that is asked for, in tokens: the room, or all that the model has."""
+        """The requested context window in tokens: the room, or the model's maximum."""
         return min(self.room, self._info().context or self.room)
 
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; before it, what was sent.
+        """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; `Sent` comes first.
 
-        Closing it closes the connection, and with that the server stops computing. Raises ModelError.
+        Closing it closes the connection, so the server stops computing. Raises ModelError.
         """
         request = json.dumps(self._request(messages, tools, max_tokens))
         taken = {call.id for message in messages for call in message.calls}
@@ -99,13 +99,13 @@ class Ollama(BackendDefaults):
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def with_room(self, tokens: int) -> Ollama:
-        """The same model with a context that holds so many tokens; itself where it does already."""
+        """The same model with a context of at least this many tokens; itself if large enough."""
         if tokens <= self.room:
             return self
         return Ollama(self.model, self.server, room=tokens, options=self._options, counter=self.counter)
 
     def check(self) -> str:
-        """One line of warning where the model is loaded with another context than there must be room for."""
+        """A warning of one line if the model is loaded with another context than the one needed; else ""."""
         loaded = None
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)
@@ -116,7 +116,7 @@ class Ollama(BackendDefaults):
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
     def _reply(self, request: str, taken: set[str]) -> Generator[Delta, None, None]:
-        """The reply to one request, as it comes. Raises Busy before its first line, ModelError after it."""
+        """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
         seconds = self.server.options.timeout_seconds
         with closing(self.server.replies(CHAT, request, seconds, self.model)) as chunks:
             yield from thinking.apart(self._deltas(chunks, set(taken)))
@@ -157,7 +157,7 @@ class Ollama(BackendDefaults):
         return body
 
     def _must_load(self) -> bool:
-        """Whether the server has to load the model first; asked only where it may have to."""
+        """Whether the server must load the model first; the server is asked only if that is possible."""
         if monotonic() < self._loaded_until or self._info().remote:
             return False
         with suppress(ModelError):
@@ -166,7 +166,7 @@ class Ollama(BackendDefaults):
         return False
 
     def _truly(self, usage: Usage) -> Usage:
-        """The account, without a count of the prompt that is not one."""
+        """The usage, without a prompt count that is wrong."""
         if usage.prompt_tokens is None or usage.cached_tokens is not None:
             return usage
         with suppress(ModelError):
@@ -175,7 +175,7 @@ class Ollama(BackendDefaults):
         return usage
 
     def _info(self) -> ModelInfo:
-        """What is known of the model; without an answer the chat will say why."""
+        """The facts about the model; if the server does not answer, the chat request will raise the error."""
         with suppress(ModelError):
             return self.server.info(self.model)
         return ModelInfo()

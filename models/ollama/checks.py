@@ -15,7 +15,7 @@ from models.ollama.server import OllamaServer
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think
 
 REPORTS_CACHED = (0, 33, 3)
-"""Since this version a server reports the tokens of a prompt that it had cached."""
+"""The first version that reports the cached tokens of a prompt."""
 LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
 

@@ -12,9 +12,9 @@ from models.ollama.model_info import tagged
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:
     """The installed model to use.
 
-    The one that is wanted; else, in this order: qwen2.5:7b, another qwen2.5, a qwen3, the first that can call tools,
-    the first that can chat. `can` tells whether a model has an ability (None: unknown) and is asked as late as
-    possible; without it every model can chat that is not named after embeddings.
+    The wanted one; else, in this order: qwen2.5:7b, another qwen2.5, a qwen3, the first that can call tools, the first
+    that can chat. `can` says whether a model has an ability (None: unknown) and is called as late as possible; without
+    it, every model can chat except those with embed in their names.
 
     Raises:
         ModelError: Nothing suitable is installed; the fix says what to pull.

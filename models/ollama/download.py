@@ -26,7 +26,7 @@ class Download:
     _total: dict[str, int] = field(default_factory=dict)
 
     def add(self, step: Mapping[str, Any]) -> Progress:
-        """The progress after one line of the server's."""
+        """The progress after one more line from the server."""
         layer, total, done = step.get("digest"), figure(step.get("total")), figure(step.get("completed"))
         if isinstance(layer, str) and total:
             self._total[layer] = max(total, self._total.get(layer, 0))

@@ -100,7 +100,7 @@ def refusal(status: int, body: str, model: str, after_seconds: float | None = No
         return ModelError(f"the model {model!r} is not installed", f"ollama pull {model}")
     if status == 404:
         return ModelError(f"there is no Ollama at this address ({status}: {error})", OTHER)
-    if status in (401, 403) and not model:  # of a model, Ollama itself says so
+    if status in (401, 403) and not model:  # for a model, Ollama sends its own words
         return ModelError(f"what stands before the server wants a key, and Ollama is sent none ({status})", KEYLESS)
     if status in (429, 503):
         return Busy(f"the server is busy: {error}", "ask again in a moment", after_seconds=after_seconds)

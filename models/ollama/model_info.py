@@ -19,10 +19,10 @@ UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 class ModelInfo:
     """The facts in an answer of `/api/show`; None where the answer does not say.
 
-    `abilities` are "completion", "tools", "thinking", "vision" and the like; `context` is the longest prompt and reply
-    that it was trained for, in tokens; `levels` are the values that `think` takes, of which `usual` is the server's own
-    choice; `examples` are the messages of its Modelfile, which the server puts before every prompt; a `remote` one runs
-    elsewhere, and is never loaded here.
+    `abilities`: "completion", "tools", "thinking", "vision" and so on. `context`: the longest prompt and reply that it
+    was trained for, in tokens. `levels`: the possible values of `think`; `usual`: the server's default. `examples`: the
+    messages of its Modelfile, which the server puts before every prompt. `remote`: it runs elsewhere and is never
+    loaded here.
     """
 
     abilities: frozenset[str] | None = None
@@ -57,10 +57,10 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
 
 
 def think(how: Think, model: str, info: ModelInfo) -> Level | None:
-    """The value of `think` in a request: the nearest to what is wanted that the model takes.
+    """The value of `think` in a request: the nearest to the wanted one that the model accepts.
 
-    None means that the request leaves `think` out: the server refuses it for a model that cannot think. A model that
-    can think does so when it is left out.
+    None means that the request leaves `think` out: the server refuses it for a model that cannot think. Without it, a
+    model that can think does think.
     """
     levels = info.levels
     if levels is None:
@@ -89,7 +89,7 @@ def keep_seconds(keep_alive: str) -> float:
 
 
 def tagged(model: str) -> str:
-    """A model's name with its tag, which is `latest` where none is given."""
+    """A model's name with its tag; the default tag is `latest`."""
     return model if ":" in model.rsplit("/", 1)[-1] else f"{model}:latest"
 
 

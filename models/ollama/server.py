@@ -30,7 +30,7 @@ Body = Mapping[str, Any]
 class OllamaServer:
     """The server at an address, in any form that OLLAMA_HOST may have, with or without /api or /v1 at its end.
 
-    Raises UsageError for what is no address.
+    Raises UsageError for an invalid address.
 
     Args:
         base_url: The address; "" for the usual one.
@@ -55,7 +55,7 @@ class OllamaServer:
         self._infos: dict[str, ModelInfo] = {}
 
     def answers(self, seconds: float = 0.3) -> bool:
-        """Whether `/api/version` is answered with a version."""
+        """Whether `/api/version` returns a version."""
         return gets(self.url, "/api/version", _is_version, seconds)
 
     def version(self) -> str:
@@ -67,7 +67,7 @@ class OllamaServer:
         return [name for name in map(_name, self._listed("/api/tags")) if name]
 
     def choose(self, wanted: str = "") -> str:
-        """The wanted model if it is installed; without a wish the one that suits best. Raises ModelError."""
+        """The wanted model if it is installed; "" for the most suitable one. Raises ModelError."""
         return choose_model(self.models(), wanted, self._can)
 
     def info(self, model: str) -> ModelInfo:
@@ -84,10 +84,10 @@ class OllamaServer:
         return None
 
     def pull(self, model: str) -> Generator[Progress, None, None]:
-        """Download a model. Closing it stops; the server keeps what it has got, and goes on with it the next time.
+        """Download a model. Closing the generator stops it; the next download continues from there.
 
         Raises:
-            ModelError: It cannot, or the connection broke.
+            ModelError: The download failed, or the connection broke.
         """
         from models.ollama.download import Download
 
@@ -103,29 +103,29 @@ class OllamaServer:
         raise http.stopped()
 
     def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
-        """The answer to a question, as a JSON object; without a body it is a GET. Raises ModelError."""
+        """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
         with self._response(path, None if body is None else json.dumps(body), http.ASK_SECONDS, model) as response:
             text = http.whole(response)
         return _object(text)
 
     def replies(self, path: str, request: str, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
-        """A reply that streams, line by line, each of them a JSON object. Closing it closes the connection.
+        """The lines of a streamed reply, each a JSON object. Closing it closes the connection.
 
         Args:
-            path: Where it is asked.
-            request: What is asked, as JSON.
+            path: Path of the request.
+            request: Body of the request, as JSON.
             seconds: Longest wait for the next piece.
             model: Named in errors.
 
         Raises:
-            Busy: The server takes no request now, or the connection was lost before the first line.
-            ModelError: It refused, or is none of Ollama's.
+            Busy: The server accepts no request now, or the connection was lost before the first line.
+            ModelError: The server refused, or is not Ollama.
         """
         with self._response(path, request, seconds, model) as response:
             yield from map(_line, http.lines(response.iter_bytes()))
 
     def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
-        """The error for a refused request; where the model is missing, it names those that are there."""
+        """The error for a refused request; if the model is missing, the error names the installed ones."""
         error = refusal(status, body, model, after_seconds)
         if status == 404 and error.fix.startswith("ollama pull"):
             with suppress(ModelError):

@@ -1,4 +1,4 @@
-"""What goes over the wire: messages as `/api/chat` takes them, deltas and usage from the lines it answers with."""
+"""The wire format of `/api/chat`: messages in requests, and deltas and usage from the lines of its replies."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from models.wire.http import figure
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Messages as the server takes them.
+    """The messages of a request.
 
-    The first is a system message, if need be an empty one: to a prompt that begins otherwise the server adds the SYSTEM
-    of the model's Modelfile, which nobody has asked for and nobody counts.
+    The first is a system message, empty if necessary. Otherwise the server would add the SYSTEM text of the model's
+    Modelfile, which is neither wanted nor counted.
     """
     first = [] if messages and messages[0].role == "system" else [{"role": "system", "content": ""}]
     return [*first, *map(sent, messages)]
 
 
 def sent(message: Message) -> dict[str, Any]:
-    """A message as the server takes it. Thinking stays behind: it is not part of the conversation."""
+    """A message of a request. Thinking is left out: it is not part of the conversation."""
     body: dict[str, Any] = {"role": message.role, "content": message.content or ""}
     if message.calls:
         body["tool_calls"] = [
@@ -38,7 +38,7 @@ def sent(message: Message) -> dict[str, Any]:
 
 
 def deltas(chunk: dict[str, Any], taken: set[str]) -> Iterator[Delta]:
-    """What one line adds to the reply. Ids of its tool calls join `taken`, the ids that may not be used again."""
+    """The deltas in one line of the reply. The ids of its tool calls are added to `taken`, the ids in use."""
     message = chunk.get("message") or {}
     if not isinstance(message, dict):
         raise unreadable(json.dumps(chunk).encode())
@@ -54,9 +54,9 @@ def deltas(chunk: dict[str, Any], taken: set[str]) -> Iterator[Delta]:
 
 
 def usage(chunk: dict[str, Any]) -> Usage:
-    """The account in the last line; None is what it leaves out.
+    """The usage in the last line; None for values that it leaves out.
 
-    Early servers left the prompt's count out, or made it 0, where the prompt was cached.
+    For a cached prompt, early servers left out the prompt's count or sent 0.
     """
     reason = chunk.get("done_reason")
     prompt, cached = figure(chunk.get("prompt_eval_count")) or None, figure(chunk.get("prompt_eval_cached_count"))

@@ -17,7 +17,7 @@ _NEVER = frozenset("\"'\\")
 
 
 def origin() -> str:
-    """The name of the variable that holds the key; "" where none does."""
+    """The name of the variable that holds the key; "" if none does."""
     return next((name for name in VARIABLES if os.environ.get(name, "").strip()), "")
 
 
@@ -41,7 +41,7 @@ def headers(base_url: str) -> dict[str, str]:
 
 
 def hidden(text: str) -> str:
-    """A server's words without the key, in whatever spelling of JSON the key stands there."""
+    """A server's words without the key, in any JSON spelling of the key."""
     key = _key()
     if not key:
         return text

@@ -1,4 +1,4 @@
-"""A session's model behind an OpenAI-compatible server, over `/v1/chat/completions`."""
+"""A session's model on an OpenAI-compatible server, through `/v1/chat/completions`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CHAT = "/v1/chat/completions"
 
 
 class OpenAIBackend(BackendDefaults):
-    """A model behind an OpenAI-compatible server.
+    """A model on an OpenAI-compatible server.
 
     The server's context is fixed when it starts, and it refuses longer prompts. So a request asks for a reply that fits
     after the prompt, and a prompt that leaves no room for a reply is not sent.
@@ -42,8 +42,8 @@ class OpenAIBackend(BackendDefaults):
         name: The kind of server: "vllm", or "openai" for any other.
         model: Name as /v1/models has it.
         connection: The connection to the server.
-        needed: Tokens of prompt and reply that it should hold.
-        context: Tokens that it holds; None if that is not known.
+        needed: Tokens of prompt and reply that should fit.
+        context: Tokens of prompt and reply that it can hold; None if unknown.
         options: Settings of the requests.
     """
 
@@ -71,8 +71,8 @@ class OpenAIBackend(BackendDefaults):
 
     @classmethod
     def on(cls, server: OpenAIServer, model: str, needed: int) -> OpenAIBackend:
-        """A backend for a model of this server. Never raises: the first request will say why."""
-        context = server.context(model)  # which tells the server's name, too
+        """A backend for a model of this server. Never raises: the first request will raise any error."""
+        context = server.context(model)  # this also finds the server's name
         return cls(server.name, model, server.connection, needed=needed, context=context, options=server.options)
 
     @cached_property
@@ -87,11 +87,11 @@ class OpenAIBackend(BackendDefaults):
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        Closing it closes the connection, and with that the server stops computing.
+        Closing it closes the connection, so the server stops computing.
 
         Raises:
-            ToolsRefused: the server takes no tools for this model.
-            ModelError: it cannot be used, or the prompt leaves no room for a reply.
+            ToolsRefused: the server accepts no tools for this model.
+            ModelError: the server cannot be used, or the prompt leaves no room for a reply.
         """
         request = encoded(self._request(messages, tools, max_tokens))
         yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
@@ -106,7 +106,7 @@ class OpenAIBackend(BackendDefaults):
         return self
 
     def check(self) -> str:
-        """One line of warning where the model holds less than the budget may need."""
+        """A warning of one line if the model holds less than the budget may need; else ""."""
         needed = self._needed - (0 if self._thinks else THINKING_TOKENS)
         if self.context is None or self.context >= needed:
             return ""
@@ -131,7 +131,7 @@ class OpenAIBackend(BackendDefaults):
         return body
 
     def _thinking(self) -> dict[str, Any]:
-        """What the server is told of thinking: nothing, unless the user says how."""
+        """The fields of a request about thinking: none, unless the user chose a setting."""
         match self._options.think:
             case "on":
                 return {}
@@ -141,7 +141,7 @@ class OpenAIBackend(BackendDefaults):
                 return {"reasoning_effort": effort}
 
     def _space(self, messages: Sequence[Message], tools: Sequence[Schema], wanted: int) -> int | None:
-        """Tokens that a reply may have behind this prompt; None where the server does not tell what it holds.
+        """Tokens that a reply may have after this prompt; None if the server does not report its context.
 
         Raises:
             ModelError: There are none. Not by an estimate: then the server may say so.
@@ -151,14 +151,14 @@ class OpenAIBackend(BackendDefaults):
         counter = self.counter
         prompt = counter.overhead(tools) + sum(map(counter.count, messages))
         if prompt + wanted > self.context:
-            prompt = counter.whole(messages, tools) or prompt  # to the token, where it matters
+            prompt = counter.whole(messages, tools) or prompt  # an exact count, since it matters here
         if prompt >= self.context and counter.exact:
             what = f"the prompt of {prompt:,} tokens leaves no room for a reply: {self.model} holds {self.context:,}"
             raise ModelError(what, f"{http.LOWER}, or start the server with a longer context")
         return max(1, self.context - prompt)
 
     def _reply(self, request: bytes, messages: Sequence[Message]) -> Generator[Delta, None, None]:
-        """Ask once, and stream what is answered."""
+        """Send one request, and stream the reply."""
         seconds = self._options.timeout_seconds
         reply = wire.Reply(wire.call_ids(messages))
         with (
@@ -171,7 +171,7 @@ class OpenAIBackend(BackendDefaults):
                 yield delta
 
     def _deltas(self, response: httpx.Response, reply: wire.Reply) -> Iterator[Delta]:
-        """What a response says, whether it streams or comes whole."""
+        """The deltas of a response, streamed or whole."""
         kind = response.headers.get("content-type", "")
         whole = response.status_code != 200 or "json" in kind or "html" in kind
         for chunk in [self._whole(response)] if whole else self._chunks(response, reply):
@@ -205,7 +205,7 @@ class OpenAIBackend(BackendDefaults):
             raise http.stopped()
 
     def _sound(self, data: bytes, chunk: Any, *, begun: bool) -> dict[str, Any]:
-        """A chunk that is one. Raises ModelError for an error in its place, and for anything else."""
+        """The chunk, if it is valid. Raises ModelError for an error from the server, and for anything else."""
         error = chunk.get("error") if isinstance(chunk, dict) else None
         if error:
             code = error.get("code") if isinstance(error, dict) else None
@@ -217,7 +217,7 @@ class OpenAIBackend(BackendDefaults):
         return chunk
 
     def _completed(self, usage: Usage, before: PrefixCache | None) -> Usage:
-        """The account with the cached tokens from the metrics, where the reply itself says nothing of them."""
+        """The usage, with the cached tokens from the metrics if the reply does not report them."""
         if usage.cached_tokens is not None or before is None:
             self._reads_metrics = False
             return usage

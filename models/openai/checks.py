@@ -17,7 +17,7 @@ from models.openai.server import OpenAIServer
 from models.server import Check, ToolsRefused
 
 ASKED_TOKENS = 8_000
-"""A context that holds less is worth a word: the usual budget does not fit."""
+"""A smaller context gets a warning: the default budget does not fit."""
 
 TELL_CACHE = "vllm serve … --enable-prefix-caching --enable-prompt-tokens-details"
 _TOOL: Schema = {
@@ -59,7 +59,7 @@ def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
 
 
 def _kind(name: str, connection: Connection) -> str:
-    """What the server calls itself, with its version where it tells that."""
+    """The name that the server gives itself, with its version if known."""
     try:
         answer = connection.asked("/version")
         version = answer.get("version") if isinstance(answer, dict) else None
@@ -70,7 +70,7 @@ def _kind(name: str, connection: Connection) -> str:
 
 
 def _probed(backend: OpenAIBackend) -> tuple[Usage, Check]:
-    """The account of a reply of one token, and whether the server takes tools."""
+    """The usage of a reply of one token, and whether the server accepts tools."""
     try:
         return _account(backend, [_TOOL]), Check("tools", "ok", "the server takes them")
     except ToolsRefused as error:
@@ -97,7 +97,7 @@ def _context(backend: OpenAIBackend) -> Check:
 
 
 def _cache(connection: Connection, name: str, usage: Usage) -> Check:
-    """Whether prompts are cached, and whether we are told how much of them."""
+    """Whether the server caches prompts, and whether it reports the cached tokens."""
     metrics = prefix_cache(connection) if name == "vllm" else None
     figures = ""
     if metrics:

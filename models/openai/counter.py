@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     import httpx
 
 REST_SECONDS = 10.0
-"""How long a server that failed to count is left alone."""
+"""Seconds until a server that failed to count is asked again."""
 
-# The smallest conversation around a message. Ids of nine letters suit the templates that insist on that.
+# The smallest conversation around a message. Some templates require ids of nine letters.
 _IDS = ("callaaaaa", "callbbbbb")
 SYSTEM, USER, ASSISTANT = Message("s", "system", "x."), Message("u", "user", "x"), Message("a", "assistant", "x")
 RESULTS = tuple(Message("t", "tool", "x", call_id=call_id) for call_id in _IDS)
 
 
 PASSING = (429, 502, 503, 504)
-"""Statuses that say nothing of what was asked."""
+"""Statuses that do not depend on the request."""
 
 
 class Refused(Exception):
-    """The server, or the model's template, does not take these messages."""
+    """The server or the model's template does not accept these messages."""
 
 
 class Tokenizer(Protocol):
-    """How one kind of server counts. Raises Refused for what it does not take, ModelError where it fails."""
+    """Counts as one kind of server. Raises Refused for messages that it does not accept, ModelError on failure."""
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
         """Tokens of a whole prompt, up to where the reply begins."""
@@ -48,16 +48,16 @@ class Tokenizer(Protocol):
 
 
 class ServerCounter(MessageCounter):
-    """Counts with the server's own tokenizer and chat template; by an estimate where it has none to offer.
+    """Counts with the server's own tokenizer and chat template; by an estimate if it offers none.
 
-    Templates write whole conversations. So a message costs what it adds to the smallest conversation that it can stand
-    in. What all conversations share belongs to the overhead, and what several results share to the message that calls,
-    so that the counts of a prompt add up to the prompt.
+    Templates write whole conversations. So the count of a message is the tokens that it adds to the smallest valid
+    conversation. The part common to all conversations belongs to the overhead; the part common to several results
+    belongs to the message with the calls. So the counts of a prompt's messages add up to the prompt.
 
     Args:
         connection: The way to the server.
         model: The model that will read the messages.
-        thinking: What requests say of thinking, which templates may write out.
+        thinking: The fields of requests about thinking, which templates may write into the prompt.
     """
 
     def __init__(self, connection: Connection, model: str, thinking: Mapping[str, Any] | None = None) -> None:
@@ -84,7 +84,7 @@ class ServerCounter(MessageCounter):
         return self._estimate.count(message)
 
     def overhead(self, tools: Sequence[Schema]) -> int:
-        """Tokens of the schemas, of the template around them, and of what asks for the reply."""
+        """Tokens of the schemas, of the template around them, and of the start of the reply."""
         if self.exact:
             try:
                 return self._scaled(self._overhead(tools))
@@ -95,12 +95,12 @@ class ServerCounter(MessageCounter):
         return self._estimate.overhead(tools)
 
     def calibrate(self, counted: int, reported: int) -> bool:
-        """Learn from what the server read."""
+        """Learn from the number of tokens that the server read."""
         return super().calibrate(counted, reported) if self.exact else self._estimate.calibrate(counted, reported)
 
     @property
     def learnt(self) -> Any:
-        """What `calibrate` has learnt of both, to be put back."""
+        """Everything that `calibrate` has learnt in both counters, for restoring."""
         return super().learnt, self._estimate.learnt
 
     @learnt.setter
@@ -108,7 +108,7 @@ class ServerCounter(MessageCounter):
         (self._ratio, self._calibrated), self._estimate.learnt = learnt
 
     def whole(self, messages: Sequence[Message], tools: Sequence[Schema]) -> int | None:
-        """Tokens of this very prompt; None where the server does not say."""
+        """Tokens of exactly this prompt; None if the server does not count."""
         tokenizer = self._tokenizer.found()
         try:
             return tokenizer.prompt(messages, tools) if tokenizer else None
@@ -116,7 +116,7 @@ class ServerCounter(MessageCounter):
             return None
 
     def measured(self, message: Message) -> int:
-        """Tokens that the message adds to a prompt. One that no template takes by itself costs its text and markers."""
+        """Tokens that the message adds to a prompt. If the template refuses it alone, it costs its text and markers."""
         try:
             return max(0, self._added(message))
         except Refused:
@@ -147,14 +147,14 @@ class ServerCounter(MessageCounter):
         return self._overheads[key]
 
     def _short(self) -> int:
-        """Tokens of a system or user message of one letter, as good as all of them markers."""
+        """Tokens of a system or user message of one letter: nearly all of them are markers."""
         try:
             return self._once(SYSTEM, USER, USER) - self._once(SYSTEM, USER)
-        except Refused:  # the template wants the two sides in turn
+        except Refused:  # the template requires alternating roles
             return (self._once(SYSTEM, USER, ASSISTANT, USER) - self._once(SYSTEM, USER)) // 2
 
     def _short_result(self) -> int:
-        """Tokens of a result of one letter behind another result."""
+        """Tokens of a result of one letter after another result."""
         both = (SYSTEM, USER, _calling("f", 2))
         try:
             return self._once(*both, *RESULTS) - self._once(*both, RESULTS[0])
@@ -162,7 +162,7 @@ class ServerCounter(MessageCounter):
             return self._short()
 
     def _once(self, *messages: Message) -> int:
-        """Tokens of a prompt that is needed again and again."""
+        """Tokens of a prompt; each one is counted only once."""
         if messages not in self._known:
             self._known[messages] = self._prompt(*messages)
         return self._known[messages]
@@ -182,7 +182,7 @@ def _calling(name: str, calls: int = 1) -> Message:
 
 
 class Asks:
-    """Questions to a server over one connection that is kept. `body` is part of each."""
+    """Requests to a server over one open connection. `body` is part of each."""
 
     def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
         self.body = body
@@ -190,7 +190,7 @@ class Asks:
         self._client: httpx.Client | None = None
 
     def post(self, path: str, wanted: str, **body: Any) -> Any:
-        """What stands under `wanted` in the answer. Raises Refused where there is nothing, ModelError on failure."""
+        """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
         with self._connection.as_model_errors(ASK_SECONDS):
             if self._client is None:
                 self._client = self._connection.client()
@@ -205,12 +205,12 @@ class Asks:
 
 
 class _Vllm:
-    """vLLM's /tokenize takes messages."""
+    """vLLM: /tokenize accepts messages."""
 
     def __init__(self, asks: Asks) -> None:
         self._asks = asks
         kwargs = dict(asks.body.get("chat_template_kwargs", {}))
-        if effort := asks.body.get("reasoning_effort"):  # which /tokenize knows only as its template does
+        if effort := asks.body.get("reasoning_effort"):  # /tokenize accepts it only as an argument of the template
             kwargs |= {"reasoning_effort": effort, "enable_thinking": True}
         self._kwargs = {"chat_template_kwargs": kwargs} if kwargs else {}
 
@@ -225,7 +225,7 @@ class _Vllm:
 
 
 class _Llama:
-    """llama-server writes the prompt out, and its /tokenize takes texts."""
+    """llama-server: it renders the prompt as text, and /tokenize accepts texts."""
 
     def __init__(self, asks: Asks) -> None:
         self._asks = asks
@@ -248,7 +248,7 @@ class _Llama:
 
 
 class _Finding:
-    """Which tokenizer a server has. One that fails is left alone for a while; one that has none, for good."""
+    """Finds the tokenizer of a server. After a failure it waits; a server without one is not asked again."""
 
     def __init__(self, asks: Asks) -> None:
         self._kinds: list[Tokenizer] = [_Vllm(asks), _Llama(asks)]
@@ -256,7 +256,7 @@ class _Finding:
         self._resting_until = 0.0
 
     def found(self) -> Tokenizer | None:
-        """The tokenizer, if it can be asked now."""
+        """The tokenizer, if it can be used now."""
         if monotonic() < self._resting_until:
             return None
         while self._known is None and self._kinds:
@@ -271,7 +271,7 @@ class _Finding:
         return self._known
 
     def rest(self) -> None:
-        """Leave it alone for a while."""
+        """Wait before the next request."""
         self._resting_until = monotonic() + REST_SECONDS
 
 

@@ -1,4 +1,4 @@
-"""What vLLM's /metrics tells of its prefix cache, where they are open to us."""
+"""Facts about vLLM's prefix cache from /metrics, if we may read them."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ class PrefixCache:
     used: float | None = None
 
     def found(self, before: PrefixCache, prompt_tokens: int | None) -> int | None:
-        """Tokens of one prompt that were found, if nobody else asked between the two readings; else None."""
+        """Cached tokens of one prompt, if there was no other request between the two readings; else None."""
         queries, hits = self.queries - before.queries, self.hits - before.hits
         return hits if queries == prompt_tokens and 0 <= hits <= queries else None
 
 
 def prefix_cache(connection: Connection) -> PrefixCache | None:
-    """What the metrics say now, over all engines; None where there are none, or they are closed."""
+    """The current figures, over all engines; None if there are no metrics or we may not read them."""
     with suppress(ModelError):
         return read(connection.fetched("/metrics").decode(errors="replace"))
     return None
 
 
 def read(text: str) -> PrefixCache | None:
-    """The figures in the Prometheus text; older builds name them gpu_, and some give both names."""
+    """The figures in the Prometheus text; older builds use names with gpu_, and some use both."""
     found: dict[tuple[str, str], float] = {}
     for gpu, name, value in _FIGURE.findall(text):
         with suppress(ValueError):

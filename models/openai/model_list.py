@@ -39,10 +39,10 @@ def is_vllm(entries: Sequence[Entry]) -> bool:
 
 
 def chosen(entries: Sequence[Entry], wanted: str) -> str:
-    """The wanted model, by its name or an alias; without a wish the first that can chat.
+    """The wanted model, by its name or an alias; "" for the first that can chat.
 
     Raises:
-        ModelError: There is no such model; the error names those of the server.
+        ModelError: There is no such model; the error names the server's models.
     """
     names = [str(entry["id"]) for entry in entries]
     if not wanted:

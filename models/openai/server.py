@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server: where it is, what it has, and a backend for one of its models."""
+"""An OpenAI-compatible server: its address, its models, and a backend for one of them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     import httpx
 
 PORTS = {"vllm": 8000, "openai": 8080}
-"""Where each is by default: vLLM, and llama-server for the others."""
+"""The default ports: of vLLM, and of llama-server for the others."""
 
 
 class OpenAIServer:
-    """The server at an address, with or without /v1 at its end. Raises UsageError for what is none.
+    """The server at an address, with or without /v1 at its end. Raises UsageError for an invalid address.
 
-    `name` is "vllm" once a server has said that it is that, "openai" once one has said that it is not; until then it is
-    as it was given.
+    `name` is "vllm" or "openai" once the server has shown which it is; until then it is the given name.
     """
 
     def __init__(
@@ -40,7 +39,7 @@ class OpenAIServer:
         self._entries: list[model_list.Entry] = []
 
     def answers(self, seconds: float = 0.3) -> bool:
-        """Whether `/v1/models` is answered with a list, or with the wish for a key."""
+        """Whether `/v1/models` returns a list or asks for a key."""
         return gets(self.url, "/v1/models", self._is_answer, seconds)
 
     def models(self) -> list[str]:
@@ -50,13 +49,13 @@ class OpenAIServer:
         return [str(entry["id"]) for entry in self._entries]
 
     def choose(self, wanted: str = "") -> str:
-        """The model that is wanted, else the first that can chat."""
+        """The wanted model; "" for the first that can chat."""
         self.models()
         return model_list.chosen(self._entries, wanted)
 
     def context(self, model: str) -> int | None:
         """Tokens of prompt and reply that a model holds; None if the server does not say. Never raises."""
-        with suppress(ModelError):  # the first question will say why
+        with suppress(ModelError):  # the first request will raise the error
             if not self._entries:
                 self.models()
         entry = model_list.entry(self._entries, model)
@@ -66,7 +65,7 @@ class OpenAIServer:
         if status == 200 and model_list.is_list(answer):
             self._name_by(answer["data"])
             return True
-        # At an address that nobody named, a web page that wants a password is somebody else's.
+        # At a default address, a page that asks for a password is another program.
         return status in (401, 403) and (answer is not None or not self._at_usual_address)
 
     def _name_by(self, entries: list[Any]) -> None:

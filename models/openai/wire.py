@@ -1,4 +1,4 @@
-"""What goes over the wire: messages as `/v1/chat/completions` takes them, deltas and usage from what it answers."""
+"""The wire format of `/v1/chat/completions`: messages in requests, and deltas and usage from its replies."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ FINISH: dict[object, Literal["stop", "length"]] = {
 
 
 def sent(message: Message) -> dict[str, Any]:
-    """A message as the server takes it. Thinking stays behind: it is not part of the conversation.
+    """A message of a request. Thinking is left out: it is not part of the conversation.
 
-    Arguments that are no object are sent as one, since templates read them.
+    Arguments other than an object are sent as an object, since templates read them.
     """
     calls = [replace(call, arguments=_spelt(call.arguments, arguments(call))) for call in message.calls]
     return chat.write(replace(message, content=message.content or "", calls=tuple(calls)))
 
 
 def _spelt(text: str, value: dict[str, Any]) -> str:
-    """Arguments as the model wrote them; written anew where they were no object, or hold half a character."""
+    """Arguments as the model wrote them; rewritten if they were not an object or have half a surrogate pair."""
     made = json.dumps(value, ensure_ascii=False)
     if "_raw" in value or (not made.isascii() and made.encode(errors="replace").decode() != made):
         return made
@@ -42,7 +42,7 @@ def _spelt(text: str, value: dict[str, Any]) -> str:
 def events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     """The server-sent events in the lines of a stream, blank ones included: the field that carries each, and its data.
 
-    A line without a known field carries itself, so that a web page or plain JSON can be told.
+    A line without a known field is its own data, so that a web page or plain JSON can be recognised.
     """
     data: list[bytes] = []
     for line in lines:
@@ -65,7 +65,7 @@ def events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
 
 @dataclass
 class _Call:
-    """A tool call as its fragments come in."""
+    """A tool call, collected from its fragments."""
 
     id: str = ""
     name: str = ""
@@ -73,9 +73,9 @@ class _Call:
 
 
 class Reply:
-    """A reply as its chunks come in: `length` grows with each that says something.
+    """A reply, collected from its chunks; `length` grows with each chunk that has content.
 
-    `taken` are the ids that no call of it may have.
+    `taken` are the ids in use, which its calls may not have.
     """
 
     def __init__(self, taken: set[str]) -> None:
@@ -88,7 +88,7 @@ class Reply:
         self._numbered: dict[int, _Call] = {}
 
     def take(self, chunk: dict[str, Any]) -> Iterator[Delta]:
-        """What one chunk, or a whole reply, adds to what was said."""
+        """The deltas in one chunk, or in a whole reply."""
         self.account = _object(chunk.get("usage")) or self.account
         self.timings = _object(chunk.get("timings")) or self.timings
         choices = chunk.get("choices")
@@ -109,13 +109,13 @@ class Reply:
         self.finish = finish if isinstance(finish, str) and finish else self.finish
 
     def end(self) -> Iterator[Delta]:
-        """The calls, which are whole now, then the account."""
+        """The calls, which are now complete, then the usage."""
         for call in self._calls:
             yield given(call.id, call.name, "".join(call.arguments) or "{}", self._taken)
         yield self.usage()
 
     def usage(self) -> Usage:
-        """What the server reported; None is what it left out."""
+        """The server's report; None for values that it left out."""
         return Usage(
             prompt_tokens=figure(self.account.get("prompt_tokens")),
             cached_tokens=self._cached(),
@@ -130,10 +130,10 @@ class Reply:
         return figure(self.timings.get("cache_n")) if cached is None else cached
 
     def _add(self, fragment: dict[str, Any]) -> None:
-        """Put a fragment to its call.
+        """Add a fragment to its call.
 
-        That is the one of its index; where it has none, of its id, or the last. A name with another id begins a new
-        call, since some servers number all calls 0; so does a name without an index.
+        Its call is the one with its index; without an index, the one with its id, or the last one. A name with another
+        id begins a new call, since some servers number all calls 0; so does a name without an index.
         """
         function, index = _object(fragment.get("function")), fragment.get("index")
         call_id, name = _text(fragment.get("id")), _text(function.get("name"))
@@ -157,7 +157,7 @@ class Reply:
 
 
 def _another(call: _Call, call_id: str, number: int | None) -> bool:
-    """Whether a fragment with a name is of another call than the one of its place."""
+    """Whether a fragment with a name belongs to another call than the one at its index."""
     if call_id and call.id:
         return call_id != call.id
     return number is None

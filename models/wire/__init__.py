@@ -1,1 +1,1 @@
-"""What every model server needs: addresses, HTTP, retries, tool calls and thinking."""
+"""Shared parts of every model server: addresses, HTTP, retries, tool calls and thinking."""

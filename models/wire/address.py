@@ -20,9 +20,9 @@ _ADDRESS = re.compile(rf"(?P<host>\[[0-9A-Fa-f:.]*\]|{_NAME})(?::(?P<port>[0-9]{
 def host_url(value: str | None, port: int = 11434) -> str:
     """The address as `scheme://host:port[/path]`, from any form that OLLAMA_HOST may have.
 
-    The forms are: nothing, host, host:port, :port, a URL, each with a path or not, and IPv6 with or without brackets.
-    Without a scheme the port is `port`, with one it is 80 or 443. An address that a server listens on everywhere
-    (0.0.0.0, ::) becomes this machine's own.
+    The forms: empty, host, host:port, :port, a URL, each with or without a path, and IPv6 with or without brackets.
+    Without a scheme the port is `port`, with one it is 80 or 443. An address for listening on all interfaces (0.0.0.0,
+    ::) becomes this machine's own.
 
     Raises:
         UsageError: The address is invalid.
@@ -58,12 +58,12 @@ def is_loopback(base_url: str) -> bool:
 
 
 def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float = 0.3) -> bool:
-    """Whether a server answers `path` with a status and JSON that suit, decided within so many seconds.
+    """Whether a server answers `path` with a status and JSON that suit, decided within `seconds`.
 
     `suits` gets None for a body that is not JSON.
     """
     found: list[bool] = []
-    # A thread, because nothing else puts an end to a name server that does not answer.
+    # A thread, because nothing else ends the wait for a name server that does not answer.
     probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds)), daemon=True)
     probe.start()
     probe.join(seconds)
@@ -74,7 +74,7 @@ def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: 
     url = urlsplit(base_url)
     try:
         with socket.create_connection((url.hostname or "", url.port or 80), seconds):
-            pass  # the usual case is that nothing listens, and then no HTTP client need be loaded
+            pass  # usually nothing listens, and then the HTTP client need not be loaded
         from http.client import HTTPConnection, HTTPException, HTTPSConnection
     except OSError:
         return False
@@ -108,7 +108,7 @@ def _is_ip(host: str) -> bool:
 
 
 def _reachable(host: str) -> str:
-    """A host to connect to, in brackets where a URL needs them."""
+    """A host to connect to, in brackets if a URL needs them."""
     host = host or "127.0.0.1"
     if _is_ip(host) and ip_address(host).is_unspecified:
         host = "::1" if ":" in host else "127.0.0.1"

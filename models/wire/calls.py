@@ -1,4 +1,4 @@
-"""Tool calls on their way between us and a server: ids that are unique, arguments that are objects."""
+"""Tool calls between us and a server: unique ids, and arguments that are objects."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from agent.messages import ToolCall
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
-    """The arguments of a call as an object, which servers insist on.
+    """The arguments of a call as an object, which servers require.
 
     Text that is not a JSON object becomes {"_raw": text}: the model then sees its own text next to the tool's error.
     An empty object would hide the mistake.
     """
     try:
         value = json.loads(call.arguments)
-        json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which no other JSON reader takes
+        json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which other JSON readers refuse
     except (ValueError, RecursionError):
         value = None
     return value if isinstance(value, dict) else {"_raw": call.arguments}
@@ -27,7 +27,7 @@ def given(call_id: object, name: object, arguments: object, taken: set[str]) -> 
     """A call that a server sent, with an id that no other call of the conversation has; the id is added to `taken`."""
     fresh = call_id if isinstance(call_id, str) else ""
     if not fresh or fresh in taken:
-        fresh = f"call_{uuid4().hex[:12]}"  # random, because a view may hide the calls before
+        fresh = f"call_{uuid4().hex[:12]}"  # random, because a view may hide earlier calls
     taken.add(fresh)
     if not isinstance(arguments, str):
         arguments = json.dumps({} if arguments is None else arguments, ensure_ascii=False)

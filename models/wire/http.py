@@ -26,7 +26,7 @@ CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
 TOLD_CHARACTERS = 300
 LONGEST = 16_000_000
-"""Bytes of a line or an answer, characters of a reply: anything longer is taken to be endless."""
+"""Bytes of a line or an answer, characters of a reply: anything longer counts as endless."""
 LARGEST_FIGURE = 2**53
 """Readers of JSON that use floats cannot tell larger whole numbers apart."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
@@ -71,7 +71,7 @@ def client(
 def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
     """The lines of a stream, however it is cut into chunks; blank lines only with `blanks`.
 
-    Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may hold unescaped,
+    Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may have unescaped,
     such as U+0085. Raises ModelError for a line of more than 16 MB, and for a connection that is lost after the first
     line, when the reply has begun.
     """
@@ -205,7 +205,7 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
 
 
 def _has_proxy(base_url: str) -> bool:
-    """Whether the environment puts a proxy before this server."""
+    """Whether the environment names a proxy for this server."""
     from urllib.request import getproxies, proxy_bypass
 
     url = urlsplit(base_url)

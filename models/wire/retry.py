@@ -41,12 +41,12 @@ def retried(
 ) -> Stream:
     """The deltas of a reply, asked for up to four times while the server is Busy; a Waiting precedes each pause.
 
-    The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not come back at once, or as long as
-    the server asks for. Once a delta other than Waiting has come, nothing is asked again.
+    The pauses are 0.5, 1 and 2 s and up to a quarter more, so that many clients do not return at once, or as long as
+    the server asks for. After a delta other than Waiting, the request is not repeated.
 
     Args:
         ask: Sends the request and streams the reply.
-        sleep: Waits for so many seconds.
+        sleep: Waits for a number of seconds.
         jitter: A random number from 0 to 1.
 
     Raises:
