@@ -204,6 +204,7 @@ def test_fates_are_words_in_plain() -> None:
     masked = replayed(session, "observation-masking").fates["masked"]
     text = text_of(session, "/compare none observation-masking")
     assert f"; fates: {masked} masked\n" in text
+    assert "strategy: observation-masking (in use); " in text
     assert "M masked" not in text
 
 

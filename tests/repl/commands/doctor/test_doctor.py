@@ -127,6 +127,8 @@ def test_a_server_that_was_asked_for_and_is_not_there_is_exit_code_3(
 ) -> None:
     code, found = doctor(capsys, *asked)
     assert code == found[-1]["code"] == 3
+    assert found[-1]["backend"] is None
+    assert {each["fix"] for each in found if each.get("state") == "ok"} >= {None}
     assert "fail" in states(found, "ollama").values()
     assert f"No session can start: nothing answers at {NOWHERE}" in found[-1]["verdict"]
     assert "ollama serve" in found[-1]["fix"]
