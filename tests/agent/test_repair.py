@@ -235,11 +235,6 @@ def test_no_content_at_all_is_empty_content() -> None:
     assert [message.content for message in repair(history).messages] == ["", "", ""]
 
 
-def test_four_thousand_messages_without_ids_are_repaired() -> None:
-    history = [Message("", "user" if number % 2 else "assistant", "text") for number in range(4_000)]
-    assert is_sound(repair(history).messages) == []
-
-
 def test_a_loop_s_own_history_is_left_alone() -> None:
     history = Story().ask("?").turn(10, 20).turn(5).answer("!").ask("?").turn(3, pending=1).messages
     assert repair(history).notes == []

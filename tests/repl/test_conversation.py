@@ -144,23 +144,6 @@ def test_where_it_is_not_allowed_nothing_is_raised() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-@pytest.mark.parametrize("error", [SystemExit(0), ZeroDivisionError("\x1b[31mred")])
-def test_a_strategy_that_fails_does_not_end_the_session(error: BaseException) -> None:
-    class Fails:
-        def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-            raise error
-
-    session, paper = scripted("So."), Paper(drawn=False)
-    sound, session.agent.strategy = session.agent.strategy, Fails()
-    conversation = Conversation(session, plain=True)
-    conversation.console = paper.console
-    conversation._ask("What is masking?")
-    assert type(error).__name__ in paper.text
-    assert "\x1b" not in paper.text
-    session.agent.strategy = sound
-    assert goes_on(session)
-
-
 @pytest.mark.parametrize(("width", "coloured"), [(80, True), (10, False)])
 def test_only_the_context_is_coloured(width: int, coloured: bool) -> None:
     session, paper = scripted("So."), Paper(width, color=True)

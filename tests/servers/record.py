@@ -1,4 +1,4 @@
-"""Record what real servers send: `.venv/bin/python -m tests.servers.record` writes `tests/models/recorded/`.
+"""Record what real servers send: `.venv/bin/python -m tests.servers.record` writes `tests/support/recorded/`.
 
 A file is one exchange as it went over the wire: the request (its body cut at 300 characters), an empty line, then the
 response: status, type, an empty line, body. Where the pieces of a stream ended is not kept: a client must read it
@@ -23,7 +23,7 @@ import httpx
 
 from tests.servers.serve import INSTALLED, MODEL, ROOT, TOOLS_AND_DETAILS, Server, llama, vllm, workshop
 
-RECORDED = ROOT / "tests" / "models" / "recorded"
+RECORDED = ROOT / "tests" / "support" / "recorded"
 KEY = "sk-of-a-test"
 
 QUESTION = [

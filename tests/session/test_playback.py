@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from agent.checked import checked, fields_of
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from agent.events import Answered, Event, Prepared, Preparing, SideCalled, ToolCalled, ToolReturned
+from agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from models.scripted import Scripted, Step
@@ -158,7 +158,7 @@ def test_a_session_comes_back_with_thinking_calls_errors_and_unknown_usage(spec:
 def test_a_reply_that_was_stopped_stops_again_and_the_rest_goes_on(tmp_path: Path) -> None:
     live = recorded(tmp_path / "one", [Text("I "), Text("think")], "Again.", budget=2500)
     with closing(live.ask("What?")) as events:
-        next(event for event in events if event == _said("I "))
+        next(event for event in events if event == Said("text", "I "))
     list(live.ask("What now?"))
     again = played(tmp_path / "one")
     with pytest.raises(KeyboardInterrupt, match="as it was"):
@@ -281,12 +281,6 @@ def test_a_question_that_the_budget_refused_is_refused_again(tmp_path: Path) -> 
         refused.value.available_tokens,
     )
     assert _answers(again.ask("What?")) == ["So."]
-
-
-def _said(text: str) -> Event:
-    from agent.events import Said
-
-    return Said("text", text)
 
 
 # ---- never a live model ----

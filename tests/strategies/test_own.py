@@ -154,6 +154,7 @@ def test_whatever_can_be_called_is_a_prepare(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
+        ("def prepare(messages, budget)\n", " cannot be loaded: SyntaxError: expected ':' (mine.py, line 1)"),
         ("class E(BaseException): pass\nraise E('no')\n", " cannot be loaded: E: no (line 2)"),
         ("class E(Exception):\n    def __str__(self): 1 / 0\nraise E\n", " cannot be loaded: E (line 3)"),
         ("async def prepare(messages, budget): ...\n", ", line 1: prepare() is async, and nothing awaits it"),

@@ -12,18 +12,16 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from agent.errors import UsageError
-from agent.side import SideModel
 from repl.commands.strategy import show_all
 from repl.prompt.completion import Completions
 from session.playback import names_code
 from session.trust import check_strategy
-from strategies.hybrid import Hybrid
 from strategies.parameter import parameters
-from strategies.spec import is_code, parse, parse_spec
+from strategies.spec import is_code, parse_spec
 from strategies.table import STRATEGIES
 from tests.support.histories import budget, outcome, react40
 from tests.support.sessions import Paper, scripted
-from tests.support.specs import EVERY, Summariser, build, parts, specs
+from tests.support.specs import EVERY, build, parts, specs
 
 # --- to read a SPEC runs nothing --------------------------------------------------------------------------------------
 
@@ -174,10 +172,3 @@ def test_each_parse_starts_fresh() -> None:
     first = build("observation-masking")
     first.prepare(react40(), budget())
     assert build("observation-masking").state == {}  # type: ignore[attr-defined]
-
-
-def test_the_model_is_given_to_the_one_that_asks() -> None:
-    side = SideModel(Summariser())
-    strategy = parse("hybrid", side)
-    assert isinstance(strategy, Hybrid)
-    assert strategy.model is side

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import strategies
 from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
@@ -97,13 +96,6 @@ def inner(spec: str) -> object:
     return strategy.inner
 
 
-def test_a_file_with_a_function_is_a_strategy(tmp_path: Path) -> None:
-    path = tmp_path / "mine.py"
-    path.write_text("def prepare(messages, budget):\n    return messages[:2]\n")
-    assert len(build(str(path)).prepare(react40(), budget())) == 2
-    assert isinstance(build(f"observation-masking+{path}"), Pipeline)
-
-
 def test_a_folder_on_the_way_may_be_called_like_a_file(tmp_path: Path) -> None:
     path = tmp_path / ".pyenv" / "mine.py"
     path.parent.mkdir()
@@ -162,16 +154,6 @@ def test_a_class_in_a_module_is_given_the_model_that_it_asks_for() -> None:
     strategy = inner("strategies.hybrid:Hybrid")
     assert isinstance(strategy, Hybrid)
     assert isinstance(strategy.model, SideModel)
-
-
-@pytest.mark.parametrize(
-    "spec", ["no.such.module:Name", "strategies.none:Missing", "strategies.none:annotations", "agent.messages:Message"]
-)
-def test_a_name_that_is_no_strategy_is_a_usage_error(spec: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        build(spec)
-    assert spec in caught.value.what
-    assert caught.value.fix
 
 
 def test_an_object_in_a_module_is_a_strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,14 +240,3 @@ def test_the_nearest_value_is_a_legal_one(listed: Parameter, text: str) -> None:
 def test_a_parameter_that_may_be_unset_says_what_that_means(name: str) -> None:
     for listed in parameters(STRATEGIES[name]):
         assert ("unset: " in listed.meaning) == (listed.default is None)
-
-
-def test_what_the_room_offers() -> None:
-    assert set(strategies.__all__) == {"STRATEGIES", "Parameter", "parameters", "parse"}
-    assert list(strategies.STRATEGIES) == [
-        *("none", "truncate", "sliding-window"),
-        *("observation-masking", "compress"),
-        *("offload", "notes", "retrieval", "delegate"),
-        *("progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "compaction"),
-        *("hybrid", "thrifty"),
-    ]

@@ -123,17 +123,6 @@ def test_plain_is_free_of_escapes(terminal: Open, arguments: list[str], environm
     assert not set("─│┌▓╌█⠋") & set(here.raw)
 
 
-def test_no_color_is_obeyed(terminal: Open) -> None:
-    here = terminal("tests.support.scripted_conversation", NO_COLOR="1")
-    here.see("8 tools")
-    here.type("first\r")
-    here.see("1 exchange")
-    here.type("/quit\r")
-    assert here.end() == 0
-    colours = {cell.fg for row in here.screen.buffer.values() for cell in row.values()}
-    assert colours <= {"default"}
-
-
 def test_a_session_that_cannot_work_says_so_and_ends(terminal: Open, tmp_path: Path) -> None:
     here = terminal("repl", "--backend", "reader", "--corpus", str(tmp_path))
     here.see("no articles in", "fix: ")

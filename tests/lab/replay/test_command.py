@@ -60,14 +60,6 @@ class ByPrice:
             return list(messages)
         return [m.rewritten("-", "dear") if m.role == "tool" and len(m.content) > 9 else m for m in messages]
 """
-SLOW = """\
-import pathlib, time
-
-def prepare(messages, budget):
-    pathlib.Path("started").touch()
-    time.sleep(60)
-    return messages
-"""
 TOOL = {"type": "function", "function": {"name": "read", "description": "Read a page.", "parameters": {}}}
 
 

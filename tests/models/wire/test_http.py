@@ -13,8 +13,6 @@ from models import make
 from models.wire.http import LONGEST, alive, as_model_errors, client, figure, lines, moved, reason
 from models.wire.retry import Busy
 
-UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
-
 
 @given(st.lists(st.text("a\n \x85", max_size=6).map(str.encode)))
 def test_lines_are_the_same_wherever_the_pieces_end(pieces: list[bytes]) -> None:

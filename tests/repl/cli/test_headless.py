@@ -89,19 +89,6 @@ def test_an_error_ends_it(articles: Path, capsys: pytest.CaptureFixture[str]) ->
     assert captured.err.endswith("thimble: the server is gone\nfix: start it\n")
 
 
-def test_a_budget_that_holds_nothing_has_its_own_code(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert answers(scripted(articles, budget=500), ["one?"]) == headless.BUDGET
-    assert "the budget holds 500" in capsys.readouterr().err
-
-
-def test_ctrl_c_is_told_in_a_line(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted(articles, (Text("I beg"), KeyboardInterrupt()))
-    assert answers(session, ["one?"]) == headless.NOT_ANSWERED
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.splitlines()[-1] == "thimble: stopped before the answer was complete"
-
-
 def test_what_a_model_says_cannot_steer_the_terminal(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nasty = "\x1b]0;owned\x07[/bold] \x1b[31mred\x9b2J\x00 text"
     session = scripted(articles, (Text(nasty), ToolCall("c", nasty, nasty)), nasty)

@@ -100,22 +100,6 @@ def test_stopped_before_anything_came() -> None:
         assert str(caught.value) == "stopped before anything was loaded; again: /pull big"
 
 
-@pytest.mark.parametrize(
-    ("name", "what", "fix"),
-    [
-        ("nosuch:1b", "there is no model 'nosuch:1b' to pull", "ollama.com/library"),
-        ("big", "the server's disk is full: write /root", "ollama rm MODEL"),
-    ],
-)
-def test_a_pull_that_fails_is_told_in_a_line_with_a_way_to_mend_it(name: str, what: str, fix: str) -> None:
-    server = library()
-    server.disk_bytes = 20_000
-    with served(server) as (_, url), pytest.raises(ModelError) as caught:
-        obey(opened(url), f"/pull {name}", Paper().console)
-    assert what in caught.value.what
-    assert fix in caught.value.fix
-
-
 def test_a_pull_without_a_server_says_how_to_start_one() -> None:
     with pytest.raises(ModelError, match="nothing answers") as caught:
         obey(opened("127.0.0.1:9"), "/pull big", Paper().console)

@@ -23,7 +23,9 @@ def test_the_list_fits_and_ends_with_what_is_in_use(width: int) -> None:
 
 
 def test_the_list_has_every_strategy_and_parameter_with_its_default() -> None:
-    drawn, plain = (" ".join(said(scripted(), "/strategy", drawn=drawn).split()) for drawn in (True, False))
+    session = scripted(strategy="hybrid")
+    drawn, plain = (" ".join(said(session, "/strategy", drawn=drawn).split()) for drawn in (True, False))
+    assert plain.count("(in use)") == plain.count("hybrid (in use)") == 1
     for family, strategies in FAMILIES.items():
         assert family in drawn
         for name, kind in strategies.items():

@@ -6,14 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.errors import ThimbleError, UsageError
+from agent.errors import ThimbleError
 from models import server_at
 from repl.commands.table import COMMANDS, obey, run_command
 from session.forecast import forecast
 from session.once import Once
 from session.session import Session
-from strategies import STRATEGIES
-from strategies.parameter import parameters
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.sessions import Paper, ask, scripted, tool_call
 
@@ -99,17 +97,6 @@ def test_what_is_wrong_is_one_line_and_its_mending_another(text: str) -> None:
     assert drawn[1].startswith("  ")
 
 
-def test_strategies_are_listed_with_their_parameters_and_the_one_in_use() -> None:
-    session = scripted(strategy="hybrid")
-    text = said(session, "/strategy")
-    for name, kind in STRATEGIES.items():
-        assert f"  {name}" in text
-        assert all(f"{parameter.name}={parameter.shown}" in text for parameter in parameters(kind))
-    assert "hybrid (in use)" in text
-    assert text.count("(in use)") == 1
-    assert "› hybrid" in said(session, "/strategy", drawn=True)
-
-
 def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     session = scripted([tool_call("read_article", slug="observation-masking")], "So.", "Again.")
     ask(session)
@@ -123,13 +110,6 @@ def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     view = session.agent.ledger.view
     assert view is not None
     assert (view.tokens, promised.settled) == (promised.tokens, True)
-
-
-def test_a_swap_that_fails_changes_nothing() -> None:
-    session = scripted()
-    strategy = session.agent.strategy
-    assert "did you mean sliding-window?" in said(session, "/strategy sliding-windw")
-    assert session.agent.strategy is strategy
 
 
 def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
@@ -196,19 +176,6 @@ def test_reset_says_what_goes_and_what_stays() -> None:
     assert "hybrid" in text
     assert "4,000" in text
     assert session.agent.history == []
-
-
-def test_stats_enter_no_context() -> None:
-    session = scripted("So.")
-    ask(session)
-    history = list(session.agent.history)
-    assert "by role" in said(session, "/stats")
-    assert session.agent.history == history
-
-
-def test_a_command_that_was_refused_is_no_leaving() -> None:
-    with pytest.raises(UsageError):
-        obey(scripted(), "/quit now", Paper().console)
 
 
 def test_a_topic_that_is_none_names_those_that_are(tmp_path: Path) -> None:

@@ -13,10 +13,7 @@ from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from agent.errors import UsageError
-from repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_history, open_prompt
-from session.session import open_session
-from session.settings import Settings
+from repl.prompt.prompt import TerminalPrompt, open_history
 from tests.support.sessions import scripted
 
 
@@ -95,17 +92,6 @@ def test_the_session_is_warmed_behind_the_prompt_and_then_announced() -> None:
         threading.Thread(target=lambda: announced.wait(10) and pipe.send_text("now\r"), daemon=True).start()
         assert prompt.read() == "now"
     assert announced.is_set()
-
-
-def test_a_session_that_cannot_work_ends_the_prompt(tmp_path: Path) -> None:
-    with keyboard():
-        prompt = TerminalPrompt(open_session(Settings(backend="reader", corpus=tmp_path)), lambda: None)
-        with pytest.raises(UsageError):
-            prompt.read()
-
-
-def test_without_a_terminal_the_prompt_is_plain() -> None:
-    assert isinstance(open_prompt(scripted(), plain=True, announce=lambda: None), PlainPrompt)
 
 
 class Ending(asyncio.SelectorEventLoop):

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from agent.checked import checked, fields_of
 from agent.errors import ThimbleError, UsageError
 from repl.commands.table import obey
 from repl.prompt.completion import Completions
@@ -116,12 +117,7 @@ def test_another_folder_is_made_and_config_names_it(environ: dict[str, str], fol
 def test_a_newer_session_is_left_alone(environ: dict[str, str], folder: Path) -> None:
     thimble(environ, *READER, "-p", QUESTION)
     (path,) = folder.iterdir()
-    newer = re.sub(r',"crc":"\w+"}', "}", path.read_text().splitlines()[0])
-    fields = {**json.loads(newer), "version": VERSION + 1}
-    import zlib
-
-    body = json.dumps(fields, separators=(",", ":"))
-    path.write_text(f'{body[:-1]},"crc":"{zlib.crc32(body.encode()):08x}"}}\n')
+    path.write_text(checked({**fields_of(path.read_bytes().splitlines()[0]), "version": VERSION + 1}))
     before = path.read_bytes()
     run = thimble(environ, "--resume", "-p", "x")
     assert (run.returncode, run.stdout) == (2, "")

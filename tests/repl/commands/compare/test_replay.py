@@ -204,11 +204,8 @@ def test_fates_are_words_in_plain() -> None:
     masked = replayed(session, "observation-masking").fates["masked"]
     text = text_of(session, "/compare none observation-masking")
     assert f"; fates: {masked} masked\n" in text
+    assert "strategy: observation-masking (in use); " in text
     assert "M masked" not in text
-
-
-def test_the_one_in_use_is_named_in_plain() -> None:
-    assert "strategy: observation-masking (in use); " in text_of(told(react(5)), "/compare observation-masking none")
 
 
 def test_a_next_prompt_that_the_budget_cannot_hold() -> None:
@@ -224,14 +221,6 @@ def test_the_tools_that_a_strategy_brings_are_counted() -> None:
     assert none
     assert offload
     assert offload.overhead > none.overhead
-
-
-@pytest.mark.parametrize("command", ["/compare nonsense", "/compare none nonsense", "/compare none:x=1 run why?"])
-def test_an_unknown_spec_shows_the_form(command: str) -> None:
-    session = scripted()
-    with pytest.raises(UsageError) as error:
-        obey(session, command, Paper().console)
-    assert "/compare [SPEC…] run QUESTION" in error.value.fix
 
 
 def test_without_a_history_there_is_nothing_to_compare() -> None:
@@ -266,16 +255,6 @@ def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
         assert "3 calls of this session" in paper.text
         assert "What the next prompt holds" in paper.text
         assert "truncate" not in paper.text.rpartition("3 calls of this session")[2]
-
-
-def test_after_real_exchanges_nothing_has_changed() -> None:
-    session = scripted("One.", "Two.", "Three.")
-    ask(session)
-    ask(session, "And then?")
-    before = all_of(session)
-    text_of(session, "/compare")
-    assert all_of(session) == before
-    ask(session, "And more?")
 
 
 def test_calls_that_plant_wrote_are_said_to_be_none() -> None:

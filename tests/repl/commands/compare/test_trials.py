@@ -23,7 +23,6 @@ from repl.commands.compare.known import known, verdict
 from repl.commands.compare.trial import Trial, ask, cost, prefill
 from repl.commands.compare.trials import shortened
 from repl.commands.table import obey
-from repl.prompt.interrupts import Interrupts
 from session.session import Session, open_session
 from session.settings import Settings
 from tests.repl.commands.compare.test_replay import all_of, text_of
@@ -97,14 +96,6 @@ def test_tools_are_used_and_counted() -> None:
     text = text_of(session, "/compare none run Why?")
     assert "strategy: none; turns: 2; " in text
     assert all_of(session) == before
-
-
-def test_notes_of_a_fork_are_not_those_of_the_session() -> None:
-    session = after_one([tool_call("save_note", title="a", text="b")], "Noted.")
-    before = all_of(session)
-    text_of(session, "/compare none run Note it.")
-    assert all_of(session) == before
-    assert not session.notes.kept
 
 
 def test_what_is_under_way_is_told() -> None:
@@ -205,19 +196,6 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool, partial: list[Delta]) -> None:
     ask_again = Scripted(["And on."], TinyCounter())
     session.agent.use(ask_again)
     ask_session(session)
-
-
-def test_a_real_ctrl_c_while_a_model_answers() -> None:
-    def pressed(messages: Sequence[Message], tools: Sequence[Schema]) -> str:
-        signal.raise_signal(signal.SIGINT)
-        return "too late"
-
-    session = after_one(pressed)
-    interrupts, paper = Interrupts(), Paper()
-    with interrupts, pytest.raises(KeyboardInterrupt, match="stopped: 0 of 1"), interrupts.allowed():
-        obey(session, "/compare none run Why?", paper.console)
-    assert "stopped" in paper.text
-    assert "too late" not in paper.text
 
 
 @dataclass

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelError, ThimbleError, UsageError
+from agent.errors import ThimbleError, UsageError
 from agent.events import Prepared, SideCalled
 from agent.plant import plant
-from agent.protocols import Text, Thinking
 from models import built_in
 from models.scripted import Scripted
 from repl.commands.probe.probe import asked, probe, questions, where
@@ -107,20 +106,6 @@ def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
     assert found.missing == []
     assert found.tokens == session.agent.budget(()).size(request.messages)
     model.assert_done()
-
-
-@pytest.mark.parametrize("failure", [ModelError("gone", "start it"), KeyboardInterrupt()])
-def test_a_probe_that_fails_or_is_stopped_changes_nothing(failure: BaseException) -> None:
-    for step in (failure, [Thinking("hm"), Text("The launch"), failure]):
-        session = scripted("It hides results.", step, "Still here.")
-        planted(session)
-        ask(session)
-        before = kept(session)
-        with pytest.raises(type(failure)):
-            obey(session, "/probe", Paper().console)
-        assert kept(session) == before
-        ask(session, "Are you there?")
-        assert session.agent.history[-1].content == "Still here."
 
 
 @pytest.mark.parametrize("name", ASKING)
