@@ -20,6 +20,8 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from collections.abc import Sequence
+
 from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Delta, Text
@@ -37,7 +39,7 @@ MOST_SHARE, MOST_RATIO, MOST_GROWTH = 0.1, 10.0, 3.0
 
 
 def _say(messages: object, tools: object) -> Reply:
-    assert isinstance(messages, list | tuple)
+    assert isinstance(messages, Sequence)
     newest: Message = messages[-1]
     if newest.content == "long":
         return list[Delta | BaseException](Text("word ") for _ in range(TOKENS))

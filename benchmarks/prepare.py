@@ -3,12 +3,10 @@
     python benchmarks/prepare.py            # tables in Markdown
     python benchmarks/prepare.py --check    # the same, and exit 1 if a limit is broken
 
-Times are in milliseconds, for the strategies that call no model. Warm: one more call of a session after 41 calls (82
-messages). Cold: the first call of a fresh strategy with 4,002 messages at once. In both, the history's tokens are
-already counted. A strategy that reads the observations for its view (`READING`) reads each once, at the first call; its
-limit applies to the next call, with the same 4,002 messages. *Road* is all of `agent.view.prepare`: repair, the
-strategy, the laws, fit, measurement. *Ratio* compares with fixed work in the same run (copying the list and adding up
-its tokens), so that two machines can be compared. The limits apply to `prepare` alone.
+Times are in milliseconds, for the strategies that call no model. A next call is all that the loop does between two
+calls of a model: it enters the reply and the result, makes the view and enters it. The first call finds all messages at
+once. *Ratio* compares the median with that of the shortest history. MiB is what the session holds beside its messages.
+A strategy that reads the observations for its view (`READING`) is not held to the limit.
 
 Prefill counts, as `agent.view.measure` does, the tokens after the first difference from the last prompt.
 """
@@ -17,18 +15,24 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import tracemalloc
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from agent import loop
+from agent.agent import Agent
 from agent.budget import Budget, Counter
-from agent.messages import Message, Schema
-from agent.protocols import Delta, Strategy, Text
+from agent.events import Prepared, Preparing, Replied, ToolReturned
+from agent.history import History
+from agent.messages import Message, Schema, ToolCall
+from agent.protocols import Delta, Strategy, Text, Usage
 from agent.side import SideModel
+from agent.state import State
 from agent.view import View, prepare
 from models.counting.message_counter import ChatCounter
 from models.scripted import Scripted
@@ -37,10 +41,11 @@ from strategies.table import without_a_model
 from tests.support.histories import TinyCounter, calls_of, react
 
 LIMIT_TOKENS = 8_000
-WARM_LIMIT_MS, COLD_LIMIT_MS = 1.0, 20.0
-WARM_TIMES, COLD_TIMES = 300, 15
-LONG, LONG_SUMMARIES = 2_000, 500
-"""Tool steps of the long sessions."""
+LIMIT_MS = 1.0
+LENGTHS, CALLS = (100, 4_002, 100_002), 100
+"""Messages that a session has before the next calls, and how many of these are measured."""
+LONG_SUMMARIES = 500
+"""Tool steps of a long session."""
 READING = ("retrieval", "compress")
 PREFILL_LIMIT = 1.35
 """The most prefill of masking on react40, against no management."""
@@ -62,11 +67,12 @@ class QuickCounter(ChatCounter):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Median milliseconds at one length of history: one strategy's `prepare`, its whole road, and the reference."""
+    """Milliseconds of the next calls of a session, and of its first call."""
 
-    bare: float
-    road: float
-    reference: float
+    median: float
+    mean: float
+    worst: float
+    first: float
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -82,62 +88,66 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _times() -> list[str]:
-    broken = []
-    for title, measure, limit in (
-        (f"Warm, 82 messages, median of {WARM_TIMES} calls", _warm, WARM_LIMIT_MS),
-        (f"Cold, {2 * LONG + 2:,} messages, median of {COLD_TIMES} sessions", _cold, COLD_LIMIT_MS),
-        (f"Warm, {2 * LONG + 2:,} messages, median of {COLD_TIMES} calls", _long, COLD_LIMIT_MS),
-    ):
-        print(f"\n{title}; budget {LIMIT_TOKENS:,}, limit {limit:g} ms\n")
-        print("| strategy | prepare ms | road ms | reference ms | ratio | road ratio |\n|---|--:|--:|--:|--:|--:|")
+    broken, shortest = [], {spec: _next_calls(spec, LENGTHS[0]) for spec in SPECS}
+    for length in LENGTHS:
+        print(f"\nNext call, {length:,} messages, {CALLS} calls; budget {LIMIT_TOKENS:,}, limit {LIMIT_MS:g} ms\n")
+        print(f"| strategy | median ms | mean ms | worst ms | ratio to {LENGTHS[0]} | first call ms | MiB |")
+        print("|---|--:|--:|--:|--:|--:|--:|")
         for spec in SPECS:
-            took = measure(spec)
-            ratios = f"{took.bare / took.reference:.1f} | {took.road / took.reference:.1f}"
-            print(f"| {spec} | {took.bare:.3f} | {took.road:.3f} | {took.reference:.3f} | {ratios} |")
-            reads = measure is _cold and spec in READING
-            broken += [f"{spec}, {title}: {took.bare:.3f} ms"] if took.bare > limit and not reads else []
+            took = shortest[spec] if length == LENGTHS[0] else _next_calls(spec, length)
+            times = (
+                f"{took.median:.2f} | {took.mean:.2f} | {took.worst:.1f} | {took.median / shortest[spec].median:.1f}"
+            )
+            print(f"| {spec} | {times} | {took.first:,.0f} | {_mebibytes(spec, length)} |", flush=True)
+            slow = took.median > LIMIT_MS and spec not in READING
+            broken += [f"{spec}, {length:,} messages: {took.median:.2f} ms"] if slow else []
     return broken
 
 
-def _warm(spec: str) -> Timing:
-    history, strategy, budget = react(40), _strategy(spec), _budget(QuickCounter())
-    before: View | None = None
-    for messages in calls_of(history):
-        before = prepare(messages, strategy, budget, before)
-    tasks = _tasks(strategy, history, budget, before)
-    return Timing(*(median(_milliseconds(task) for _ in range(WARM_TIMES)) for task in tasks))
+def _next_calls(spec: str, length: int) -> Timing:
+    history = react((length - 2) // 2 + CALLS)
+    agent = _agent(spec, history[:length])
+    first, taken = _milliseconds(agent), []
+    for start in range(length, length + 2 * CALLS, 2):
+        taken.append(_milliseconds(agent, *history[start : start + 2]))
+    return Timing(median(taken), fmean(taken), max(taken), first)
 
 
-def _cold(spec: str) -> Timing:
-    taken: list[list[float]] = [[], [], []]
-    for number in range(COLD_TIMES):
-        for column, text in enumerate(("bare", "road", "reference")):
-            history = [replace(message, content=f"{text} {number} {message.content}") for message in react(LONG)]
-            budget = _budget(QuickCounter())
-            budget.size(history)
-            taken[column].append(_milliseconds(_tasks(_strategy(spec), history, budget)[column]))
-    return Timing(*map(median, taken))
+def _mebibytes(spec: str, length: int) -> str:
+    """The memory that a session takes beside its messages; not measured where that would take minutes."""
+    if spec in READING and length == LENGTHS[-1]:
+        return ""
+    history = react((length - 2) // 2)
+    tracemalloc.start()
+    agent = _agent(spec, history)
+    _call(agent)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return f"{held / 2**20:.1f}"
 
 
-def _long(spec: str) -> Timing:
-    history, strategy, budget = react(LONG), _strategy(spec), _budget(QuickCounter())
-    tasks = _tasks(strategy, history, budget, prepare(history, strategy, budget))
-    return Timing(*(median(_milliseconds(task) for _ in range(COLD_TIMES)) for task in tasks))
+def _agent(spec: str, history: list[Message]) -> Agent:
+    backend = Scripted([], QuickCounter())
+    state = State(spec, LIMIT_TOKENS, history=History(history))
+    return Agent(backend, _strategy(spec), state, {}, SideModel(backend))
 
 
-def _tasks(
-    strategy: Strategy, history: list[Message], budget: Budget, before: View | None = None
-) -> tuple[Callable[[], object], ...]:
-    return (
-        lambda: strategy.prepare(history, budget),
-        lambda: prepare(history, strategy, budget, before),
-        lambda: budget.size(list(history)),
-    )
+def _call(agent: Agent, *messages: Message) -> None:
+    """One turn of the loop, but for the model and the tool."""
+    for message in messages:
+        if message.role == "assistant":
+            agent.enter(Replied(1, message, Usage(), 0, None))
+        else:
+            call = ToolCall(message.call_id, message.name)
+            agent.enter(ToolReturned(call, message, agent.backend.counter.count(message), False, 0, True))
+    agent.enter(Preparing(1, agent.strategy_name, agent.limit))
+    call = agent.next_call()
+    agent.enter(Prepared(1, agent.strategy_name, agent.backend.id, loop.prepare(agent, call), False, (), call.before))
 
 
-def _milliseconds(task: Callable[[], object]) -> float:
+def _milliseconds(agent: Agent, *messages: Message) -> float:
     started = perf_counter()
-    task()
+    _call(agent, *messages)
     return (perf_counter() - started) * 1000
 
 

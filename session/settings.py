@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
-ADDRESS_OF = {"vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
+ADDRESS_OF = {"ollama": "OLLAMA_HOST", "vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
-ADDRESSES = ("OLLAMA_HOST", "OPENAI_BASE_URL")
+ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
 THINK = ("on", "off", "low", "medium", "high")
 AUTO = "auto"
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from agent.budget import Budget
 from agent.history import History
@@ -27,7 +28,7 @@ def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
     return message.rewritten(f"{head}{begins}]", why, ref=message.id)
 
 
-def _copy(message: Message, reference_of: tuple[int, int, str]) -> Message:
+def _copy(message: Message, reference_of: Sequence[Any]) -> Message:
     return message if message.why else reference(message, *reference_of)
 
 
@@ -35,7 +36,7 @@ def _copy(message: Message, reference_of: tuple[int, int, str]) -> Message:
 class References:
     """The parts of each reference, by id: the tokens of the observation, the most characters shown, and the reason."""
 
-    offloaded: dict[str, tuple[int, int, str]] = field(default_factory=dict)
+    offloaded: dict[str, Sequence[Any]] = field(default_factory=dict)
 
 
 @dataclass
@@ -61,18 +62,18 @@ class Offload(Stateful):
         history, shown = History.of(messages), min(MOST, budget.limit // 8)
 
         def trial(message: Message) -> Message:
-            return _copy(message, (budget.count(message), shown, ""))
+            return _copy(message, [budget.count(message), shown, ""])
 
         self._view.goes_on(history, budget, self.memory.offloaded, trial, given=shown)
         came, most = f"larger than {self.share:.0%} of the budget when it came", self.share * budget.limit
         offers = self._view.offers(0, len(history) - len(pending(history)))
         bulky = (one for _, one, _ in offers if one.name != "recall" and budget.count(one) > most)
-        self._view.choose({one.id: (budget.count(one), shown, came) for one in bulky})
+        self._view.choose({one.id: [budget.count(one), shown, came] for one in bulky})
         size = budget.size(self._view.view)
         if size > budget.limit:
             old = self._view.offers(0, history.newest(max(1, self.window)))
             recent = self._view.offers(history.newest(self.window), history.newest(1))
             whys = by_age(size, budget, self.target, f"{aged(self.window)}, offloaded", old, recent)
             chosen = ((one, whys[one.id]) for _, one, _ in (*old, *recent) if one.id in whys)
-            self._view.choose({one.id: (budget.count(one), shown, why) for one, why in chosen})
+            self._view.choose({one.id: [budget.count(one), shown, why] for one, why in chosen})
         return self._view.view

@@ -60,7 +60,7 @@ def test_the_price_card_in_use_is_a_line() -> None:
     assert price_line(scripted().agent) == "prices: computed 1 · cached 0.1 · written 4 (usual)"
     assert price_line(scripted(price="cached=0.25").agent) == "prices: computed 1 · cached 0.25 · written 4 (as set)"
     session = after_questions()
-    session.agent.ledger.calls[:] = [
+    session.agent.ledger.calls = [
         answer_call(
             prompt=1_000 * n,
             cached=Amount(cached),
