@@ -21,7 +21,6 @@ from repl.prompt.prompt import PlainPrompt, open_prompt
 from repl.screen.keys import key, silent_keyboard
 from repl.screen.sanitise import line
 from repl.screen.theme import console_for, is_plain, say
-from session.journal.folder import found_by
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,6 +84,8 @@ class Conversation:
         self._tell_news()
         journal = self.session.journal
         if journal.path and journal.path.exists() and not journal.error:
+            from session.journal.folder import found_by
+
             by = found_by(self.session.settings.session_dir, journal.path)
             which = "" if by == journal.id else f" {quote(by)}"
             say(self.console, f"Kept as {line(by)}: thimble --resume{which} goes on with it.", "quiet")
