@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agent.budget import Budget, Counter
 from agent.messages import Message, Schema, ToolCall
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +180,21 @@ class Tool(Protocol):
 
     def run(self, arguments: Mapping[str, Any]) -> str:
         """The observation. Raises ToolError with words for the model; anything else is a bug."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors: texts of like meaning get vectors that are near each other.
+
+    Attributes:
+        name: Names the model, so that kept vectors of another one are not used.
+    """
+
+    name: str
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A unit vector for each text, one a row; zeros for an empty text.
+
+        Raises:
+            ModelError: the server cannot be used.
+        """
+        ...
