@@ -1,34 +1,46 @@
-"""The index: the sections of articles in an SQLite database, where FTS5 finds and scores them."""
+"""The index: the passages of articles or files in an SQLite database, where FTS5 finds their words."""
 
 from __future__ import annotations
 
-import re
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent.errors import UsageError
-from corpus.article import Article, Section
-from corpus.markdown import plain
+from corpus.article import OPENING, Article
+from corpus.passages import passages
+from corpus.words import terms
 
 if TYPE_CHECKING:
     import sqlite3
 
-TABLE = """CREATE VIRTUAL TABLE sections USING
-    fts5(title, heading, text, section UNINDEXED, tokenize='porter unicode61')"""
-WEIGHTS = (4.0, 3.0, 1.0)  # of the article's title and tags, the section's title, its text
-PASSAGE = 10_000
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from agent.protocols import Embedder
+
+TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
+    title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED, tokenize='unicode61')"""
 ROWS = 1 << 20
 """So many rows belong to one article, more than passages fit into a file."""
-START, END = "\x02", "\x03"  # stand around a matched word; removed from the text before it is indexed
-# A writing without spaces is searched by character, since the tokenizer would take a whole clause for one word.
-UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
+ALIKE = 0.8
+"""How like a known word an unknown one must be to count as its misspelling: a ratio of difflib."""
+
+
+class Place(NamedTuple):
+    """A passage and where it stands: the article in its library, the section in the article, the line in that."""
+
+    article: int
+    section: int
+    line: int
+    text: str
 
 
 class Index:
-    """Finds rows: passages of sections. Threads may share it.
+    """Finds passages. Threads may share it.
 
     Args:
         connection: A database with the table; closed when the index is not used any more.
@@ -46,31 +58,61 @@ class Index:
         self._places = places
         self._forget = forget
         self._lock = threading.Lock()
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+        connection.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, passages, row)")
+        self.nearest = lru_cache(maxsize=1024)(self._nearest)
         weakref.finalize(self, connection.close)
 
-    def scores(self, expression: str) -> dict[int, float]:
-        """The rows that an FTS5 expression matches, with their BM25: more is better."""
-        sql = "SELECT rowid, -bm25(sections, ?, ?, ?) FROM sections WHERE sections MATCH ?"
-        return dict(self.ask(sql, *WEIGHTS, expression))
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The number of every passage, in order."""
+        import numpy as np
 
-    def rows(self, expression: str) -> list[int]:
-        """The rows that an FTS5 expression matches."""
-        return [row for (row,) in self.ask("SELECT rowid FROM sections WHERE sections MATCH ?", expression)]
+        return np.array([row for (row,) in self.ask("SELECT rowid FROM passages ORDER BY rowid")], np.int64)
 
-    def place(self, row: int) -> tuple[int, int]:
-        """Which article of the library a row is of, and its place in the article."""
-        return self._places[row // ROWS], row % ROWS
+    def bm25(self, term: str) -> NDArray[np.float32]:
+        """The BM25 of each passage for one term, in the order of `rows`; 0 where it does not occur."""
+        import numpy as np
 
-    def section(self, row: int) -> int:
-        """Which section of its article a row is of."""
-        ((section,),) = self.ask("SELECT section FROM sections WHERE rowid = ?", row)
-        return int(section)
+        found = np.zeros(len(self.rows), np.float32)
+        hits = self.ask("SELECT rowid, -bm25(passages, 2.0, 2.0, 1.0) FROM passages WHERE passages MATCH ?", f'"{term}"')
+        if hits:
+            rows, scores = zip(*hits, strict=True)
+            found[np.searchsorted(self.rows, rows)] = scores
+        return found
 
-    def marked(self, row: int, expression: str) -> str:
-        """The plain text of a row, START and END around what the expression matches."""
-        sql = "SELECT highlight(sections, 2, ?, ?) FROM sections WHERE sections MATCH ? AND rowid = ?"
-        ((text,),) = self.ask(sql, START, END, expression, row)
-        return str(text)
+    def often(self, term: str) -> int:
+        """In how many passages a term occurs."""
+        return int(next(iter(self.ask("SELECT doc FROM vocabulary WHERE term = ?", term)), (0,))[0])
+
+    def _nearest(self, term: str) -> str:
+        """The term itself if it occurs, else the known one that it may be a misspelling of, else itself."""
+        from difflib import get_close_matches
+
+        if self.often(term) or len(term) < 4 or any(letter.isdigit() for letter in term):
+            return term
+        sql = "SELECT term FROM vocabulary WHERE term BETWEEN ? AND ? AND length(term) BETWEEN ? AND ?"
+        known = self.ask(sql, term[0], term[0] + "\U0010ffff", len(term) - 2, len(term) + 2)
+        return next(iter(get_close_matches(term, [word for (word,) in known], 1, ALIKE)), term)
+
+    def vectors(self, embedder: Embedder) -> NDArray[np.float32]:
+        """The vector of each passage, with the titles above it, in the order of `rows`; made once."""
+        with self._lock:
+            found = self._vectors.get(embedder.name)
+        if found is None:
+            said = self.ask("SELECT above || ' ' || said FROM passages ORDER BY rowid")
+            found = self._vectors[embedder.name] = embedder.embed([text for (text,) in said])
+        return found
+
+    def place(self, row: int) -> Place:
+        """Where a passage stands, and its text."""
+        ((section, line, text),) = self.ask("SELECT section, line, said FROM passages WHERE rowid = ?", row)
+        return Place(self._places[row // ROWS], section, line, text)
+
+    def terms(self, row: int) -> set[str]:
+        """The terms of a passage and of the titles above it."""
+        ((all_of_it,),) = self.ask("SELECT title || ' ' || heading || ' ' || text FROM passages WHERE rowid = ?", row)
+        return set(all_of_it.split())
 
     def ask(self, sql: str, *values: object) -> list[Any]:
         """The rows that a statement selects. Raises UsageError where the file that it is kept in is damaged."""
@@ -105,29 +147,38 @@ def index_of(articles: Sequence[Article]) -> Index:
 
 
 def add(connection: sqlite3.Connection, number: int, article: Article) -> None:
-    """Add the sections of an article under a number of its own."""
-    title, row = spaced(" ".join((article.title, *article.tags))), number * ROWS
+    """Add the passages of an article under a number of its own."""
+    insert(connection, number, article.title, _rows(article))
+
+
+def _rows(article: Article) -> Iterable[tuple[str, int, int, str, str]]:
     for place, section in enumerate(article.sections):
-        for text in _passages(section):
-            connection.execute(
-                "INSERT INTO sections(rowid, title, heading, text, section) VALUES (?, ?, ?, ?, ?)",
-                (row, title, spaced(section.title), text, place),
-            )
-            row += 1
+        title = "" if section.title == OPENING else section.title
+        for passage in passages(section.text):
+            heading = f"{title} {passage.heading}".strip()
+            yield heading, place, passage.line, f"{article.title}. {heading}", passage.text
+
+
+def insert(
+    connection: sqlite3.Connection, number: int, title: str, rows: Iterable[tuple[str, int, int, str, str]]
+) -> None:
+    """Add passages under a number: for each its heading, section, line, what stands above it, and its text."""
+    sql = "INSERT INTO passages(rowid, title, heading, text, section, line, above, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    folded = _folded(title)
+    connection.executemany(
+        sql,
+        (
+            (number * ROWS + row, folded, _folded(heading), _folded(said), section, line, above, said)
+            for row, (heading, section, line, above, said) in enumerate(rows)
+        ),
+    )
 
 
 def remove(connection: sqlite3.Connection, number: int) -> None:
-    """Remove the sections that were added under a number."""
+    """Remove the passages that were added under a number."""
     first = number * ROWS
-    connection.execute("DELETE FROM sections WHERE rowid BETWEEN ? AND ?", (first, first + ROWS - 1))
+    connection.execute("DELETE FROM passages WHERE rowid BETWEEN ? AND ?", (first, first + ROWS - 1))
 
 
-def spaced(text: str) -> str:
-    """The text as it is indexed and asked for."""
-    return UNSPACED.sub("\u200b\\1\u200b", text)
-
-
-def _passages(section: Section) -> list[str]:
-    """The plain text of a section, cut between words where it is very long: highlighting takes quadratic time."""
-    text = plain(re.sub("[\x00-\x08\x0b-\x1f]", " ", section.text))
-    return [spaced(part) for part in re.findall(rf"(?s).{{1,{PASSAGE}}}(?!\S)|.{{1,{PASSAGE}}}", text)] or [""]
+def _folded(text: str) -> str:
+    return " ".join(terms(text))

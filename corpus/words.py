@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import date
+from functools import lru_cache
 
 _FUNCTION_WORDS = """
     a about all also am an and any are as at be because been being but by can could d did do does doing
@@ -64,3 +65,22 @@ def spelled_dates(text: str) -> str:
         return f"{match[0]} {day.day} {day:%B} {day.year}"
 
     return ISO_DATE.sub(spell, text)
+
+
+ENDINGS = ("ation", "ion", "er", "or", "ment")
+# A writing without spaces is searched by character, since a whole clause would be one word.
+UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
+
+
+@lru_cache(maxsize=65_536)
+def fold(word: str) -> str:
+    """A word as it is searched for: British and American spellings and the forms of a word are one."""
+    root = stem(re.sub(r"iz(e|es|ed|ing|er|ers|ation|ations)$", r"is\1", word))
+    ending = next((end for end in ENDINGS if root.endswith(end) and len(root) - len(end) >= 4), "")
+    return root.removesuffix(ending)
+
+
+def terms(text: str) -> list[str]:
+    """The folded words of a text that carry meaning, in order; every word when all of them are stopwords."""
+    every = words(UNSPACED.sub(r" \1 ", text))
+    return [fold(word) for word in every if word not in STOPWORDS] or [fold(word) for word in every]

@@ -1,0 +1,86 @@
+"""Passages: a text cut into runs of whole sentences, short enough to be quoted as an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from corpus.markdown import FENCE, ITEM, marked_lines, plain, sentences
+
+MOST_WORDS = 60
+LONGEST = 2_000
+"""Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
+RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
+"""Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
+
+
+class Sentence(NamedTuple):
+    """A sentence, a list item, a table row or a line of code; `line` is where it begins, from 1."""
+
+    text: str
+    line: int
+    heading: str = ""
+
+
+class Passage(NamedTuple):
+    """Some sentences in a row, without markup; `heading` is that of their paragraph, if it has one."""
+
+    text: str
+    line: int = 1
+    heading: str = ""
+
+
+def passages(text: str) -> Iterator[Passage]:
+    """The passages of a Markdown text, of at most 60 words if sentences allow it. Neighbours share half of their text.
+
+    Only one heading's sentences are in a passage. A table row is a sentence with the names of its columns.
+    """
+    for heading, run in groupby(_sentences(text), lambda sentence: sentence.heading):
+        said = list(run)
+        lengths = [len(sentence.text.split()) for sentence in said]
+        start = end = 0
+        while end < len(said):
+            end = start + 1
+            while end < len(said) and sum(lengths[start : end + 1]) <= MOST_WORDS:
+                end += 1
+            yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
+            start += (end - start + 1) // 2
+
+
+def _sentences(text: str) -> Iterator[Sentence]:
+    """Every sentence in order; lines that a writer wrapped are joined."""
+    run_in, columns, begun, open_text = "", list[str](), 0, ""
+    for number, (line, in_code) in enumerate(marked_lines(f"{text}\n"), 1):
+        bare = line.strip()
+        row, item = bare.startswith("|") and not in_code, ITEM.match(line)
+        if open_text and (in_code or not bare or row or item or bare.startswith("#")):
+            yield from (Sentence(one, begun, run_in) for one in _cut(open_text))
+            open_text = ""
+        columns = columns if row else []
+        if in_code:
+            yield from () if FENCE.match(line) or not bare else (Sentence(bare[:LONGEST], number, run_in),)
+        elif row:
+            cells = [plain(cell.strip()) for cell in bare.strip("|").split("|")]
+            if columns and any(cell.strip("-: ") for cell in cells):
+                yield Sentence(record(columns, cells), number, run_in)
+            columns = columns or cells
+        elif bare and not bare.startswith("#"):
+            if not open_text:
+                begun = number
+                if not item:
+                    run_in = found[1] if (found := RUN_IN.match(bare)) else ""
+            open_text = f"{open_text} {line[item.end() :] if item else bare.removeprefix('> ')}".strip()
+
+
+def _cut(text: str) -> Iterator[str]:
+    for sentence in sentences(plain(text)):
+        yield from (sentence[at : at + LONGEST] for at in range(0, len(sentence), LONGEST))
+
+
+def record(columns: list[str], cells: list[str]) -> str:
+    """A table row as a sentence: `Qwen2.5-7B: layers 28; heads 4.`"""
+    first, *rest = cells
+    told = "; ".join(f"{name} {cell}".strip() for name, cell in zip(columns[1:], rest, strict=False) if cell)
+    return f"{first}: {told}." if told else f"{first}."

@@ -1,0 +1,82 @@
+"""Ranking: how well each passage of an index fits a query, by its words and by its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import log
+from typing import TYPE_CHECKING
+
+from corpus.index import Index
+from corpus.words import terms
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from agent.protocols import Embedder
+
+MAX_TERMS = 32
+K1 = 1.2
+"""As in the BM25 of SQLite: a term in a passage adds at most (K1 + 1) times its rarity."""
+EARLIER = 0.6
+"""The weight of a word of the earlier questions."""
+SAID = 0.5
+"""The weight of a word that a better passage has already."""
+
+
+class Ranking:
+    """The passages of an index for one query. A score is in [0, 1]: the mean of a share of words and a cosine.
+
+    The share of words is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009), divided by the most
+    that a passage with every word of the query could get. The cosine is that of the embeddings of query and passage.
+    Without an embedder, the share of words counts alone.
+
+    Args:
+        index: The passages.
+        query: What is asked, in any words.
+        earlier: What was asked before, if the query leans on it; its words count for less.
+        embedder: Makes the vectors.
+    """
+
+    def __init__(self, index: Index, query: str, earlier: str = "", embedder: Embedder | None = None) -> None:
+        import numpy as np
+
+        self._index = index
+        weights = {index.nearest(term): EARLIER for term in terms(earlier)} if earlier else {}
+        weights |= {index.nearest(term): 1.0 for term in terms(query)}
+        self._terms = list(weights)[-MAX_TERMS:]
+        total = len(index.rows)
+        rarity = [max(log((total - n + 0.5) / (n + 0.5)), 1e-6) for n in map(index.often, self._terms)]
+        self._most = np.array([weights[term] for term in self._terms]) * rarity * (K1 + 1)
+        shares = [index.bm25(term) / (r * (K1 + 1)) for term, r in zip(self._terms, rarity, strict=True)]
+        self._shares = np.array(shares).reshape(-1, total)
+        self._cosine: NDArray[np.float32] | None = None
+        if embedder and self._terms:
+            self._cosine = index.vectors(embedder) @ embedder.embed([f"{earlier} {query}".strip()])[0]
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The score of each passage, in the order of the index."""
+        return self._scores(self._most)
+
+    def _scores(self, most: NDArray[np.float64]) -> NDArray[np.float64]:
+        share = most @ self._shares / max(most.sum(), 1e-9)
+        return share if self._cosine is None else (share + self._cosine) / 2
+
+    def best(self) -> Iterator[tuple[int, float]]:
+        """Rows with their scores, the best first; each next one is the best for the words that are still open.
+
+        A word of a passage that was chosen counts half from then on, so that a query on two things finds both (after
+        maximal marginal relevance: Carbonell and Goldstein, 1998).
+        """
+        import numpy as np
+
+        whole, most = self.scores, self._most.copy()
+        left = whole > 0
+        while left.any():
+            at = int(np.argmax(np.where(left, self._scores(most), -1)))
+            left[at] = False
+            row = int(self._index.rows[at])
+            yield row, float(whole[at])
+            held = self._index.terms(row)
+            most *= [SAID if term in held else 1.0 for term in self._terms]
