@@ -51,22 +51,24 @@ def passages(text: str) -> Iterator[Passage]:
 
 def _sentences(text: str) -> Iterator[Sentence]:
     """Every sentence in order; lines that a writer wrapped are joined."""
-    run_in, columns, begun, open_text = "", list[str](), 0, ""
+    above, run_in, columns, begun, open_text = "", "", list[str](), 0, ""
     for number, (line, in_code) in enumerate(marked_lines(f"{text}\n"), 1):
         bare = line.strip()
         row, item = bare.startswith("|") and not in_code, ITEM.match(line)
         if open_text and (in_code or not bare or row or item or bare.startswith("#")):
-            yield from (Sentence(one, begun, run_in) for one in _cut(open_text))
+            yield from (Sentence(one, begun, run_in or above) for one in _cut(open_text))
             open_text = ""
         columns = columns if row else []
         if in_code:
-            yield from () if FENCE.match(line) or not bare else (Sentence(bare[:LONGEST], number, run_in),)
+            yield from () if FENCE.match(line) or not bare else (Sentence(bare[:LONGEST], number, run_in or above),)
         elif row:
             cells = [plain(cell.strip()) for cell in bare.strip("|").split("|")]
             if columns and any(cell.strip("-: ") for cell in cells):
-                yield Sentence(record(columns, cells), number, run_in)
+                yield Sentence(record(columns, cells), number, run_in or above)
             columns = columns or cells
-        elif bare and not bare.startswith("#"):
+        elif bare.startswith("#"):
+            above, run_in = bare.strip("# "), ""
+        elif bare:
             if not open_text:
                 begun = number
                 if not item:

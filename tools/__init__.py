@@ -7,22 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent.messages import Message
-from agent.protocols import Tool
+from agent.protocols import Embedder, Tool
 
 if TYPE_CHECKING:
     from corpus.library import Library
     from tools.notes import Notes
 
 
-def toolbox(library: Library, files_root: Path, notes: Notes) -> dict[str, Tool]:
+def toolbox(
+    library: Library, files_root: Path, notes: Notes, embedder: Embedder | None = None
+) -> dict[str, Tool]:
     """Every tool by its name, in the order in which the model gets them: one row a file of this room."""
     from tools.articles import article_tools
     from tools.files import file_tools
     from tools.notes import note_tools
 
     table = (
-        article_tools(library),
-        file_tools(files_root),
+        article_tools(library, embedder),
+        file_tools(files_root, embedder),
         note_tools(notes),
     )
     return {tool.name: tool for tools in table for tool in tools}

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from agent.errors import ToolError, UsageError
-from agent.protocols import Tool
+from agent.protocols import Embedder, Tool
 from corpus.article import OPENING, Article, Section
 from corpus.library import Library
 from corpus.markdown import paragraphs, shorten
-from corpus.search import Search
+from corpus.search import ENOUGH, Hit, Search
 from corpus.words import slugify
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
 LISTED = 20
 PAGE = 7_000
+FEW = 3
+"""Articles on a topic below which the nearest others are listed too, and the most that are named where nothing fits."""
 
 
-def article_tools(library: Library) -> list[Tool]:
-    """The tools bound to one library."""
-    articles = ArticleTools(library)
+def article_tools(library: Library, embedder: Embedder | None = None) -> list[Tool]:
+    """The tools bound to one library, which is searched by meaning too where there is an embedder."""
+    articles = ArticleTools(library, embedder)
     return [tool(articles.list_articles), tool(articles.search_articles), tool(articles.read_article)]
 
 
 class ArticleTools:
     """What a model may do with a library. The docstrings of the methods are written for the model."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, embedder: Embedder | None = None) -> None:
         self._library = library
-        self._search = Search(library)
+        self._search = Search(library, embedder)
 
     def list_articles(self, topic: str = "", page: int = 1) -> str:
         """List the articles of the library, with a summary of each.
@@ -37,7 +41,7 @@ class ArticleTools:
             page: 20 articles a page.
         """
         asked = bool(topic.strip())
-        articles = self._library.matching(topic) if asked else self._library.articles
+        articles = self._about(topic) if asked else self._library.articles
         about = f" about {quoted(topic)}" if asked else ""
         if not articles:
             return f"No articles{about}.\nKnown tags: {', '.join(self._library.tags) or 'none'}"
@@ -51,22 +55,26 @@ class ArticleTools:
             lines.append(f"[page {page} of {pages}: {more} has more]")
         return "\n".join(lines)
 
-    def search_articles(self, query: str, limit: int = 5) -> str:
-        """Find the sections that answer a query best, each with the sentences that match.
+    def search_articles(self, query: str, limit: int = 5, earlier: str = "") -> str:
+        """Find the passages that answer a question best, by words and by meaning, each with a score from 0 to 1.
 
         Args:
-            query: A few words, or a question.
+            query: A question, or a few words.
             limit: Results, 1 to 20.
+            earlier: What the question leans on, such as the one before it.
         """
-        hits = self._search.find(query, max(1, min(limit, 20)))
-        if not hits:
-            return f"No results for {quoted(query)}."
+        hits = self._search.find(query, max(1, min(limit, 20)), earlier)
+        if not hits or hits[0].score < ENOUGH:
+            lines = [f"No results for {quoted(query)}."]
+            if near := _articles(hits)[:FEW]:
+                lines += ["Nearest articles:", *(f"- {article.slug} — {article.title}" for article in near)]
+            return "\n".join(lines)
         lines = [f"{counted(len(hits), 'result')} for {quoted(query)}"]
         for number, hit in enumerate(hits, 1):
             article = hit.article
             section = shorten(hit.section.title, 100)
-            lines.append(f"{number}. {article.slug} — {article.title} — section: {section}")
-            lines.append(f"   {hit.snippet}")
+            lines.append(f"{number}. {article.slug} — {article.title} — section: {section} (score {hit.score:.2f})")
+            lines.append(f"   {hit.text}")
         return "\n".join(lines)
 
     def read_article(self, slug: str, section: str = "", page: int = 1) -> str:
@@ -94,6 +102,14 @@ class ArticleTools:
             text += f"\n\n[{place}: {rest} has the rest]"
         return text
 
+    def _about(self, topic: str) -> list[Article]:
+        """The articles whose subject it is; where these are few, those with the passages that fit it best too."""
+        subject = self._library.matching(topic)
+        if len(subject) >= FEW:
+            return subject
+        hits = (hit for hit in self._search.find(topic, 2 * FEW) if hit.score >= ENOUGH)
+        return list(dict.fromkeys((*subject, *_articles(hits))))
+
     def _find(self, slug: str) -> Article:
         try:
             return self._library.find(slug)
@@ -105,6 +121,10 @@ def _entry(number: int, article: Article) -> str:
     tags = f"; tags: {', '.join(article.tags)}" if article.tags else ""
     facts = shorten(f"{counted(article.words, 'word')}{tags}", 200)
     return f"{number}. {article.slug} — {article.title} ({facts})\n   {shorten(article.summary, 300)}"
+
+
+def _articles(hits: Iterable[Hit]) -> list[Article]:
+    return list(dict.fromkeys(hit.article for hit in hits))
 
 
 def _check_page(page: int, pages: int) -> None:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent.errors import ToolError
-from agent.protocols import Tool
+from agent.protocols import Embedder, Tool
+from corpus.index import Index
 from corpus.markdown import shorten
 from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
-from tools.lines import TABLES, Line, nearest, split, with_words
+from tools.lines import TABLES, Line, indexed, nearest, split, with_words
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
@@ -24,17 +25,19 @@ COUNTED_BYTES = 1_000_000
 PAGE = 7_000
 
 
-def file_tools(root: Path) -> list[Tool]:
-    """The tools bound to one folder."""
-    files = FileTools(root)
+def file_tools(root: Path, embedder: Embedder | None = None) -> list[Tool]:
+    """The tools bound to one folder, which is searched by meaning too where there is an embedder."""
+    files = FileTools(root, embedder)
     return [tool(files.list_files), tool(files.read_file), tool(files.search_files)]
 
 
 class FileTools:
     """What a model may do with a folder. The docstrings of the methods are written for the model."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, embedder: Embedder | None = None) -> None:
         self._folder = Folder(root)
+        self._embedder = embedder
+        self._indexed: tuple[object, Index] | None = None
 
     def list_files(self, folder: str = "") -> str:
         """List the files of the folder, with size and lines.
@@ -81,10 +84,10 @@ class FileTools:
         return text
 
     def search_files(self, query: str, folder: str = "") -> str:
-        """Find lines that hold a phrase, or all of its words, or else the most of them; case does not matter.
+        """Find lines that hold a phrase or all of its words, or else the passages nearest to it, with their score.
 
         Args:
-            query: A phrase.
+            query: A phrase or a question.
             folder: Only below this one.
         """
         if not query.strip():
@@ -94,15 +97,23 @@ class FileTools:
         texts, notes = self._texts(files)
         every = [line for path, text in texts for line in with_words(path, text, query)]
         found = [line for line in every if line.at >= 0] or every
-        near = [] if found else nearest(texts, query)
+        near = [] if found else nearest(texts, self._index(texts), query, self._embedder)
         if not found and not near:
             return "\n".join([f"No matches for {quoted(query)}.", *notes])
-        head = counted(len(found), "match", "matches") if found else counted(len(near), "nearest line")
+        head = counted(len(found), "match", "matches") if found else counted(len(near), "nearest passage")
         lines = [f"{head} for {quoted(query)}"]
-        shown = _fitting(list(_with_headers((found or near)[:MATCHES], dict(texts))))
+        near_ones = [f"{line.path}:{line.number}: {line.text} (score {line.score:.2f})" for line in near]
+        shown = _fitting([*_with_headers(found[:MATCHES], dict(texts)), *near_ones])
         if (left := len(found) - min(len(found), MATCHES)) or len(shown) < len(found):
             notes = [f"[the first {min(len(found) - left, len(shown))} of {len(found):,} shown]", *notes]
         return "\n".join([*lines, *shown, *notes])
+
+    def _index(self, texts: Sequence[tuple[str, str]]) -> Index:
+        """The index of these texts; the newest one is kept."""
+        key = hash(tuple(texts))
+        if not self._indexed or self._indexed[0] != key:
+            self._indexed = key, indexed(texts)
+        return self._indexed[1]
 
     def _entry(self, path: Path) -> str:
         facts = []

@@ -1,31 +1,40 @@
-"""Lines of files, found by words: those that hold a phrase, those that hold every word, and the nearest to it."""
+"""Lines of files: those that hold the words of a query, and the passages nearest to it."""
 
 from __future__ import annotations
 
-import heapq
-import math
+import csv
 import re
-from collections import Counter
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
-from corpus.words import ISO_DATE, content_words, spelled_dates, stem, stems
+from agent.protocols import Embedder
+from corpus.index import TABLE, Index, insert
+from corpus.passages import passages, record
+from corpus.ranking import Ranking
+from corpus.words import spelled_dates
 
-NEAREST = 20
+NEAREST = 8
 TABLES = (".csv", ".tsv")
 SETTINGS = (".toml", ".ini", ".cfg", ".yaml", ".yml")
-BESIDE = 0.5
-"""Credit for a word that stands not in the line but in the file's name or the heading above."""
+PROSE = (".md", ".markdown", ".txt")
+ENOUGH = 0.27
+"""The score below which nothing in the files is near."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file; `at` is where in it the phrase stands, in characters, or -1."""
+    """A line of a file, or a passage that begins there.
+
+    `at` is where in it the phrase stands, in characters, or -1. `score` is how near a passage is, 0 to 1.
+    """
 
     path: str
     number: int
     text: str
     at: int = -1
+    score: float = 0.0
 
 
 def split(text: str) -> list[str]:
@@ -44,45 +53,45 @@ def with_words(path: str, text: str, query: str) -> Iterator[Line]:
                 yield Line(path, number, line, folded.find(phrase))
 
 
-def nearest(texts: Sequence[tuple[str, str]], query: str) -> list[Line]:
-    """The lines with the most words of the query, rare words first; `texts` are paths with what stands there.
+def indexed(texts: Sequence[tuple[str, str]]) -> Index:
+    """An index of files, each a path with what stands there.
 
-    The name of the file and the heading above a line count as well, at a discount (in a table the names of its
-    columns, in settings the section, which is shown), and dates such as 2026-04-02 are also read as 2 April 2026.
-    What comes to less than half of the best is left out.
+    A passage of prose is found by its words, its headings and the name of its file; a line of any other file by its
+    words, the names of its columns or its section, and the name of its file. 2026-04-02 is also 2 April 2026.
     """
-    wanted = {stem(word) for word in content_words(spelled_dates(query))}
-    likely = re.compile("|".join([ISO_DATE.pattern, *(re.escape(word.removesuffix("y")) for word in wanted)]))
-    found: list[tuple[Line, set[str], set[str]]] = []
-    often: Counter[str] = Counter()
-    for path, text in texts:
-        of_path = stems(spelled_dates(re.sub(r"[/_.]", " ", path)))
-        named = {word for word in wanted if any(_same(word, other) for other in of_path)}
-        heading, above = set[str](), ""
-        for number, line in enumerate(split(text), 1):
-            held = stems(spelled_dates(line)) & wanted if likely.search(line.casefold()) else set()
-            often.update(held)
-            if _is_heading(path, number, line):
-                heading, above = held, line.strip(" -:") if path.endswith(SETTINGS) else ""
-            elif held:
-                shown = f"{above} › {line.strip()}" if above else line
-                found.append((Line(path, number, shown), held, (heading | named) - held))
-    weight = {word: math.log(1 + len(found) / (1 + often[word])) for word in wanted}
-    marks = [sum(weight[w] for w in held) + BESIDE * sum(weight[w] for w in beside) for _, held, beside in found]
-    best = heapq.nlargest(NEAREST, range(len(found)), key=lambda at: (marks[at], -at))
-    return [found[at][0] for at in best if marks[at] >= marks[best[0]] / 2]
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
+    connection.execute(TABLE)
+    for number, (path, text) in enumerate(texts):
+        name = spelled_dates(re.sub(r"[/_.]", " ", path) + " " + PurePosixPath(path).stem)
+        rows = ((spelled_dates(head), 0, line, f"{name}. {head}", said) for head, line, said in _said(path, text))
+        insert(connection, number, name, rows)
+    return Index(connection, range(len(texts)))
 
 
-def _is_heading(path: str, number: int, line: str) -> bool:
-    """Whether the lines below stand under this one: a heading, the columns of a table, a section of settings."""
-    if path.endswith(TABLES):
-        return number == 1
-    if path.endswith(SETTINGS):
-        return bool(re.match(r"\[.+\]|\s*- |\S.*:\s*(?:#.*)?$", line))
-    return path.endswith(".md") and line.startswith("#")
+def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
+    """Heading, line and words of each passage or line of a file."""
+    if path.endswith(PROSE):
+        yield from ((passage.heading, passage.line, passage.text) for passage in passages(text))
+        return
+    columns, above = list[str](), ""
+    for number, line in enumerate(split(text), 1):
+        if path.endswith(TABLES):
+            cells = next(csv.reader([line], skipinitialspace=True), [])
+            if columns and cells:
+                yield "", number, record(columns, cells)
+            columns = columns or cells
+        elif line.strip():
+            if path.endswith(SETTINGS) and re.match(r"\[.+\]|\s*- |\S.*:\s*(?:#.*)?$", line):
+                above = line.strip(" -:")
+            yield above, number, f"{above} › {line.strip()}" if above and above not in line else line.strip()
 
 
-def _same(word: str, other: str) -> bool:
-    """Whether two words are one, or the longer begins with the shorter: config and configuration."""
-    short, long = sorted((word, other), key=len)
-    return word == other or (len(short) > 3 and short.isalpha() and long.startswith(short))
+def nearest(texts: Sequence[tuple[str, str]], index: Index, query: str, embedder: Embedder | None) -> list[Line]:
+    """The passages nearest to a query, the best first; none where nothing is near."""
+    found = []
+    for row, score in Ranking(index, query, embedder=embedder).best():
+        if len(found) == NEAREST:
+            break
+        place = index.place(row)
+        found.append(Line(texts[place.article][0], place.line, place.text, score=score))
+    return found if found and found[0].score >= ENOUGH else []
