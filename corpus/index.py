@@ -135,8 +135,9 @@ class Index:
         return UsageError(what, "leave and begin again: they are read anew")
 
 
-def index_of(articles: Sequence[Article]) -> Index:
-    """An index of these articles, in memory."""
+@lru_cache(maxsize=4)
+def index_of(articles: tuple[Article, ...]) -> Index:
+    """An index of these articles, in memory; the same articles are indexed once in a process."""
     import sqlite3
 
     connection = sqlite3.connect(":memory:", check_same_thread=False)

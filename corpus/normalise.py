@@ -103,6 +103,14 @@ def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
     return any(_alike(said[at : at + len(wanted)], wanted, tolerance) for at in starts)
 
 
+def holds(sentence: str, way: str) -> bool:
+    """Whether a sentence has a word for each place of a way: `loop|cycle tool|tools` has two places.
+
+    `_` in a word stands for a blank: `84_%` is one place.
+    """
+    return all(any(states(sentence, word.replace("_", " ")) for word in place.split("|")) for place in way.split())
+
+
 def mentions(text: str, wanted: Token) -> bool:
     """Whether a token of the text has the meaning of this one."""
     return any(_means(said, wanted, 0.0) for said in tokens(text))

@@ -15,7 +15,29 @@ from corpus.reading import read_text
 
 QUESTIONS = Path(__file__).parent / "questions.yaml"
 FILE_LIMIT_BYTES = 5_000_000
-Kind = Literal["single", "several", "comparison", "file", "unanswerable", "dialogue"]
+Kind = Literal[
+    "single",
+    "several",
+    "comparison",
+    "file",
+    "unanswerable",
+    "dialogue",
+    "definition",
+    "explanation",
+    "advice",
+    "difference",
+    "summary",
+    "listing",
+    "filefact",
+    "followup",
+    "offtopic",
+    "neartopic",
+    "talk",
+]
+NATURAL = ("definition", "explanation", "advice", "difference", "summary", "listing", "filefact", "followup")
+"""Kinds of questions in the words of people who do not know the articles: any good wording of a fact is accepted."""
+DECLINED = ("unanswerable", "offtopic", "neartopic")
+DIALOGUES = ("dialogue", "followup")
 STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True, str_min_length=1)
 
 
@@ -42,7 +64,8 @@ class Fact:
     """A fact that an answer must state.
 
     Attributes:
-        accept: Ways to state it; one is enough.
+        accept: Ways to state it; one is enough. For a natural question, a way is places between blanks: a sentence states
+            it if it has a word for each place, in any order. `|` stands between the words of a place, `_` for a blank.
         proof: Sentences that prove it; an answer may cite any of them.
         beside: A word that must be in the same sentence, so that two values cannot be swapped.
         tolerance: The largest difference of a number, as a share of it.
@@ -152,13 +175,13 @@ def _wrong(question: Question) -> str:
         earlier = (*exchange.leans_on, *(proof.exchange for proof in proofs if proof.exchange is not None))
         if not all(1 <= at < number for at in earlier):
             return f"{question.id}: exchange {number} leans on one that is not before it"
-        if bool(exchange.facts) == bool(exchange.absent) and question.kind != "dialogue":
+        if bool(exchange.facts) == bool(exchange.absent) and question.kind not in (*DIALOGUES, "talk"):
             return f"{question.id}: it needs facts, or words that are absent, and not both"
         if not all(fact.accept and fact.proof for fact in exchange.facts):
             return f"{question.id}: a fact needs an accepted answer and a proof"
         if not all(_one_place(proof) for proof in proofs):
             return f"{question.id}: a proof names an article, or a file and its line, or an exchange"
-    if (told > 1) != (question.kind == "dialogue"):
+    if (told > 1) != (question.kind in DIALOGUES):
         return f"{question.id}: a dialogue has several exchanges, any other question one"
     return ""
 

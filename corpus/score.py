@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass
 
 from corpus.markdown import sentences
-from corpus.normalise import states
-from corpus.questions import Exchange, Fact
+from corpus.normalise import holds, states
+from corpus.questions import NATURAL, Exchange, Fact
 
 MOST_WORDS = 120
+JUDGED_WORDS = {"summary": 150}
+"""Words from the start of an answer to a natural question that are judged, by kind; 80 of any other."""
 CITED = re.compile(r"\[([^\[\]]+)\](?!\()")
 REFUSAL = re.compile(
     r"\b(?:cannot|can['’]?t|can not|could not|couldn['’]t|unable to|not able to)\b[^.!?]{0,40}?"
@@ -30,16 +32,41 @@ class Score:
     why: str = ""
 
 
-def score(exchange: Exchange, answer: str) -> Score:
-    """Score one answer.
+def score(exchange: Exchange, answer: str, kind: str = "") -> Score:
+    """Score one answer; `kind` is that of the question.
 
     An answer is right when it states every fact, cites a source of each, has at most 120 words (citations not counted),
     states nothing rejected and does not begin by declining. A question without an answer in the library must be
     declined in the first sentence.
+
+    Of an answer to a natural question only the first 80 words are judged, 150 of a summary: a sentence of them must
+    state each fact, in any wording that its ways allow. Small talk is answered without a citation.
     """
+    if kind == "talk":
+        return Score(not (cited(answer) or refuses(answer) or not answer.strip()), "cited, or declined")
+    if kind in NATURAL and exchange.facts:
+        said = answer.replace("[", " ").replace("]", " ") if kind == "listing" else CITED.sub("", answer)
+        return _natural(exchange, said, JUDGED_WORDS.get(kind, 80))
     said = CITED.sub(" ", answer)
     why = _unfit(exchange, said) or next(filter(None, (_missing(fact, answer, said) for fact in exchange.facts)), "")
     return Score(not why, why)
+
+
+def _natural(exchange: Exchange, answer: str, most: int) -> Score:
+    if refuses(answer):
+        return Score(False, "declined")
+    judged = [one for line in _first_words(answer, most).split("\n") for one in sentences(line)]
+    if wrong := next((phrase for phrase in exchange.reject if any(states(one, phrase) for one in judged)), ""):
+        return Score(False, f"states what is wrong: {wrong}")
+    for fact in exchange.facts:
+        if not any(holds(one, way) for one in judged for way in fact.accept):
+            return Score(False, f"does not say: {fact.accept[0]}")
+    return Score(True)
+
+
+def _first_words(text: str, most: int) -> str:
+    words = list(re.finditer(r"\S+", text))
+    return text[: words[most - 1].end()] if len(words) >= most else text
 
 
 def _unfit(exchange: Exchange, said: str) -> str:

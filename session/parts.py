@@ -15,6 +15,7 @@ from agent.protocols import Backend, Strategy, Waiting
 from agent.side import SideModel
 from agent.state import State
 from models import READER
+from models.embeddings.static import static_embedder
 from session.articles import Reading
 from session.backends import Backends
 from session.journal.folder import found_by
@@ -76,7 +77,7 @@ class Parts:
     def equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
         side = agent.side
-        agent.tools = toolbox(self.library(), self.settings.files, notes)
+        agent.tools = toolbox(self.library(), self.settings.files, notes, static_embedder())
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
         )

@@ -10,7 +10,7 @@ from corpus.article import OPENING, Article, Section
 from corpus.library import Library
 from corpus.markdown import paragraphs, shorten
 from corpus.search import ENOUGH, Hit, Search
-from corpus.words import slugify
+from corpus.words import slugify, words
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
@@ -104,7 +104,8 @@ class ArticleTools:
 
     def _about(self, topic: str) -> list[Article]:
         """The articles whose subject it is; where these are few, those with the passages that fit it best too."""
-        subject = self._library.matching(topic)
+        wanted = len(words(topic))
+        subject = sorted(self._library.matching(topic), key=lambda article: abs(len(words(article.slug)) - wanted))
         if len(subject) >= FEW:
             return subject
         hits = (hit for hit in self._search.find(topic, 2 * FEW) if hit.score >= ENOUGH)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 from agent.errors import ToolError
 from agent.protocols import Embedder, Tool
-from corpus.index import Index
 from corpus.markdown import shorten
 from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
-from tools.lines import TABLES, Line, indexed, nearest, split, with_words
+from tools.lines import TABLES, Line, nearest, split, with_words
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
@@ -37,7 +36,6 @@ class FileTools:
     def __init__(self, root: Path, embedder: Embedder | None = None) -> None:
         self._folder = Folder(root)
         self._embedder = embedder
-        self._indexed: tuple[object, Index] | None = None
 
     def list_files(self, folder: str = "") -> str:
         """List the files of the folder, with size and lines.
@@ -97,7 +95,7 @@ class FileTools:
         texts, notes = self._texts(files)
         every = [line for path, text in texts for line in with_words(path, text, query)]
         found = [line for line in every if line.at >= 0] or every
-        near = [] if found else nearest(texts, self._index(texts), query, self._embedder)
+        near = [] if found else nearest(tuple(texts), query, self._embedder)
         if not found and not near:
             return "\n".join([f"No matches for {quoted(query)}.", *notes])
         head = counted(len(found), "match", "matches") if found else counted(len(near), "nearest passage")
@@ -107,13 +105,6 @@ class FileTools:
         if (left := len(found) - min(len(found), MATCHES)) or len(shown) < len(found):
             notes = [f"[the first {min(len(found) - left, len(shown))} of {len(found):,} shown]", *notes]
         return "\n".join([*lines, *shown, *notes])
-
-    def _index(self, texts: Sequence[tuple[str, str]]) -> Index:
-        """The index of these texts; the newest one is kept."""
-        key = hash(tuple(texts))
-        if not self._indexed or self._indexed[0] != key:
-            self._indexed = key, indexed(texts)
-        return self._indexed[1]
 
     def _entry(self, path: Path) -> str:
         facts = []

@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 
 from agent.protocols import Embedder
@@ -53,8 +54,13 @@ def with_words(path: str, text: str, query: str) -> Iterator[Line]:
                 yield Line(path, number, line, folded.find(phrase))
 
 
-def indexed(texts: Sequence[tuple[str, str]]) -> Index:
-    """An index of files, each a path with what stands there.
+Texts = tuple[tuple[str, str], ...]
+"""Files, each a path with what stands there."""
+
+
+@lru_cache(maxsize=2)
+def indexed(texts: Texts) -> Index:
+    """An index of files; the same ones are indexed once in a process.
 
     A passage of prose is found by its words, its headings and the name of its file; a line of any other file by its
     words, the names of its columns or its section, and the name of its file. 2026-04-02 is also 2 April 2026.
@@ -86,9 +92,9 @@ def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
             yield above, number, f"{above} › {line.strip()}" if above and above not in line else line.strip()
 
 
-def nearest(texts: Sequence[tuple[str, str]], index: Index, query: str, embedder: Embedder | None) -> list[Line]:
+def nearest(texts: Texts, query: str, embedder: Embedder | None) -> list[Line]:
     """The passages nearest to a query, the best first; none where nothing is near."""
-    found = []
+    index, found = indexed(texts), list[Line]()
     for row, score in Ranking(index, query, embedder=embedder).best():
         if len(found) == NEAREST:
             break

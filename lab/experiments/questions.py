@@ -121,7 +121,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
         answer = _answer(session, exchange.question)
         if exchange.scored:
             ledger = session.agent.ledger
-            scored, used = score(exchange, answer), totals(ledger.of_exchange(ledger.exchanges))
+            scored, used = score(exchange, answer, question.kind), totals(ledger.of_exchange(ledger.exchanges))
             marks.append(
                 Mark(
                     question.id,

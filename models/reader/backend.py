@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 import zlib
 from collections.abc import Generator, Sequence
@@ -12,13 +13,13 @@ from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Text
 from models.counting.prefix import PrefixMeter
-from models.reader.answer import answer, found
-from models.reader.language import PIECE
-from models.reader.plan import next_step
-from models.reader.question import understand
-from models.reader.ranking import Evidence
+from models.reader.answer import answer, gave
+from models.reader.request import request
+from models.reader.steps import next_step
 from models.reader.summary import asked_summary, summary
 from models.reader.view import look
+
+PIECE = re.compile(r"\s*\S+|\s+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,17 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
     view = look(messages)
     if not view.question:
         return Reply("I cannot see a question here. Please ask it again.")
-    ask, evidence = understand(view), Evidence(view)
-    step = next_step(ask, evidence, tools)
+    wanted = request(view)
+    step = next_step(wanted, view, tools)
     if step is None:
-        return Reply(answer(ask, evidence, bool(tools)))
-    arguments = json.dumps(dict(step.arguments), ensure_ascii=False)
-    # An id that no other reply of the session has, and that the same view gives again.
-    unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{step.name}|{arguments}".encode())
-    text = " ".join(filter(None, [found(ask, step, evidence), step.why]))
-    return Reply(text, (ToolCall(f"call_{unique:08x}", step.name, arguments),))
+        return Reply(answer(wanted, view, bool(tools)))
+    calls = []
+    for name, given in step.calls:
+        arguments = json.dumps(dict(given), ensure_ascii=False)
+        # An id that no other reply of the session has, and that the same view gives again.
+        unique = zlib.crc32(f"{messages[-1].id}|{len(messages)}|{name}|{arguments}".encode())
+        calls.append(ToolCall(f"call_{unique:08x}", name, arguments))
+    return Reply(" ".join([*dict.fromkeys(filter(None, map(gave, view.fresh))), step.why]), tuple(calls))
 
 
 class Reader(BackendDefaults):

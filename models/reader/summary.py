@@ -10,9 +10,7 @@ from itertools import zip_longest
 from agent.messages import Message, Schema
 from agent.prompts import SUMMARY_TAG
 from models.reader.answer import CANNOT
-from models.reader.digest import key_sentences
-from models.reader.language import terms
-from models.reader.observation import Sentence
+from models.reader.results import Said, first_sentences
 from models.reader.view import View, look, real_question
 
 HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
@@ -107,7 +105,7 @@ def _points(messages: Sequence[Message]) -> Points:
     said = list(dict.fromkeys(_cited(sentence) for sentence in reversed(view.own)))
     return Points(
         asked=_by_turns([*asked[-1:], *asked[:1], *reversed(asked[1:-1])], earlier.asked),
-        found=[*_by_turns(said, earlier.found), *(_cited(sentence) for sentence in _unsaid(view, asked))],
+        found=[*_by_turns(said, earlier.found), *(_cited(sentence) for sentence in _unsaid(view))],
         read=[*_by_turns([*_read(view), *_notes(messages)], read_before), *_listed(view, earlier.read)],
         open=_by_turns(_open(messages), earlier.open),
     )
@@ -135,16 +133,18 @@ def _earlier(messages: Sequence[Message]) -> Points:
     return points
 
 
-def _unsaid(view: View, questions: Sequence[str]) -> list[Sentence]:
-    """Key sentences of what was read and not yet spoken of, by what the user asked about."""
-    said = {sentence.text for sentence in view.own}
-    about = {term: 0.5 for question in questions for term in terms(question)}
-    return key_sentences([s for s in view.sentences if s.source and s.text not in said], 8, about)
+def _unsaid(view: View) -> list[Said]:
+    """How each section begins that was read and not yet spoken of."""
+    spoken = {one.text for one in view.own}
+    shown = [one for act in view.acts for one in act.shows.said if one.source]
+    first = {(one.source, one.section): one for one in reversed(shown)}
+    begun = (Said(first_sentences(first[place].text, 1), place[0]) for place in reversed(first))
+    return [one for one in begun if one.text not in spoken]
 
 
 def _read(view: View) -> list[str]:
     """The articles and files that were read, the newest first."""
-    titles = [f"{view.entries[slug].title} [{slug}]" for slug in reversed(_slugs(view)) if slug in view.entries]
+    titles = [f"“{view.entries[slug].title}” [{slug}]" for slug in reversed(_slugs(view)) if slug in view.entries]
     files = [act.text("path") for act in view.acts if act.name == "read_file"]
     return [*titles, *dict.fromkeys(filter(None, files))]
 
@@ -181,7 +181,7 @@ def _open(messages: Sequence[Message]) -> list[str]:
     return [*([f"{PENDING}{_line(waiting)}"] if waiting else []), *reversed(found)]
 
 
-def _cited(sentence: Sentence) -> str:
+def _cited(sentence: Said) -> str:
     return f"{sentence.text} [{sentence.source}]"
 
 

@@ -1,0 +1,91 @@
+"""Evidence: what in the view answers a question, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from corpus.markdown import sentences
+from corpus.words import terms
+from models.reader.request import LEANS, OURS, SAID, leans
+from models.reader.results import Result, Said
+from models.reader.view import View, states
+
+KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
+"""The share of a question's words that own words, the user's words and a line of a file must have to answer it."""
+SURE = 0.45
+"""The score of a passage that leaves no reason to look into the files too."""
+
+
+def earlier(view: View) -> str:
+    """What a question that leans on the ones before is searched with: the last question, and the article at hand."""
+    asked = [one for one in view.earlier if not states(one)][-2:]
+    if len(asked) == 2 and not leans(asked[1]):
+        asked = asked[1:]
+    at_hand = next((one.source for one in reversed(view.own) if ":" not in one.source), "") or "".join(view.read[-1:])
+    entry = view.entries.get(at_hand)
+    return " ".join([*asked, entry.title if entry else at_hand.replace("-", " ")]).strip()[:400]
+
+
+def articles_search(part: str, view: View, leaning: bool, slug: str = "") -> Mapping[str, Any]:
+    """The arguments of the search for a part."""
+    before = view.entries[slug].title if slug in view.entries else earlier(view) if leaning else ""
+    return {"query": part, "earlier": before} if before else {"query": part}
+
+
+def found(part: str, view: View, slug: str = "") -> list[Said]:
+    """What the searches for a part have found, in articles or in files, whichever fits better."""
+    articles = [shows for leaning in (False, True) if (shows := _shown("search_articles", part, view, leaning, slug))]
+    files = view.result("search_files", {"query": part})
+    best = [max(articles, key=_score)] if articles else []
+    best += [files] if files else []
+    return list(max(best, key=_score).said) if best else []
+
+
+def _shown(name: str, part: str, view: View, leaning: bool, slug: str) -> Result | None:
+    return view.result(name, articles_search(part, view, leaning, slug))
+
+
+def _score(result: Result) -> float:
+    return max((one.score for one in result.said), default=0.0)
+
+
+def in_view(part: str, view: View) -> list[Said]:
+    """What the user said, the reader said before or a file said that was read, if it has most words of the question."""
+    if SAID.search(part):
+        return _sharing(part, view.told, 0.01)
+    if OURS.search(part) and (told := _sharing(part, view.told, STATED)):
+        return told
+    lines = (one for act in view.acts if act.shows.form == "lines" for one in act.shows.said)
+    if (read := _sharing(part, lines, BEARING)) or LEANS.search(part) or len(set(terms(part))) < 3:
+        return read
+    return _sharing(part, view.own, KNOWN)
+
+
+def anything(part: str, view: View) -> list[Said]:
+    """Whatever in the view has at least half of the words of a question."""
+    shown = (one for act in view.acts for one in act.shows.said)
+    return _sharing(part, (*view.own, *view.told, *shown), STATED)
+
+
+def _sharing(part: str, said: Iterable[Said], least: float) -> list[Said]:
+    """What has at least this share of the words of a question, most first; at most two."""
+    asked = set(terms(part))
+    shares = {one: len(asked & set(terms(f"{one.section} {one.text}"))) / len(asked or "x") for one in said}
+    return sorted((one for one in shares if shares[one] >= least), key=lambda one: -shares[one])[:2]
+
+
+def best_run(text: str, part: str, most: int) -> str:
+    """The sentences in a row with most words of a question, of at most `most` words; one sentence in any case."""
+    said, asked = sentences(text), set(terms(part))
+    runs = list(_runs(said, most))
+    return max(runs, key=lambda run: (len(asked & set(terms(run))), len(run)), default=text)
+
+
+def _runs(said: list[str], most: int) -> Iterator[str]:
+    for start in range(len(said)):
+        for end in range(start + 1, len(said) + 1):
+            run = " ".join(said[start:end])
+            if end - start > 1 and len(run.split()) > most:
+                break
+            yield run

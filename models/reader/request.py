@@ -1,0 +1,255 @@
+"""Requests: what the user wants, by the few words that say so; everything else is a question to search for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from corpus.words import STOPWORDS, terms, words
+from models.reader.view import View, states
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+THING = r"(?:articles?|documents?|texts?|pieces?|pages?|chapters?|guides?|stor(?:y|ies)|ones?|part)"
+POLITE = (
+    r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|will you|"
+    r"i want you to|i['’]d like you to|let us|let['’]s)\W+)*"
+)
+KINDS: Mapping[str, re.Pattern[str]] = {
+    "note": _any(
+        rf"{POLITE}(?:note|remember|memori[sz]e|jot|save|keep)\b(?! \w+ (?:between|for) \w+\?)", r"\bsave a note\b"
+    ),
+    "notes": _any(
+        r"\b(?:my|your|the) notes\b",
+        r"\bwhat (?:have|did) you (?:\w+ )?not(?:ed?|e down)\b",
+        r"\blist (?:the )?notes\b",
+    ),
+    "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do))"),
+    "compare": _any(rf"{POLITE}compare\b", r"\bhow (?:do|does) .+ compare\b"),
+    "count": _any(rf"\bhow many {THING}\b(?=.*\b(?:there|have|library|you)\b)"),
+    "list": _any(
+        rf"\b(?:what|which|any|list|show|find|got)\b.{{0,30}}\b{THING}\b.{{0,40}}"
+        r"\b(?:do you have|have you|are there|you have|about|on|mention|talk|speak|cover|deal|say|touch|discuss)",
+        rf"{POLITE}list\b.*\b{THING}\b",
+        r"\b(?:what|which|anything|something|what else)\b.{0,20}\b(?:do|have) you (?:\w+ )?(?:have|got|know)?\b ?.{0,12}"
+        r"\b(?:on|about|regarding|here)\b",
+        r"^\W*(?:do you have|have you got|is there|got) (?:anything|something|any)\b",
+    ),
+    "summary": _any(
+        r"\b(?:summari[sz]e|summary|sum up|gist|in short|main points?|key points?|overview|tl;?dr|in a nutshell)\b"
+    ),
+    "more": _any(rf"{POLITE}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),
+    "read": _any(rf"{POLITE}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))"),
+}
+"""Each kind by what its requests say; the first that fits."""
+WHAT = re.compile(
+    r"\b(?:about|on|of|regarding|mention(?:s|ing)?|cover(?:s|ing)?|deal(?:s|ing)? with|discuss(?:es)?)\b\s+(?P<what>.+)$",
+    re.IGNORECASE,
+)
+ASIDE = frozenset(
+    [
+        "article",
+        "articles",
+        "document",
+        "documents",
+        "text",
+        "texts",
+        "piece",
+        "pieces",
+        "page",
+        "pages",
+        "chapter",
+        "guide",
+        "story",
+        "one",
+        "ones",
+        "read",
+        "reading",
+        "open",
+        "list",
+        "show",
+        "summarise",
+        "summarize",
+        "summary",
+        "sum",
+        "gist",
+        "give",
+        "get",
+        "main",
+        "key",
+        "point",
+        "points",
+        "overview",
+        "short",
+        "please",
+        "again",
+        "now",
+        "library",
+        "have",
+        "got",
+        "anything",
+        "something",
+        "tell",
+        "find",
+        "mention",
+        "talk",
+        "speak",
+        "say",
+        "cover",
+        "deal",
+        "discuss",
+        "touch",
+        "first",
+        "second",
+        "third",
+        "last",
+        "next",
+        "also",
+        "too",
+        "compare",
+        "learned",
+        "learnt",
+        "what",
+        "you've",
+        "note",
+        "notes",
+        "save",
+        "remember",
+        "look",
+        "brief",
+        "briefly",
+        "sentences",
+        "words",
+        "two",
+        "three",
+        "thing",
+        "things",
+        "want",
+        "need",
+    ]
+)
+SAID = _any(
+    r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|name[d]?|call(?:ed)?|give|given|gave)\b",
+    r"\b(?:i|we) (?:just |have |had |already |first )?(?:said|told you|mentioned|named)\b",
+    r"\bremind me\b",
+)
+"""A question with this is about what the user said."""
+OURS = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
+LEANS = _any(
+    r"\b(?:it|its|they|them|their|this|that|these|those|there|he|she|him|her|his|such|same|other|others|else|instead|"
+    r"both|former|latter|one)\b(?! (?:is|are) (?:a|an|the)\b)",
+    r"^\W*(?:and|but|or|so|why|how come|what about|how about|also|then|example|for example)\b",
+)
+"""A question with this may lean on the one before."""
+PATH = re.compile(r"(?<![\w/.])(?:[\w-]+/)*[\w-]+\.(?:md|csv|tsv|log|toml|ya?ml|py|txt|json|ini|cfg)\b")
+IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
+_WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"
+NEXT = re.compile(
+    rf"\?\s+(?:and\s+)?(?=(?:\w+\s+){{0,2}}{_WH})|[,;]?\s+(?:and|or)\s+(?=(?:\w+\s+){{0,2}}{_WH})|[,;]\s+(?={_WH})",
+    re.I,
+)
+ASKING = re.compile(rf"(?:\w+\s+){{0,2}}{_WH}", re.IGNORECASE)
+SIDES = re.compile(r"\s*(?:,|\band\b|\bwith\b|\bto\b|\bversus\b|\bvs\.?\b|\bagainst\b)\s*", re.IGNORECASE)
+ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "latest": -1, "previous": -1}
+ORDINAL = re.compile(
+    rf"\b(?P<which>{'|'.join(ORDINALS)})\b(?: \w+){{0,2}} (?P<thing>{THING})\b|\bthe (?P<bare>first|second|third|fourth|fifth|last)\W*$",
+    re.I,
+)
+BEGAN = _any(rf"\b{THING}\b.{{0,30}}\b(?:started|began|begun|beginning)\b", r"\bat the beginning\b")
+MOST_PARTS = 3
+TALK = {
+    "who": "who are you|what are you|what can you do|what is this|help|how do you work|are you a bot|are you an ai|"
+    "what is your name|are you chatgpt|are you human|what do you do|how can you help me|introduce yourself",
+    "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|that was helpful|perfect|cool|nice|good job|well done",
+    "hello": "hello|hi|hey|hi there|hello there|good morning|good evening|good day|how are you|whats up",
+    "bye": "bye|goodbye|see you|good night|that is all|have a nice day",
+}
+"""Small talk: phrases of a kind, separated by `|`."""
+LIKE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user wants: its kind, and what it is about.
+
+    `parts` are the questions in it, or the sides of a comparison. `slug` is an article that is meant beyond doubt.
+    """
+
+    kind: str
+    text: str
+    topic: str
+    parts: tuple[str, ...]
+    slug: str = ""
+
+
+def request(view: View) -> Request:
+    """What the current question wants."""
+    text = " ".join(view.question[:2_000].split())
+    if kind := talk(text):
+        return Request(kind, text, "", (text,))
+    kind = next((kind for kind, pattern in KINDS.items() if pattern.search(text)), "question")
+    if kind == "question" and states(text):
+        kind = "told"
+    topic = about(text)
+    if kind == "list" and not topic and not re.search(rf"\b{THING}\b|\bhave\b|\bhere\b|\bgot\b", text, re.I):
+        kind = "question"
+    parts = _sides(text) if kind == "compare" else _questions(text)
+    return Request(kind, text, topic, parts, referent(text, view))
+
+
+def talk(text: str) -> str:
+    """The kind of small talk that a text is, "" for anything else: that of the phrase with most words in common."""
+    said = set(words(text.replace("'", "")))
+    best, kind = 0.0, ""
+    for name, phrases in TALK.items():
+        for phrase in phrases.split("|"):
+            known = set(phrase.split())
+            like = 2 * len(said & known) / (len(said) + len(known) or 1)
+            best, kind = max((best, kind), (like, name))
+    return kind if best > LIKE else ""
+
+
+def about(text: str) -> str:
+    """What a request for an article or a list is about, without the words that ask for it."""
+    found = WHAT.search(text)
+    said = words(found["what"] if found else text)
+    return " ".join(word for word in said if word not in STOPWORDS and word not in ASIDE)
+
+
+def referent(text: str, view: View) -> str:
+    """The article that is meant by its title, or by its place among those listed or read; "" if none is."""
+    low = f" {' '.join(words(text))} "
+    titles = (slug for slug, entry in view.entries.items() if f" {' '.join(words(entry.title))} " in low)
+    if slug := next(titles, ""):
+        return slug
+    order = tuple(dict.fromkeys(view.read))
+    if BEGAN.search(text) and order:
+        return order[0]
+    if found := ORDINAL.search(text):
+        at = ORDINALS[(found["which"] or found["bare"]).lower()]
+        listed = view.listed if not re.search(r"\bread\b.{0,12}$|\byou read\b|\bwe read\b", text, re.I) else ()
+        among = listed or order
+        return among[at] if -len(among) <= at < len(among) else ""
+    return ""
+
+
+def leans(text: str) -> bool:
+    """Whether a question may need the one before: a word that points back, or next to no word of its own."""
+    return bool(LEANS.search(text)) or len(set(terms(text)) - set(map(str, STOPWORDS))) <= 1
+
+
+def _questions(text: str) -> tuple[str, ...]:
+    """The questions in a text, if each asks something of its own; else the text as one."""
+    parts = [part.strip() for part in NEXT.split(text) if part and part.strip()]
+    alone = all(ASKING.match(part) and len([w for w in words(part) if w not in STOPWORDS]) > 1 for part in parts)
+    return tuple(parts[:MOST_PARTS]) if alone and len(parts) > 1 else (text,)
+
+
+def _sides(text: str) -> tuple[str, ...]:
+    found = re.search(r"\b(?:about|of|between|compare)\b(?!.*\b(?:about|of|between)\b)\s*(?P<sides>.+)$", text, re.I)
+    sides = [side.strip(" ?.!") for side in SIDES.split(found["sides"] if found else text)]
+    return tuple(side for side in sides if about(side))[:MOST_PARTS]

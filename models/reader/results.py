@@ -1,0 +1,190 @@
+"""Results: what a tool's result shows, by the form of its first lines. Never raises, whatever the text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from corpus.markdown import sentences
+from corpus.passages import passages, record
+
+SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
+PAGE = re.compile(
+    rf"\A# (?P<title>.+)\nslug: (?P<slug>{SLUG}) · (?:page (?P<page>\d+) of (?P<pages>\d+)|section: (?P<section>.+?))"
+    r" · (?P<words>[\d,]+) words.*\n?(?:sections: (?P<sections>.*)\n?)?"
+)
+HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>[\d.]+)\)$")
+ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
+NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
+LINES = re.compile(r"^(?P<path>\S.*) · lines \d+-\d+ of [\d,]+$", re.MULTILINE)
+LINE = re.compile(r"^(?P<number>\d+): ?(?P<text>.*)$")
+MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>[\d.]+)\))?$")
+FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
+NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
+CITED = re.compile(rf"\s*\[({SLUG}|[^\[\]\s]+:\d+)\]")
+NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
+GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
+CERTAIN = 1.0
+"""The score of a line that holds every word that was searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Words that can be quoted, and what they are cited by: a slug, `path:line`, or "" for the user's own."""
+
+    text: str
+    source: str = ""
+    section: str = ""
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An article, file or note that a result names."""
+
+    slug: str
+    title: str
+    gist: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a result shows. `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone."""
+
+    form: str
+    said: tuple[Said, ...] = ()
+    entries: tuple[Entry, ...] = ()
+    head: str = ""
+    page: int = 1
+    pages: int = 1
+
+
+@lru_cache(maxsize=512)
+def read(text: str) -> Result:
+    """What a tool result shows; what was masked or cancelled shows nothing."""
+    text = text.replace("\r\n", "\n")
+    first = text.split("\n", 1)[0]
+    if GONE.match(text):
+        return Result("gone")
+    if text.startswith("Error: "):
+        return Result("error", head=first.removeprefix("Error: ").rstrip("."))
+    if found := PAGE.match(text):
+        return _page(text[found.end() :], found)
+    if found := LINES.search(text[:600]):
+        return Result("lines", tuple(_lines(found["path"], text[found.end() :])), head=found["path"])
+    for opening, form in FORMS:
+        if opening.match(first):
+            return form(text)
+    return Result("text", tuple(Said(passage.text) for passage in passages(text)))
+
+
+def _page(body: str, found: re.Match[str]) -> Result:
+    """The sections of a page, each a piece with its title."""
+    slug, section, said = found["slug"], found["section"] or "", []
+    body = re.sub(r"^\[page \d+ of \d+: .*\]$", "", body, flags=re.MULTILINE)
+    for at, part in enumerate(re.split(r"^## ", body, flags=re.MULTILINE)):
+        title, _, rest = part.partition("\n") if at else (section, "", part)
+        said += [Said(passage.text, slug, title) for passage in passages(rest)]
+    entry = Entry(slug, found["title"], found["sections"] or "")
+    return Result("page", tuple(said), (entry,), found["words"], int(found["page"] or 1), int(found["pages"] or 1))
+
+
+def _hits(text: str) -> Result:
+    said, entries = [], []
+    found: re.Match[str] | None = None
+    for line in text.split("\n"):
+        if found := HIT.match(line) or found:
+            if line.startswith("   "):
+                said.append(Said(line.strip(), found["slug"], found["section"], float(found["score"])))
+            else:
+                entries.append(Entry(found["slug"], found["title"]))
+    return Result("hits", tuple(said), tuple(dict.fromkeys(entries)), text.split("\n")[0])
+
+
+def _listing(text: str) -> Result:
+    entries: list[Entry] = []
+    for line in text.split("\n"):
+        if found := ENTRY.match(line):
+            entries.append(Entry(found["slug"], found["title"]))
+        elif entries and line.startswith("   "):
+            entries[-1] = Entry(entries[-1].slug, entries[-1].title, line.strip())
+    more = re.search(r"^\[page (\d+) of (\d+): ", text, re.MULTILINE)
+    page, pages = (int(more[1]), int(more[2])) if more else (1, 1)
+    return Result("listing", (), tuple(entries), text.split("\n")[0], page, pages)
+
+
+def _lines(path: str, text: str) -> Iterator[Said]:
+    """The lines of a file, those of a table with the names of its columns."""
+    shown = [line for line in map(LINE.match, text.split("\n")) if line and line["text"].strip()]
+    if path.endswith((".md", ".markdown", ".txt")) and shown:
+        first = int(shown[0]["number"])
+        whole = {int(line["number"]): line["text"] for line in shown}
+        body = "\n".join(whole.get(at, "") for at in range(first, max(whole) + 1))
+        yield from (Said(one.text, f"{path}:{first + one.line - 1}", one.heading) for one in passages(body))
+        return
+    columns = shown[0]["text"].split(",") if shown and path.endswith(".csv") and shown[0]["number"] == "1" else []
+    for line in shown:
+        cells = line["text"].split(",")
+        row = record(columns, cells) if columns and cells != columns else line["text"].strip()
+        yield Said(row, f"{path}:{line['number']}")
+
+
+def _matches(text: str) -> Result:
+    shown = [line for line in map(MATCH.match, text.split("\n")[1:]) if line]
+    said = (Said(one["text"], f"{one['path']}:{one['number']}", "", float(one["score"] or CERTAIN)) for one in shown)
+    return Result("matches", tuple(said), head=text.split("\n")[0])
+
+
+def _files(text: str) -> Result:
+    shown = [line for line in map(FILE.match, text.split("\n")) if line]
+    return Result(
+        "files", (), tuple(Entry(one["path"], one["path"], one["about"]) for one in shown), text.split("\n")[0]
+    )
+
+
+def _notes(text: str) -> Result:
+    shown = [line for line in map(NOTE.match, text.split("\n")) if line]
+    entries = tuple(Entry(one["title"], one["title"], one["text"]) for one in shown)
+    return Result("notes", tuple(one for entry in entries for one in own(entry.gist)), entries, text.split("\n")[0])
+
+
+def _nothing(text: str) -> Result:
+    near = [line for line in map(NEAR.match, text.split("\n")) if line]
+    return Result(
+        "nothing", (), tuple(Entry(one["slug"], one["title"]) for one in near), text.split("\n")[0].rstrip(".")
+    )
+
+
+FORMS = (
+    (re.compile(r"[\d,]+ results? for "), _hits),
+    (re.compile(r"[\d,]+ articles?\b"), _listing),
+    (re.compile(r"[\d,]+ (?:match(?:es)?|nearest passages?) for "), _matches),
+    (re.compile(r"[\d,]+ files?\b"), _files),
+    (re.compile(r"[\d,]+ notes?\b"), _notes),
+    (re.compile(r"(?:No (?:results|articles|matches|files|notes)\b|Saved note )"), _nothing),
+)
+
+
+@lru_cache(maxsize=512)
+def own(text: str) -> tuple[Said, ...]:
+    """What earlier words of the assistant, or a summary of them, still say: each run of sentences with its citation."""
+    said: list[Said] = []
+    for line in text.replace("\r\n", "\n").split("\n"):
+        start = 0
+        for cite in CITED.finditer(line):
+            run = re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", line[start : cite.start()].strip(" .;,"))
+            start = cite.end()
+            said += [Said(run, cite[1])] if run else []
+    return tuple(said)
+
+
+def first_sentences(text: str, most: int) -> str:
+    """Whole sentences from the start of a text, of at most `most` words; the first one in any case."""
+    chosen: list[str] = []
+    for sentence in sentences(text):
+        if chosen and len(" ".join((*chosen, sentence)).split()) > most:
+            break
+        chosen.append(sentence)
+    return " ".join(chosen)

@@ -1,0 +1,164 @@
+"""Steps: the calls to make next, if any, for each kind of request.
+
+The reader is asked again after each result. Each time it looks at what the view still shows, and makes the first calls
+that would help and whose results are not in view; none of them twice for one question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent.messages import Schema
+from models.reader.evidence import SURE, articles_search, earlier, found, in_view
+from models.reader.request import IN_FILES, OURS, PATH, SAID, Request, leans
+from models.reader.results import Said
+from models.reader.view import View
+
+MOST_CALLS = 8
+"""Calls for one question, after which the reader answers with what it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Calls that help, and why."""
+
+    calls: tuple[tuple[str, Mapping[str, Any]], ...]
+    why: str
+
+
+Plan = Iterator[Step]
+
+
+def next_step(wanted: Request, view: View, tools: Sequence[Schema]) -> Step | None:
+    """The calls to make now; None when it is time to answer."""
+    offered = {function.get("name"): function for tool in tools if (function := tool.get("function"))}
+    for step in PLANS.get(wanted.kind, _none)(wanted, view):
+        calls = [(name, _taken(arguments, offered[name])) for name, arguments in step.calls if name in offered]
+        made = [(act.name, dict(act.arguments)) for act in view.acts if act.current]
+        new = tuple(
+            (name, given) for name, given in calls if (name, given) not in made and not _shown(view, name, given)
+        )
+        if new and len(made) < MOST_CALLS:
+            return Step(new, step.why)
+    return None
+
+
+def _taken(arguments: Mapping[str, Any], function: Mapping[str, Any]) -> dict[str, Any]:
+    """Only those arguments that the tool takes."""
+    takes = (function.get("parameters") or {}).get("properties")
+    return {name: value for name, value in arguments.items() if takes is None or name in takes}
+
+
+def _shown(view: View, name: str, arguments: Mapping[str, Any]) -> bool:
+    return name != "get_notes" and view.result(name, arguments) is not None
+
+
+def _none(wanted: Request, view: View) -> Plan:
+    yield from ()
+
+
+def _question(wanted: Request, view: View) -> Plan:
+    """Search the articles for each question; then, where they have no sure answer, the files."""
+    open_parts = [part for part in wanted.parts if not (SAID.search(part) or in_view(part, view))]
+    for path in dict.fromkeys(path for part in open_parts for path in PATH.findall(part)):
+        yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
+        yield Step((("search_files", {"query": wanted.text}),), "I will search the files.")
+    if not open_parts:
+        return
+    leaning = [(part, leans(part) and bool(earlier(view)) and not _alone(wanted)) for part in open_parts]
+    searches = tuple(("search_articles", articles_search(part, view, lean, wanted.slug)) for part, lean in leaning)
+    yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in open_parts)}.")
+    weak = [part for part in open_parts if _weak(found(part, view, wanted.slug), part)]
+    if earlier(view):
+        again = tuple(
+            ("search_articles", articles_search(part, view, True)) for part, lean in leaning if _nothing(part, view)
+        )
+        yield Step(again, "I will search again, with what was asked before.")
+    yield Step(tuple(("search_files", {"query": part}) for part in weak), "I will look into the files too.")
+
+
+def _alone(wanted: Request) -> bool:
+    return bool(wanted.slug)
+
+
+def _nothing(part: str, view: View) -> bool:
+    return not found(part, view)
+
+
+def _weak(said: Sequence[Said], part: str) -> bool:
+    return not said or said[0].score < SURE or bool(IN_FILES.search(part) or OURS.search(part))
+
+
+def _list(wanted: Request, view: View) -> Plan:
+    about = f" about {wanted.topic}" if wanted.topic else ""
+    arguments = {"topic": wanted.topic} if wanted.topic else {}
+    yield Step((("list_articles", arguments),), f"I will list the articles{about}.")
+
+
+def _read(wanted: Request, view: View) -> Plan:
+    """The article that is meant: named by title or place, else the first that is listed for the topic; then read."""
+    for path in PATH.findall(wanted.text):
+        yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
+        return
+    if not wanted.slug and wanted.topic:
+        yield from _list(wanted, view)
+    if slug := article(wanted, view):
+        yield Step((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
+
+
+def article(wanted: Request, view: View) -> str:
+    """The slug of the article that a request is about; "" if none is found."""
+    if wanted.slug or not wanted.topic:
+        return wanted.slug or next(iter(reversed(view.read)), "")
+    listed = view.result("list_articles", {"topic": wanted.topic})
+    return listed.entries[0].slug if listed and listed.entries else ""
+
+
+def _more(wanted: Request, view: View) -> Plan:
+    slug = next(iter(reversed(view.read)), "")
+    pages = view.pages(slug)
+    last = max((page.page for page in pages), default=0)
+    if slug and pages and last < pages[-1].pages:
+        step = ("read_article", {"slug": slug, "page": last + 1})
+        yield Step((step,), f"I will read on in {slug}: page {last + 1} of {pages[-1].pages}.")
+    elif slug:
+        yield Step((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
+
+
+def _compare(wanted: Request, view: View) -> Plan:
+    searches = tuple(("search_articles", {"query": side}) for side in wanted.parts)
+    yield Step(searches, f"I will search the articles for {' and '.join(f'“{side}”' for side in wanted.parts)}.")
+
+
+def _files(wanted: Request, view: View) -> Plan:
+    yield Step((("list_files", {}),), "I will list the files.")
+
+
+def _notes(wanted: Request, view: View) -> Plan:
+    yield Step((("get_notes", {}),), "I will look at the notes.")
+
+
+def _note(wanted: Request, view: View) -> Plan:
+    from models.reader.answer import note_text
+
+    if not note_text(wanted, view):
+        yield from _read(wanted, view)
+    if text := note_text(wanted, view):
+        title = wanted.topic or " ".join(text.split()[:6]).rstrip(".,;:")
+        yield Step((("save_note", {"title": title[:80], "text": text}),), "I will save that as a note.")
+
+
+PLANS: Mapping[str, Callable[[Request, View], Plan]] = {
+    "question": _question,
+    "list": _list,
+    "count": _list,
+    "read": _read,
+    "summary": _read,
+    "more": _more,
+    "compare": _compare,
+    "files": _files,
+    "notes": _notes,
+    "note": _note,
+}
