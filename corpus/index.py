@@ -70,12 +70,22 @@ class Index:
 
         return np.array([row for (row,) in self.ask("SELECT rowid FROM passages ORDER BY rowid")], np.int64)
 
+    @cached_property
+    def articles(self) -> NDArray[np.int64]:
+        """The place in the library of the article of every passage, in the order of `rows`."""
+        import numpy as np
+
+        numbers, at = np.unique(self.rows // ROWS, return_inverse=True)
+        return np.array([self._places[int(number)] for number in numbers], np.int64)[at]
+
     def bm25(self, term: str) -> NDArray[np.float32]:
         """The BM25 of each passage for one term, in the order of `rows`; 0 where it does not occur."""
         import numpy as np
 
         found = np.zeros(len(self.rows), np.float32)
-        hits = self.ask("SELECT rowid, -bm25(passages, 2.0, 2.0, 1.0) FROM passages WHERE passages MATCH ?", f'"{term}"')
+        hits = self.ask(
+            "SELECT rowid, -bm25(passages, 2.0, 2.0, 1.0) FROM passages WHERE passages MATCH ?", f'"{term}"'
+        )
         if hits:
             rows, scores = zip(*hits, strict=True)
             found[np.searchsorted(self.rows, rows)] = scores
@@ -164,7 +174,9 @@ def insert(
     connection: sqlite3.Connection, number: int, title: str, rows: Iterable[tuple[str, int, int, str, str]]
 ) -> None:
     """Add passages under a number: for each its heading, section, line, what stands above it, and its text."""
-    sql = "INSERT INTO passages(rowid, title, heading, text, section, line, above, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    sql = (
+        "INSERT INTO passages(rowid, title, heading, text, section, line, above, said) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    )
     folded = _folded(title)
     connection.executemany(
         sql,

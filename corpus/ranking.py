@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import log
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,15 @@ MAX_TERMS = 32
 K1 = 1.2
 """As in the BM25 of SQLite: a term in a passage adds at most (K1 + 1) times its rarity."""
 EARLIER = 0.6
-"""The weight of a word of the earlier questions."""
+"""The weight of what was said before the query."""
+AT_HAND = 0.1
+"""What is added to the score of a passage of an article that was spoken of."""
 SAID = 0.5
 """The weight of a word that a better passage has already."""
 
 
 class Ranking:
-    """The passages of an index for one query. A score is in [0, 1]: the mean of a share of words and a cosine.
+    """The passages of an index for one query. A score is the mean of a share of words and a cosine, both at most 1.
 
     The share of words is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009), divided by the most
     that a passage with every word of the query could get. The cosine is that of the embeddings of query and passage.
@@ -34,11 +36,19 @@ class Ranking:
     Args:
         index: The passages.
         query: What is asked, in any words.
-        earlier: What was asked before, if the query leans on it; its words count for less.
+        earlier: What was said before, if the query leans on it; it counts for less.
         embedder: Makes the vectors.
+        at_hand: The articles that were spoken of, by their place in the library; their passages score a little more.
     """
 
-    def __init__(self, index: Index, query: str, earlier: str = "", embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        index: Index,
+        query: str,
+        earlier: str = "",
+        embedder: Embedder | None = None,
+        at_hand: Sequence[int] = (),
+    ) -> None:
         import numpy as np
 
         self._index = index
@@ -52,7 +62,10 @@ class Ranking:
         self._shares = np.array(shares).reshape(-1, total)
         self._cosine: NDArray[np.float32] | None = None
         if embedder and self._terms:
-            self._cosine = index.vectors(embedder) @ embedder.embed([f"{earlier} {query}".strip()])[0]
+            now, before = embedder.embed([query, earlier])
+            both = now + EARLIER * before
+            self._cosine = index.vectors(embedder) @ (both / max(float(np.linalg.norm(both)), 1e-9))
+        self._at_hand = AT_HAND * np.isin(index.articles, at_hand)
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -61,7 +74,8 @@ class Ranking:
 
     def _scores(self, most: NDArray[np.float64]) -> NDArray[np.float64]:
         share = most @ self._shares / max(most.sum(), 1e-9)
-        return share if self._cosine is None else (share + self._cosine) / 2
+        fit = share if self._cosine is None else (share + self._cosine) / 2
+        return fit + self._at_hand * (fit > 0)
 
     def best(self) -> Iterator[tuple[int, float]]:
         """Rows with their scores, the best first; each next one is the best for the words that are still open.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from corpus.ranking import Ranking
 if TYPE_CHECKING:
     from agent.protocols import Embedder
 
+CITED = re.compile(r"\[([^\[\]]+)\]")
 ENOUGH = 0.27
 """The score below which nothing answers a query. Without an embedder every passage with a word of it does."""
 
@@ -38,8 +40,13 @@ class Search:
         """The passages for a query, the best first, and each next one the best for what is still open.
 
         At most `limit`, and `per_section` of one section. What is below `ENOUGH` comes too; the caller decides.
+        `earlier` is what the query leans on; an article that is cited there, as [slug], is preferred.
         """
-        ranking = Ranking(self._library.index, query, earlier, self._embedder)
+        cited = set(CITED.findall(earlier))
+        at_hand = (
+            [place for place, article in enumerate(self._library.articles) if article.slug in cited] if cited else []
+        )
+        ranking = Ranking(self._library.index, query, CITED.sub("", earlier).strip(), self._embedder, at_hand)
         taken: Counter[tuple[int, int]] = Counter()
         hits: list[Hit] = []
         for row, score in ranking.best():

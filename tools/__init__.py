@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from tools.notes import Notes
 
 
-def toolbox(
-    library: Library, files_root: Path, notes: Notes, embedder: Embedder | None = None
-) -> dict[str, Tool]:
+def toolbox(library: Library, files_root: Path, notes: Notes, embedder: Embedder | None = None) -> dict[str, Tool]:
     """Every tool by its name, in the order in which the model gets them: one row a file of this room."""
     from tools.articles import article_tools
     from tools.files import file_tools

@@ -61,7 +61,7 @@ class ArticleTools:
         Args:
             query: A question, or a few words.
             limit: Results, 1 to 20.
-            earlier: What the question leans on, such as the one before it.
+            earlier: What the question leans on: the one before, and the [slug] spoken of.
         """
         hits = self._search.find(query, max(1, min(limit, 20)), earlier)
         if not hits or hits[0].score < ENOUGH:

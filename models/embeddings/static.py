@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ class StaticEmbedder:
         found = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
         for row, tokens in zip(found, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
             if tokens.ids:
-                row[:] = self._vectors[tokens.ids].mean(0, dtype=np.float32)
+                row[:] = self._vectors[tokens.ids].mean(0)
         return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
 
     @cached_property
@@ -56,9 +56,14 @@ class StaticEmbedder:
         with path.open("rb") as file:
             length = int.from_bytes(file.read(8), "little")
             ((_, table),) = ((name, about) for name, about in json.loads(file.read(length)).items() if "shape" in about)
-        return np.memmap(path, np.float16, "r", 8 + length + table["data_offsets"][0], tuple(table["shape"]))
+        return (
+            np.fromfile(path, np.float16, offset=8 + length + table["data_offsets"][0])
+            .reshape(table["shape"])
+            .astype(np.float32)
+        )
 
 
+@cache
 def static_embedder() -> StaticEmbedder | None:
     """The static embedder; None where the package is missing, so that words alone count."""
     found = find_spec("wordllama")

@@ -9,7 +9,7 @@ from models.reader.evidence import anything, best_run, found, in_view
 from models.reader.request import PATH, SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
 from models.reader.steps import article
-from models.reader.view import View
+from models.reader.view import CANNOT, View
 
 MOST_WORDS = 110
 """Words that an answer quotes."""
@@ -18,7 +18,6 @@ SECOND = 0.8
 DIGEST_WORDS = 140
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
-CANNOT = "I cannot"
 TALK = {
     "who": "I am thimble's built-in reader: not a language model, but a small program that searches articles and files and "
     "quotes the passages that answer. Ask me something, or ask which articles there are.",

@@ -18,18 +18,14 @@ SURE = 0.45
 
 
 def earlier(view: View) -> str:
-    """What a question that leans on the ones before is searched with: the last question, and the article at hand."""
-    asked = [one for one in view.earlier if not states(one)][-2:]
-    if len(asked) == 2 and not leans(asked[1]):
-        asked = asked[1:]
-    at_hand = next((one.source for one in reversed(view.own) if ":" not in one.source), "") or "".join(view.read[-1:])
-    entry = view.entries.get(at_hand)
-    return " ".join([*asked, entry.title if entry else at_hand.replace("-", " ")]).strip()[:400]
+    """What a question that leans on what was said before is searched with: the last question, and the article at hand."""
+    asked = next((one for one in reversed(view.earlier) if not states(one)), "")
+    return f"{asked[:300]} [{view.at_hand}]" if view.at_hand else asked[:300]
 
 
 def articles_search(part: str, view: View, leaning: bool, slug: str = "") -> Mapping[str, Any]:
     """The arguments of the search for a part."""
-    before = view.entries[slug].title if slug in view.entries else earlier(view) if leaning else ""
+    before = f"[{slug}]" if slug else earlier(view) if leaning else ""
     return {"query": part, "earlier": before} if before else {"query": part}
 
 

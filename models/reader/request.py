@@ -141,7 +141,7 @@ SAID = _any(
 OURS = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
 LEANS = _any(
     r"\b(?:it|its|they|them|their|this|that|these|those|there|he|she|him|her|his|such|same|other|others|else|instead|"
-    r"both|former|latter|one)\b(?! (?:is|are) (?:a|an|the)\b)",
+    r"both|former|latter|one|ones)\b",
     r"^\W*(?:and|but|or|so|why|how come|what about|how about|also|then|example|for example)\b",
 )
 """A question with this may lean on the one before."""
@@ -239,7 +239,7 @@ def referent(text: str, view: View) -> str:
 
 def leans(text: str) -> bool:
     """Whether a question may need the one before: a word that points back, or next to no word of its own."""
-    return bool(LEANS.search(text)) or len(set(terms(text)) - set(map(str, STOPWORDS))) <= 1
+    return bool(LEANS.search(text)) or len(set(terms(text))) <= 2
 
 
 def _questions(text: str) -> tuple[str, ...]:

@@ -9,9 +9,8 @@ from itertools import zip_longest
 
 from agent.messages import Message, Schema
 from agent.prompts import SUMMARY_TAG
-from models.reader.answer import CANNOT
 from models.reader.results import Said, first_sentences
-from models.reader.view import View, look, real_question
+from models.reader.view import CANNOT, View, look, real_question
 
 HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
 KINDS = tuple(

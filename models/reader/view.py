@@ -11,13 +11,15 @@ from typing import Any
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
-from models.reader.results import NAMED, Entry, Result, Said, own, read
+from models.reader.results import CITED, NAMED, Entry, Result, Said, own, read
 
 ASKS = re.compile(
     r"\?|\b(?:how|what|which|who|whose|when|where|why|whether|should|could|can|please|tell|show|give|explain|read|find|"
     r"list|compare|summari[sz]e|search|note|remember|let['’]?s|is it|is there|do (?:i|we|you))\b",
     re.IGNORECASE,
 )
+CANNOT = "I cannot"
+"""How an answer begins that declines."""
 STATEMENT = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
 """The beginning of what users say of themselves."""
 
@@ -53,6 +55,7 @@ class View:
     entries: Mapping[str, Entry]
     listed: tuple[str, ...]
     read: tuple[str, ...]
+    at_hand: str
     fresh: tuple[Result, ...]
 
     def current(self, *names: str) -> list[Act]:
@@ -86,7 +89,8 @@ def look(messages: Sequence[Message]) -> View:
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
-    spoken = [m for m in messages if m.role == "assistant" or m.content.startswith(SUMMARY_TAG)]
+    spoken = [m for m in messages[:start] if m.role == "assistant" or m.content.startswith(SUMMARY_TAG)]
+    answers = [m for m in spoken if not m.calls and not m.content.startswith(CANNOT)]
     own_words = tuple(dict.fromkeys(one for message in spoken for one in own(message.content)))
     slugs = tuple(slug for message in messages[:start] for slug in _read(message))
     return View(
@@ -98,6 +102,7 @@ def look(messages: Sequence[Message]) -> View:
         entries=_entries(messages),
         listed=_listed(messages[:start]),
         read=slugs or tuple(one.source for one in own_words if ":" not in one.source),
+        at_hand=_at_hand(answers),
         fresh=tuple(read(message.content) for message in messages[last:] if message.role == "tool"),
     )
 
@@ -164,6 +169,11 @@ def _listed(messages: Sequence[Message]) -> tuple[str, ...]:
         if len(set(slugs)) > 1:
             return tuple(dict.fromkeys(slugs))
     return ()
+
+
+def _at_hand(answers: Sequence[Message]) -> str:
+    cited = (one for message in answers[-1:] for one in CITED.findall(message.content))
+    return next((source for source in cited if ":" not in source), "")
 
 
 def _read(message: Message) -> list[str]:
