@@ -9,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from models.embeddings.unit import unit
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -36,7 +38,7 @@ class StaticEmbedder:
         for row, tokens in zip(found, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
             if tokens.ids:
                 row[:] = self._vectors[tokens.ids].mean(0, dtype=np.float32)
-        return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+        return unit(found)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -60,10 +62,9 @@ class StaticEmbedder:
 
 
 def static_embedder() -> StaticEmbedder | None:
-    """The static embedder; None where the package is missing, so that words alone count."""
+    """The static embedder; None where the package or a file of it is missing, so that words alone count."""
     found = find_spec("wordllama")
-    return (
-        StaticEmbedder(Path(found.submodule_search_locations[0]))
-        if found and found.submodule_search_locations
-        else None
-    )
+    for folder in map(Path, (found and found.submodule_search_locations) or ()):
+        if (folder / WEIGHTS).is_file() and (folder / TOKENIZER).is_file():
+            return StaticEmbedder(folder)
+    return None
