@@ -60,6 +60,16 @@ REFUSALS = (
         TooLong,
     ),
     Refusal(
+        (
+            "This server does not support embeddings. Start it with `--embeddings`",
+            "The model does not support Embeddings API",
+            "Pooling type 'none' is not OAI compatible. Please use a different pooling type",
+        ),
+        r"not support embedding|pooling type",
+        "{model} makes no embeddings on this server: {error}",
+        "start it for them: vllm serve … --runner pooling, llama-server … --embeddings --pooling mean",
+    ),
+    Refusal(
         ("Unsupported parameter: 'reasoning_effort'", "chat_template_kwargs is not allowed"),
         r"reasoning_effort|enable_thinking|chat_template_kwargs",
         "the server does not take --think for this model: {error}",
