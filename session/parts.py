@@ -17,6 +17,7 @@ from agent.state import State
 from models import READER
 from session.articles import Reading
 from session.backends import Backends
+from session.embeddings import embedder_of
 from session.journal.folder import found_by
 from session.journal.header import opened
 from session.journal.journal import Journal
@@ -52,6 +53,7 @@ class Parts:
         notes: What the model has noted down.
         agent: The agent, made once.
         library: The articles, read once.
+        embedder: Makes vectors of texts; None where words alone count.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Parts:
         self.notes = Notes()
         self.agent = Once(self._make_agent)
         self.library = Once(self._read_library)
+        self.embedder = Once(lambda: embedder_of(settings, reading.embedded))
         self._playback, self._reading = playback, reading
 
     def equip(self, agent: Agent, notes: Notes) -> None:
@@ -101,7 +104,7 @@ class Parts:
     def _make_agent(self) -> Agent:
         settings, spec = self.settings, self.settings.strategy.strip()
         backend = self._first_backend()
-        side = SideModel(self.backends.summariser() or backend)
+        side = SideModel(self.backends.summariser() or backend, self.embedder())
         agent = Agent(
             backend=backend,
             strategy=strategy_of(spec, side),
