@@ -17,6 +17,7 @@ START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WH
 WITH_TOOLS = (
     "vllm serve … --enable-auto-tool-choice --tool-call-parser NAME (hermes for Qwen2.5), llama-server … --jinja"
 )
+WITH_EMBEDDINGS = "start it for them: vllm serve … --runner pooling, llama-server … --embeddings --pooling mean"
 NAMES_TOLD = 8
 
 REFUSALS = (
@@ -67,7 +68,7 @@ REFUSALS = (
         ),
         r"not support embedding|pooling type",
         "{model} makes no embeddings on this server: {error}",
-        "start it for them: vllm serve … --runner pooling, llama-server … --embeddings --pooling mean",
+        WITH_EMBEDDINGS,
     ),
     Refusal(
         ("Unsupported parameter: 'reasoning_effort'", "chat_template_kwargs is not allowed"),
@@ -161,7 +162,8 @@ def _absent(error: str, body: str, model: str, url: str, route: str) -> ModelErr
     if re.search(r"\bmodel\b", error, re.I) and not body.lstrip().startswith("<"):
         return missing(model, ())
     what = f"the server at {url} has no {route}: {error}"
-    return ModelError(what, f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1")
+    fix = f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1"
+    return ModelError(what, fix if route == CHAT else f"{WITH_EMBEDDINGS}; or {fix}")
 
 
 def _busy(status: int, error: str, headers: Mapping[str, str]) -> Busy:
