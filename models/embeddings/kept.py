@@ -75,6 +75,8 @@ class KeptEmbedder:
             fresh = {key: row.tobytes() for key, row in zip(batch, rows, strict=True)}
             self._write(fresh)
             found |= fresh
+        if new:
+            self._progress(len(new), len(new))
         if len({len(vector) for vector in found.values()}) > 1:  # another model has taken the name
             self._forget()
             return self.embed(texts)
