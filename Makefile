@@ -65,11 +65,14 @@ tiny-model: .tiny/stamp  # trains the tiny model of the server tests anew and me
 	$(TINY) -m tests.servers.tiny.training
 	$(TINY) -m tests.servers.tiny.evaluation
 
+# wordllama is two files of data for us, and tokenizers asks for a client of a model hub that it needs only to download.
+UNUSED := huggingface-hub\nsafetensors\ntoml\n
+
 lock:  # needs uv; hashes and versions only, no addresses
-	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-		--group build pyproject.toml -o requirements.txt
-	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-		--group build --group dev pyproject.toml -o requirements-dev.txt
+	printf '$(UNUSED)' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--excludes /dev/stdin --group build pyproject.toml -o requirements.txt
+	printf '$(UNUSED)' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
+		--excludes /dev/stdin --group build --group dev pyproject.toml -o requirements-dev.txt
 	echo 'dashscope>=1.20,<2' | uv pip compile -q --no-deps --generate-hashes --no-header --no-annotate - \
 		| tee -a requirements.txt >> requirements-dev.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \

@@ -183,13 +183,12 @@ class Tool(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors: texts of like meaning get vectors that are near each other.
+    """Turns texts into vectors: texts of like meaning get vectors that are near each other."""
 
-    Attributes:
-        name: Names the model, so that kept vectors of another one are not used.
-    """
-
-    name: str
+    @property
+    def name(self) -> str:
+        """Names the model, so that kept vectors of another one are not used. Raises ModelError."""
+        ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A unit vector for each text, one a row; zeros for an empty text.

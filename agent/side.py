@@ -11,19 +11,21 @@ from agent.budget import Counter
 from agent.errors import ModelError
 from agent.events import SideCalled
 from agent.messages import Message, Schema
-from agent.protocols import Backend, BackendDefaults, Delta, Text
+from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Text
 from agent.reply import Reply
 
 
 class SideModel:
     """Asks a backend outside the conversation. Neither question nor reply enters the history.
 
+    `embedder`: makes vectors of texts; None if there are none.
     `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
     `on_ask` gets the purpose of each call before it starts.
     """
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Backend, embedder: Embedder | None = None) -> None:
         self.backend = backend
+        self.embedder = embedder
         self.offered: Sequence[Schema] = ()
         self.on_ask: Callable[[str], object] = lambda purpose: None
         self._calls: list[SideCalled] = []

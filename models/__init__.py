@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from agent.errors import UsageError
-from agent.protocols import Backend
+from agent.protocols import Backend, Embedder
 from models.ollama import OLLAMA
 from models.openai import OPENAI, VLLM
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Kind, Server, ServerOptions
@@ -48,6 +48,11 @@ def backend_on(server: Server, model: str, room: int) -> Backend:
     from models.text_calls.caller import ToolCaller
 
     return ToolCaller(SERVERS[server.name].backend(server, model, room))
+
+
+def embedder_on(server: Server, model: str) -> Embedder:
+    """The embeddings of a model of this server. Sends nothing."""
+    return SERVERS[server.name].embedder(server, model)
 
 
 def checks(server: Server, model: str) -> Iterator[Check]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent.errors import ModelError
-from agent.protocols import Backend
+from agent.protocols import Backend, Embedder
 
 Think = Literal["on", "off", "low", "medium", "high"]
 
@@ -20,6 +20,10 @@ THINKING_TOKENS = 4_096
 
 class ToolsRefused(ModelError):
     """The server or its template takes no tools for this model; nothing was streamed yet."""
+
+
+class TooLong(ModelError):
+    """The prompt, or a text to embed, is longer than the model holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +100,6 @@ class Kind:
 
     checks: Callable[[Any, str], Iterator[Check]]
     """The doctor's findings about this server and a model ("" for the server's choice). Never raises ModelError."""
+
+    embedder: Callable[[Any, str], Embedder]
+    """The embeddings of a model of this server. Sends nothing."""

@@ -1,4 +1,4 @@
-"""The articles of a session: read with the cache, and how far that is meanwhile."""
+"""The articles of a session: read with the cache, and how far that and their embedding are meanwhile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Reading:
     """Reads the articles and says how far it is; another thread may look.
 
     Attributes:
-        words: "reading 3,412 of 20,000 articles" while that takes long, else "".
+        words: "reading 3,412 of 20,000 articles", or "embedding …", while that takes long, else "".
     """
 
     def __init__(self) -> None:
@@ -54,9 +54,16 @@ class Reading:
         finally:
             self.words = ""
 
+    def embedded(self, done: int, of: int) -> None:
+        """So many passages of so many are embedded."""
+        self._say(f"embedding {done:,} of {figures.several(of, 'passage')}" if SOON < of != done else "")
+
     def _step(self, done: int, of: int) -> None:
         if of > SOON and done % 10 == 0:
-            self.words = f"reading {done:,} of {figures.several(of, 'article')}"
-            if monotonic() - self._told > self._seconds:
-                self._told = monotonic()
-                self._tell(self.words)
+            self._say(f"reading {done:,} of {figures.several(of, 'article')}")
+
+    def _say(self, words: str) -> None:
+        self.words = words
+        if words and monotonic() - self._told > self._seconds:
+            self._told = monotonic()
+            self._tell(words)

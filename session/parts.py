@@ -15,9 +15,9 @@ from agent.protocols import Backend, Strategy, Waiting
 from agent.side import SideModel
 from agent.state import State
 from models import READER
-from models.embeddings.static import static_embedder
 from session.articles import Reading
 from session.backends import Backends
+from session.embeddings import embedder_of
 from session.journal.folder import found_by
 from session.journal.header import opened
 from session.journal.journal import Journal
@@ -53,6 +53,7 @@ class Parts:
         notes: What the model has noted down.
         agent: The agent, made once.
         library: The articles, read once.
+        embedder: Makes vectors of texts; None where words alone count.
     """
 
     def __init__(
@@ -72,12 +73,13 @@ class Parts:
         self.notes = Notes()
         self.agent = Once(self._make_agent)
         self.library = Once(self._read_library)
+        self.embedder = Once(lambda: embedder_of(settings, reading.embedded))
         self._playback, self._reading = playback, reading
 
     def equip(self, agent: Agent, notes: Notes) -> None:
         """Give an agent its tools."""
         side = agent.side
-        agent.tools = toolbox(self.library(), self.settings.files, notes, static_embedder())
+        agent.tools = toolbox(self.library(), self.settings.files, notes, self.embedder())
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
         )
@@ -102,7 +104,7 @@ class Parts:
     def _make_agent(self) -> Agent:
         settings, spec = self.settings, self.settings.strategy.strip()
         backend = self._first_backend()
-        side = SideModel(self.backends.summariser() or backend)
+        side = SideModel(self.backends.summariser() or backend, self.embedder())
         agent = Agent(
             backend=backend,
             strategy=strategy_of(spec, side),

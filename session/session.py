@@ -320,7 +320,7 @@ class Session:
         Raises:
             UsageError: the SPEC names no strategy.
         """
-        agent, side = self.agent, SideModel(self.agent.side.backend)
+        agent, side = self.agent, SideModel(self.agent.side.backend, self.agent.side.embedder)
         strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
@@ -331,9 +331,10 @@ class Session:
         return fork
 
     def copied_strategy(self, side: SideModel) -> Strategy:
-        """A copy of the one in use that asks `side`; one that cannot be copied, such as a module, starts anew."""
+        """A copy of the one in use that asks `side` and its embedder; one that cannot be copied starts anew."""
         try:
-            return deepcopy(self.agent.strategy, {id(self.agent.side): side})
+            was = self.agent.side
+            return deepcopy(self.agent.strategy, {id(was): side, id(was.embedder): side.embedder})
         except Exception:  # a user's own strategy decides how it is copied
             return strategy_of(self.spec, side)
 

@@ -26,6 +26,9 @@ ADDRESS_OF = {"ollama": "OLLAMA_HOST", "vllm": "OPENAI_BASE_URL", "openai": "OPE
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
 THINK = ("on", "off", "low", "medium", "high")
 AUTO = "auto"
+STATIC, NONE = "static", "none"
+EMBEDDINGS = (AUTO, STATIC, NONE)
+"""Embeddings without a server; `auto` is `static` where its files are installed, else `none`."""
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
 FILE_LIMIT_BYTES = 1_000_000
@@ -46,11 +49,11 @@ class Settings:
 
     `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
     SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
-    own; `price` is "auto" or a price card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is
-    how many tokens a second the reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md);
-    `color` is off where NO_COLOR is set; `think`, `stream`, `timeout` (seconds) and `keep_alive` are
-    `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
-    of a resumed session.
+    own; `embeddings` is one of EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price
+    card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is how many tokens a second the
+    reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
+    is set; `think`, `stream`, `timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names
+    where each of them came from; `asked` are the settings without those of a resumed session.
     """
 
     backend: str = "auto"
@@ -59,6 +62,7 @@ class Settings:
     strategy: str = "observation-masking"
     budget: int = 8000
     summariser: str = ""
+    embeddings: str = AUTO
     price: str = AUTO
     corpus: Path = CORPUS / "articles"
     files: Path = CORPUS / "files"
@@ -113,6 +117,29 @@ def _one_of(*words: str) -> Callable[[Given], str]:
     return read
 
 
+@dataclass(frozen=True, slots=True)
+class ServedEmbeddings:
+    """A model of embeddings: its kind of server, its name there, and the server's address, "" for the usual one."""
+
+    kind: str
+    model: str
+    url: str = ""
+
+
+def served_embeddings(text: str) -> ServedEmbeddings | None:
+    """The model in KIND:NAME or KIND:NAME@URL; None if the text is neither."""
+    kind, _, rest = text.partition(":")
+    model, at, url = rest.rpartition("@") if "@" in rest else (rest, "", "")
+    return ServedEmbeddings(kind, model, url) if kind in ADDRESS_OF and model and (url or not at) else None
+
+
+def _embeddings(given: Given) -> str:
+    text = _text(given)
+    if text not in EMBEDDINGS and not served_embeddings(text):
+        raise ValueError
+    return text
+
+
 def _price(given: Given) -> str:
     card = _text(given)
     if card != AUTO:
@@ -165,6 +192,10 @@ SETTINGS: dict[str, Setting] = {
         _number(int, LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
     ),
     "summariser": Setting(_text, "the name of a model, or reader"),
+    "embeddings": Setting(
+        _embeddings,
+        f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",
+    ),
     "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),

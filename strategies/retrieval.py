@@ -9,10 +9,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from math import log
+from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
+from agent.errors import ModelError, UsageError
 from agent.history import History, question
 from agent.messages import Message, pending
+from agent.protocols import Embedder
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import Masks, ObservationMasking
@@ -20,6 +23,10 @@ from strategies.parameter import parameter
 from strategies.recital import recital
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 HEADER = "Passages of earlier results that may help now, quoted as they were."
 PASSAGE = re.compile(
@@ -30,6 +37,9 @@ TERMS = 12
 """The most words of a query: the rarest ones."""
 K1, B = 1.2, 0.75
 """BM25: how soon repeating a word stops counting, and how much a long passage is discounted."""
+CLOSE = 0.4
+"""The least cosine of a passage that shares too few words with the query."""
+EMBEDDINGS = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
 
 
 @dataclass
@@ -49,17 +59,25 @@ class Retrieval(Stateful):
     calls; BM25 ranks the passages of the hidden observations (Robertson and Zaragoza, The Probabilistic Relevance
     Framework, 2009). The passages follow the view for that call only, so the prefix stays as it is. They use only free
     room, and are chosen again at each call.
+
+    With `by=meaning` the score of a passage is its share of the best BM25 plus the cosine of its vector with that of
+    the query: 0 to 2. An embedder that fails leaves the words, and is asked again with the next question.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     passages: int = parameter(4, "most passages quoted", 1, 100)
     share: float = parameter(0.1, "share of the budget that they may use at most", 0.01, 1)
+    by: Literal["words", "meaning"] = parameter("words", "what ranks passages; meaning adds embeddings to the words")
+    embedder: Embedder | None = field(default=None, repr=False, compare=False)
     memory: Hidden = field(default_factory=Hidden)
     _masking: ObservationMasking = field(init=False, repr=False, compare=False)
     _index: Index = field(default_factory=lambda: Index(), init=False, repr=False, compare=False)
+    _vectors: Vectors = field(default_factory=lambda: Vectors(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        if self.by == "meaning" and self.embedder is None:
+            raise UsageError("retrieval:by=meaning needs embeddings", EMBEDDINGS)
         self._masking = ObservationMasking(self.window, target=self.target)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
@@ -72,9 +90,11 @@ class Retrieval(Stateful):
         if not self._index.results or room <= 0 or pending(history):
             return view
         whole: Sequence[Message] = view
-        for passages in self._choices(ranked(self._index, need(history)), view):
+        near = self._near(history)
+        alone = f" (by words alone: {self._vectors.error})" if self._vectors.error else ""
+        for passages in self._choices(ranked(self._index, need(history), near), view):
             why = f"what fits this turn best of {self._index.results} hidden results, in passages: {len(passages)}"
-            quoted = recital("retrieved", _quoted(passages, history), why)
+            quoted = recital("retrieved", _quoted(passages, history), why + alone)
             if budget.count(quoted) > room:
                 break
             whole = [*view, quoted]
@@ -90,6 +110,12 @@ class Retrieval(Stateful):
         view = sliding.prepare(self._masking.prepare(history, budget), budget)
         self.memory.window = sliding.memory
         return view
+
+    def _near(self, history: History) -> dict[Place, float]:
+        """The cosine of each passage with the query; nothing by words, or where no vectors can be had."""
+        if self.by == "words" or self.embedder is None:
+            return {}
+        return self._vectors.near(query(history), self._index.passages, question(history), self.embedder)
 
     def _choices(self, ranking: Iterable[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
         """The best passage, the two best and so on, without passages already in the view."""
@@ -167,19 +193,71 @@ class Index:
             yield place, tf * (K1 + 1) / (tf + K1 * (1 - B + B * self.passages[place].length / average))
 
 
+class Vectors:
+    """The vectors of passages and queries, each made once. Copies share them: a text has one vector.
+
+    `error` says why there are none for the newest question, or is "".
+    """
+
+    def __init__(self) -> None:
+        self.error = ""
+        self._made: dict[str, NDArray[np.float32]] = {}
+        self._failed: Message | None = None
+
+    def __deepcopy__(self, memo: object) -> Vectors:
+        return self
+
+    def near(
+        self, query: str, passages: Mapping[Place, Passage], asked: Message | None, embedder: Embedder
+    ) -> dict[Place, float]:
+        """The cosine of each passage with the query; nothing for the rest of a question for which it failed once."""
+        texts = {place: passage.text for place, passage in passages.items()}
+        new = [text for text in dict.fromkeys([query, *texts.values()]) if text not in self._made]
+        if new and self.error and asked is self._failed:
+            return {}
+        try:
+            self._made |= zip(new, embedder.embed(new) if new else (), strict=True)
+        except ModelError as error:
+            self.error, self._failed = error.what, asked
+            return {}
+        self.error = ""
+        return {place: float(self._made[text] @ self._made[query]) for place, text in texts.items()}
+
+
 _stem = lru_cache(maxsize=65_536)(stem)
 
 
-def need(messages: Sequence[Message]) -> list[str]:
-    """The query of this turn, as stems: the question, and the assistant's newest words and calls since."""
+def query(messages: Sequence[Message]) -> str:
+    """The query of this turn: the question, and the assistant's newest words and calls since."""
     asked = question(messages)
     since = next(((m for m in reversed(messages) if m is asked or m.role == "assistant")), None)
     said = f"{since.content} {' '.join(call.arguments for call in since.calls)}" if since else ""
-    return list(dict.fromkeys(map(_stem, content_words(f"{asked.content if asked else ''} {said}"))))
+    return f"{asked.content if asked else ''} {said}"
 
 
-def ranked(found: Index, wanted: Sequence[str]) -> list[Passage]:
-    """The passages that share two telling words with the query, best first, down to half the score of the best.
+def need(messages: Sequence[Message]) -> list[str]:
+    """The query of this turn, as stems."""
+    return list(dict.fromkeys(map(_stem, content_words(query(messages)))))
+
+
+def ranked(found: Index, wanted: Sequence[str], near: Mapping[Place, float] | None = None) -> list[Passage]:
+    """The passages that fit the query, best first, down to half the score of the best.
+
+    By words, those that share two telling words with it, scored by BM25. With the cosines of `near`, also those that
+    are close; the score is then the share of the best BM25 plus the cosine, 0 to 2.
+    """
+    scores = by_words(found, wanted)
+    if near:
+        most = max(scores.values(), default=1)
+        close = {place: max(cosine, 0) for place, cosine in near.items() if place in scores or cosine >= CLOSE}
+        scores = {place: scores.get(place, 0) / most + cosine for place, cosine in close.items()}
+    best = max(scores.values(), default=0)
+    good = [place for place in scores if 2 * scores[place] >= best]
+    return [found.passages[place] for place in sorted(good, key=lambda place: (-scores[place], place))]
+
+
+def by_words(found: Index, wanted: Sequence[str]) -> dict[Place, float]:
+    """The BM25 of each passage that shares two telling words with the query.
 
     A telling word occurs in fewer than half of all passages; if there is only one, it is enough. The score is the sum
     over the words of idf · weight, with idf = ln((N - n + 0.5) / (n + 0.5)) for a word in n of N passages.
@@ -194,10 +272,7 @@ def ranked(found: Index, wanted: Sequence[str]) -> list[Passage]:
         for place, weight in found.weights(word):
             scores[place] += idf * weight
     shared = Counter(chain.from_iterable(found.words[word] for word in telling))
-    relevant = [place for place in scores if shared[place] >= min(2, len(telling))]
-    best = max((scores[place] for place in relevant), default=0)
-    good = [place for place in relevant if 2 * scores[place] >= best]
-    return [found.passages[place] for place in sorted(good, key=lambda place: (-scores[place], place))]
+    return {place: score for place, score in scores.items() if shared[place] >= min(2, len(telling))}
 
 
 def _quoted(passages: Sequence[Passage], history: History) -> str:

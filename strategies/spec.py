@@ -19,7 +19,7 @@ from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.own import own
 from strategies.parameter import parameters
-from strategies.table import STRATEGIES, Pipeline, asks_a_model, unknown
+from strategies.table import STRATEGIES, Pipeline, asks_a_model, embeds, unknown
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
 
@@ -100,7 +100,7 @@ def _part(piece: str, start: int = 0) -> Part:
 
 
 def parse(spec: str, side: SideModel) -> Strategy:
-    """The strategy that a SPEC names, with fresh state. `side` is the model that it may ask.
+    """The strategy that a SPEC names, with fresh state. `side` is the model that it may ask, with the embedder.
 
     Raises:
         UsageError: no such strategy, parameter or value; the fix names the nearest right one.
@@ -123,7 +123,7 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
 
 
 def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
-    """An instance with these settings; a class with a field `model` gets the model that it may ask."""
+    """An instance with these settings; a field `model` gets the model to ask, a field `embedder` its embedder."""
     known = {parameter.name: parameter for parameter in parameters(kind)}
     values: dict[str, Any] = {}
     for setting in filter(None, (part.strip() for part in settings.split(","))):
@@ -138,5 +138,9 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
         if key in values:
             raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
         values[key] = known[key].read(text)
-    strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))
+    if asks_a_model(kind):
+        values["model"] = side
+    if embeds(kind):
+        values["embedder"] = side.embedder
+    strategy: Strategy = kind(**values)
     return strategy

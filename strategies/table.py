@@ -127,7 +127,16 @@ def unknown(name: str) -> UsageError:
 
 def asks_a_model(kind: Any) -> bool:
     """Whether strategies of this class get a model to ask: they have a field `model`."""
-    return is_dataclass(kind) and any(field.name == "model" for field in fields(kind))
+    return _has(kind, "model")
+
+
+def embeds(kind: Any) -> bool:
+    """Whether strategies of this class get an embedder: they have a field `embedder`."""
+    return _has(kind, "embedder")
+
+
+def _has(kind: Any, name: str) -> bool:
+    return is_dataclass(kind) and any(field.name == name for field in fields(kind))
 
 
 def without_a_model() -> list[str]:

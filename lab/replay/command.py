@@ -22,6 +22,7 @@ from lab.replay.rows import Found, Row, rows
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
+from models.embeddings.static import static_embedder
 from strategies import STRATEGIES, parse
 
 RAW = "none"
@@ -137,7 +138,7 @@ def decides_by_price(spec: str, model: str) -> bool:
     Raises:
         UsageError: there is no such strategy.
     """
-    return bool(getattr(parse(spec, SideModel(StandIn(counter_of(model), 0))), "priced", False))
+    return bool(getattr(parse(spec, SideModel(StandIn(counter_of(model), 0), static_embedder())), "priced", False))
 
 
 def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None) -> Found:

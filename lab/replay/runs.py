@@ -17,6 +17,7 @@ from agent.view import View, prepare
 from lab.replay.server import SideCall, StandIn
 from lab.replay.trajectories import Trajectory
 from models.counting.choose import counter_for
+from models.embeddings.static import static_embedder
 from strategies import parse
 
 
@@ -81,7 +82,7 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
     counter = counter_of(setting.model)
     budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
     server = StandIn(counter, setting.summary_tokens)
-    strategy = parse(setting.strategy, SideModel(server))
+    strategy = parse(setting.strategy, SideModel(server, static_embedder()))
     before: View | None = None
     for turn, history in enumerate(run.histories(), 1):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from agent.protocols import Embedder
 from models.server import Check, Kind, ServedBackend, ServerOptions
 
 if TYPE_CHECKING:
@@ -29,4 +30,10 @@ def _checks(server: OllamaServer, model: str) -> Iterator[Check]:
     return checks(server, model)
 
 
-OLLAMA = Kind(_server, _backend, _checks)
+def _embedder(server: OllamaServer, model: str) -> Embedder:
+    from models.ollama.embedder import OllamaEmbedder
+
+    return OllamaEmbedder(server, model)
+
+
+OLLAMA = Kind(_server, _backend, _checks, _embedder)

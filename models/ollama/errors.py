@@ -36,6 +36,12 @@ REFUSALS = (
         f"choose a model that can: --model {DEFAULT_MODEL}",
     ),
     Refusal(
+        ("This server does not support embeddings. Start it with `--embeddings`",),
+        r"not support embedding",
+        "{model} makes no embeddings",
+        "take a model that does: ollama pull all-minilm, then --embeddings ollama:all-minilm",
+    ),
+    Refusal(
         (
             "input length exceeds maximum context length",
             "the input length exceeds the context length",

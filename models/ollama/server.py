@@ -66,6 +66,11 @@ class OllamaServer:
         """Names of the installed models, as the server orders them (newest first). Raises ModelError."""
         return [name for name in map(_name, self._listed("/api/tags")) if name]
 
+    def digest(self, model: str) -> str:
+        """The digest of an installed model, "" if the server does not say. Raises ModelError if it is not installed."""
+        listed = {_name(each): each for each in self._listed("/api/tags")}
+        return str(listed[choose_model([*listed], model)].get("digest") or "")
+
     def choose(self, wanted: str = "") -> str:
         """The wanted model if it is installed; "" for the most suitable one. Raises ModelError."""
         return choose_model(self.models(), wanted, self._can)

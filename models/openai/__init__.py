@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from agent.protocols import Embedder
 from models.server import Check, Kind, ServedBackend, ServerOptions
 
 if TYPE_CHECKING:
@@ -35,5 +36,11 @@ def _checks(server: OpenAIServer, model: str) -> Iterator[Check]:
     return checks(server, model)
 
 
-VLLM = Kind(_vllm, _backend, _checks)
-OPENAI = Kind(_openai, _backend, _checks)
+def _embedder(server: OpenAIServer, model: str) -> Embedder:
+    from models.openai.embedder import OpenAIEmbedder
+
+    return OpenAIEmbedder(server, model)
+
+
+VLLM = Kind(_vllm, _backend, _checks, _embedder)
+OPENAI = Kind(_openai, _backend, _checks, _embedder)

@@ -15,7 +15,7 @@ from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
 from models.openai import model_list, wire
 from models.openai.connection import JSON, Connection, encoded
-from models.openai.errors import NoModel, missing, refusal, unreadable
+from models.openai.errors import CHAT, NoModel, missing, refusal, unreadable
 from models.openai.metrics import PrefixCache, prefix_cache
 from models.server import REPLY_TOKENS, THINKING_TOKENS, ServerOptions
 from models.wire import http
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from models.openai.counter import ServerCounter
     from models.openai.server import OpenAIServer
-
-CHAT = "/v1/chat/completions"
 
 
 class OpenAIBackend(BackendDefaults):

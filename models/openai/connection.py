@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from models.openai import api_key
-from models.openai.errors import START, refusal, unreadable
+from models.openai.errors import CHAT, START, refusal, unreadable
 from models.wire import http
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ class Connection:
         with self.as_model_errors(http.ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
             return self.read(response)
 
-    def read(self, response: httpx.Response, model: str = "") -> bytes:
-        """The body of a response, at most 16 MB. Raises ModelError for a status other than 200."""
+    def read(self, response: httpx.Response, model: str = "", route: str = CHAT) -> bytes:
+        """The body of a response, at most 16 MB. `route` is named if there is no such path. Raises ModelError."""
         body = http.whole(response)
         if response.status_code != 200:
-            raise refusal(response.status_code, body.decode(errors="replace"), model, self.url, response.headers)
+            said = body.decode(errors="replace")
+            raise refusal(response.status_code, said, model, self.url, response.headers, route)
         return body
 
     def parsed(self, body: bytes) -> Any:

@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from agent.errors import ModelError
 from models.openai import api_key
-from models.server import ToolsRefused
+from models.server import TooLong, ToolsRefused
 from models.wire import http
 from models.wire.refusals import Refusal, recognised
 from models.wire.retry import Busy, after_seconds
 
+CHAT = "/v1/chat/completions"
 START = f"start it (vllm serve MODEL, llama-server -m FILE --jinja), or {http.WHERE}, OPENAI_BASE_URL"
 WITH_TOOLS = (
     "vllm serve … --enable-auto-tool-choice --tool-call-parser NAME (hermes for Qwen2.5), llama-server … --jinja"
 )
+WITH_EMBEDDINGS = "start it for them: vllm serve … --runner pooling, llama-server … --embeddings --pooling mean"
 NAMES_TOLD = 8
 
 REFUSALS = (
@@ -56,6 +58,17 @@ REFUSALS = (
         r"|(prompt|input|request|messages?)\b.{0,40}\b(too (long|large|many)|exceed)|too many (input )?tokens",
         "the prompt and its reply are longer than the model's context: {error}",
         http.LOWER + ", or give the server more",
+        TooLong,
+    ),
+    Refusal(
+        (
+            "This server does not support embeddings. Start it with `--embeddings`",
+            "The model does not support Embeddings API",
+            "Pooling type 'none' is not OAI compatible. Please use a different pooling type",
+        ),
+        r"not support embedding|pooling type",
+        "{model} makes no embeddings on this server: {error}",
+        WITH_EMBEDDINGS,
     ),
     Refusal(
         ("Unsupported parameter: 'reasoning_effort'", "chat_template_kwargs is not allowed"),
@@ -87,7 +100,9 @@ class NoModel(ModelError):
     """The server does not have the model."""
 
 
-def refusal(status: int, body: str, model: str, url: str, headers: Mapping[str, str] | None = None) -> ModelError:
+def refusal(
+    status: int, body: str, model: str, url: str, headers: Mapping[str, str] | None = None, route: str = CHAT
+) -> ModelError:
     """The error for a refused request.
 
     Args:
@@ -96,12 +111,13 @@ def refusal(status: int, body: str, model: str, url: str, headers: Mapping[str, 
         model: The model of the request.
         url: Address of the server.
         headers: Headers of the response.
+        route: What the server lacks if it does not know the path.
     """
     error = http.reason(api_key.hidden(body))
     if status in (401, 403):
         return _locked(status, error, url)
     if status == 404 or (status == 400 and re.search(r"\bmodel\b.{0,80}\b(not exist|not found)", error, re.I)):
-        return _absent(error, body, model, url)
+        return _absent(error, body, model, url, route)
     if 300 <= status < 400:
         return http.moved(url, api_key.hidden((headers or {}).get("location", "")))
     if status in (429, 503):
@@ -142,11 +158,12 @@ def _locked(status: int, error: str, url: str) -> ModelError:
     return ModelError(f"the server at {url} does not take the key in {name} ({status}: {error})", f"set {name} anew")
 
 
-def _absent(error: str, body: str, model: str, url: str) -> ModelError:
+def _absent(error: str, body: str, model: str, url: str, route: str) -> ModelError:
     if re.search(r"\bmodel\b", error, re.I) and not body.lstrip().startswith("<"):
         return missing(model, ())
-    what = f"the server at {url} has no /v1/chat/completions: {error}"
-    return ModelError(what, f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1")
+    what = f"the server at {url} has no {route}: {error}"
+    fix = f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1"
+    return ModelError(what, fix if route == CHAT else f"{WITH_EMBEDDINGS}; or {fix}")
 
 
 def _busy(status: int, error: str, headers: Mapping[str, str]) -> Busy:

@@ -61,6 +61,9 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--summariser": _value(
         "NAME", "the model that strategies ask: NAME of that server, NAME@URL of another, or reader"
     ),
+    "--embeddings": _value(
+        "HOW", "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto"
+    ),
     "--price": _value("CARD", "what a token costs, as in cached=0.1,output=4; default: auto, from timings"),
     "--corpus": _value("DIR", "the folder of articles; default: the built-in ones"),
     "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
@@ -107,6 +110,7 @@ PREPARE_FLAGS = {
     "model": "count tokens as this model does; a strategy that asks a model asks it",
     "backend": "whom such a strategy asks: auto, ollama, vllm, openai or reader; default: auto",
     "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
+    "embeddings": FLAGS["--embeddings"]["help"],
 }
 
 

@@ -22,6 +22,7 @@ from agent.side import SideModel
 from agent.view import View
 from repl.screen.streams import tell, write
 from repl.screen.trace import side_line
+from session.embeddings import embedder_of
 from session.jsonl import to_line
 from session.settings import AUTO
 from strategies import parse
@@ -57,7 +58,8 @@ def run(settings: Settings, budget: str | None) -> int:
     from models.scripted import Scripted
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
-    side = SideModel(Scripted([], counter_for(settings.model)))  # no model is made for a strategy that asks none
+    scripted = Scripted([], counter_for(settings.model))  # no model is made for a strategy that asks none
+    side = SideModel(scripted, embedder_of(settings))
     with redirect_stdout(sys.stderr):  # what a strategy of the user's own prints
         strategy = parse(settings.strategy, side)
         document = read(_standard_input())

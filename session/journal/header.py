@@ -14,7 +14,19 @@ if TYPE_CHECKING:
     from agent.agent import Agent
     from session.journal.state import SavedState
 
-KEPT = ("base_url", "summariser", "price", "corpus", "files", "budget", "max_turns", "think", "stream", "keep_alive")
+KEPT = (
+    "base_url",
+    "summariser",
+    "embeddings",
+    "price",
+    "corpus",
+    "files",
+    "budget",
+    "max_turns",
+    "think",
+    "stream",
+    "keep_alive",
+)
 """The settings that shape what a model is sent, beside those that can be swapped."""
 MODEL_SETTINGS = ("backend", "base_url", "model")
 """The settings that say which model answers."""
@@ -26,7 +38,7 @@ def opened(id_: str, settings: Settings, agent: Agent, widest: int) -> Opened:
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
     kept["budget"] = widest
     kept["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
-    kept |= {name: "" for name in ("base_url", "summariser") if hidden(kept[name]) != kept[name]}
+    kept |= {name: "" for name in ("base_url", "summariser", "embeddings") if hidden(kept[name]) != kept[name]}
     state, model = agent.state, agent.backend.id
     return Opened(VERSION, id_, state.system, state.strategy, state.limit, model.backend, model.name, kept)
 

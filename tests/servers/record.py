@@ -15,13 +15,24 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from tests.servers.serve import INSTALLED, MODEL, ROOT, TOOLS_AND_DETAILS, Server, llama, vllm, workshop
+from tests.servers.serve import (
+    EMBEDDING_LLAMA,
+    EMBEDDING_VLLM,
+    INSTALLED,
+    MODEL,
+    ROOT,
+    TOOLS_AND_DETAILS,
+    Server,
+    llama,
+    vllm,
+    workshop,
+)
 
 RECORDED = ROOT / "tests" / "support" / "recorded"
 KEY = "sk-of-a-test"
@@ -98,6 +109,9 @@ LLAMA = [
     Asked("apply-template", "/apply-template", {"messages": QUESTION, "tools": TOOLS}),
     Asked("tokenize", "/tokenize", {"content": "<|im_start|>user\nhi<|im_end|>\n", "parse_special": True}),
 ]
+EMBEDDED = Asked("embeddings", "/v1/embeddings", {"model": MODEL, "input": ["Thimbles hold 2 ml.", "€1", "café"]})
+EMBEDDED_TOO_LONG = Asked("embeddings-too-long", "/v1/embeddings", {"model": MODEL, "input": ["word " * 9000]})
+NO_EMBEDDINGS = replace(EMBEDDED, name="no-embeddings")
 
 
 def record_vllm(folder: Path) -> None:
@@ -113,6 +127,10 @@ def record_vllm(folder: Path) -> None:
         keep(bare, chat("no-tool-parser"))
         keep(bare, chat("no-details", tools=False), held(TEXT))
         keep(bare, chat("reasoning", tools=False), held(THOUGHT))
+        keep(bare, NO_EMBEDDINGS)
+    with vllm(folder, *EMBEDDING_VLLM) as embedding:
+        keep(embedding, EMBEDDED)
+        keep(embedding, EMBEDDED_TOO_LONG)
 
 
 def record_llama(folder: Path) -> None:
@@ -129,7 +147,16 @@ def record_llama(folder: Path) -> None:
             for asked in LLAMA:
                 if asked.says == says:
                     keep(server, asked)
+    record_llama_embeddings(folder)
     keep_loading(folder)
+
+
+def record_llama_embeddings(folder: Path) -> None:
+    with llama(folder) as bare:
+        keep(bare, NO_EMBEDDINGS)
+    with llama(folder, *EMBEDDING_LLAMA) as embedding:
+        keep(embedding, EMBEDDED)
+        keep(embedding, EMBEDDED_TOO_LONG)
 
 
 def keep_loading(folder: Path) -> None:
@@ -173,7 +200,8 @@ def save(server: str, asked: Asked, response: httpx.Response) -> None:
 
 
 if __name__ == "__main__":
-    shutil.rmtree(RECORDED, ignore_errors=True)
+    for server in ("vllm", "llama"):  # Ollama is in no package: what it sent was recorded by hand
+        shutil.rmtree(RECORDED / server, ignore_errors=True)
     with tempfile.TemporaryDirectory() as folder:
         models = workshop(Path(folder))
         record_llama(models)

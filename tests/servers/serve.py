@@ -124,6 +124,8 @@ def vllm(folder: Path, *flags: str, key: str = "", model: str = MODEL) -> Iterat
         yield server
 
 
+EMBEDDING_VLLM = ("--runner", "pooling", "--convert", "embed")
+EMBEDDING_LLAMA = ("--embeddings", "--pooling", "mean")
 TOOLS_AND_DETAILS = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--enable-prompt-tokens-details")
 
 

@@ -420,7 +420,8 @@ def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
         "from session.settings import resolve\n"
         f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}, True))\n"
         "assert not session.backends.look_for_server()\n"
-        "print(*{'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio'} & set(sys.modules))\n"
+        "heavy = {'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio', 'numpy', 'tokenizers'}\n"
+        "print(*heavy & set(sys.modules))\n"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=30)
     assert (run.returncode, run.stdout.strip(), run.stderr) == (0, "", "")

@@ -22,6 +22,7 @@ TEXTS = {
     "strategy": ("none", "hybrid", "sliding-window", "summary-buffer"),
     "budget": ("1001", "1002", "1003", "1004"),
     "summariser": ("reader", "a:1b", "b:2b", "c"),
+    "embeddings": ("static", "none", "ollama:all-minilm", "vllm:a/b:c@http://box:8001/v1"),
     "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
     "session_dir": ("a", "b", "c", "d"),
     "plain": ("yes", "off", "true", "0"),

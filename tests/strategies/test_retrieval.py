@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from math import log
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,9 +17,14 @@ from agent.messages import Message, pending
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
 from strategies.recital import without_recital
-from strategies.retrieval import K1, PASSAGE, B, Index, cut, need, ranked
+from strategies.retrieval import K1, PASSAGE, B, Index, Retrieval, cut, need, ranked
+from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
 from tests.support.specs import build
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 TOPICS = ["lighthouse keepers", "tram timetables", "beet harvests", "violin varnish", "glacier surveys", "moss gardens"]
 
@@ -37,9 +45,9 @@ def library(steps: int = 18, question: str = "Tell me about the library.") -> li
     return history
 
 
-def asked(question: str, spec: str = "retrieval", limit: int = 6_000) -> str:
+def asked(question: str, spec: str | Retrieval = "retrieval", limit: int = 6_000) -> str:
     """What comes back for a question after a long reading; "" for nothing."""
-    strategy, history = build(spec), library()
+    strategy, history = build(spec) if isinstance(spec, str) else spec, library()
     for messages in calls_of(history):
         strategy.prepare(messages, budget(limit))
     history += Story(None).answer("I have read it all.").ask(question).messages
@@ -194,3 +202,48 @@ def test_nothing_is_recited_while_calls_wait() -> None:
     view = build("retrieval").prepare(waiting, budget(4_000))
     assert pending([*view]) == pending(waiting)
     assert view[-1].role != "user"
+
+
+# ---- by meaning ----
+
+
+def embedding(embedder: Counting, **settings: int) -> Retrieval:
+    return Retrieval(by="meaning", embedder=embedder, **settings)
+
+
+@given(sound_histories(most_turns=40), LIMITS)
+def test_without_vectors_the_words_rank_and_say_why(history: list[Message], limit: int) -> None:
+    words, failing, allowed = Retrieval(), embedding(Counting(fails=True)), budget(limit, overhead=20)
+    for messages in calls_of(history):
+        one, other = (each.prepare(messages, allowed) for each in (words, failing))
+        assert one == other
+        if other and other[-1] is not messages[-1] and other[-1].why.startswith("what fits"):
+            assert other[-1].why.endswith("(by words alone: the server is gone)")
+
+
+def test_a_server_that_fails_is_asked_once_a_question_and_each_text_once() -> None:
+    inner = Counting(fails=True)
+    strategy, allowed, history = embedding(inner), budget(8_000), react(40, 600)
+    for messages in calls_of(history):
+        strategy.prepare(messages, allowed)
+    assert len(inner.asked) == 1
+    inner.fails = False
+    strategy.prepare([*history, Message("next", "user", "And the second one?")], allowed)
+    again = len(inner.asked)
+    assert again == 2
+    for _ in range(3):
+        strategy.prepare([*history, Message("next", "user", "And the second one?")], allowed)
+    texts = [text for asked in inner.asked[1:] for text in asked]
+    assert len(texts) == len(set(texts))
+    assert len(inner.asked) == again
+
+
+def test_a_passage_is_found_that_shares_no_word_with_the_question() -> None:
+    class Meaning(Counting):
+        """Knows that a beacon is a lighthouse."""
+
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            return super().embed(["lamp" if re.search("beacon|lighthouse", text) else "other" for text in texts])
+
+    assert "the lighthouse keepers were counted" in asked("Who watched the beacon?", embedding(Meaning()))
+    assert asked("Who watched the beacon?") == ""

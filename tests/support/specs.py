@@ -27,6 +27,7 @@ from strategies.spec import parse
 from strategies.table import STRATEGIES, Pipeline
 from strategies.thrifty import Thrifty
 from strategies.truncate import Truncate
+from tests.support.embedding import Counting
 from tests.support.histories import TinyCounter, is_sound
 
 
@@ -77,7 +78,7 @@ class Summariser(BackendDefaults):
 
 def build(spec: str, backend: Summariser | None = None) -> Strategy:
     """A fresh strategy."""
-    return parse(spec, SideModel(backend or Summariser()))
+    return parse(spec, SideModel(backend or Summariser(), Counting()))
 
 
 def parts(strategy: Strategy) -> Sequence[Any]:
@@ -229,6 +230,8 @@ SOME = [
     "retrieval",
     "retrieval:window=0,passages=1,share=1",
     "retrieval+sliding-window",
+    "retrieval:by=meaning",
+    "retrieval:window=0,passages=1,share=1,by=meaning",
     "compress",
     "compress:window=0,ratio=0.1,target=0.1",
 ]

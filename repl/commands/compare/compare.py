@@ -61,7 +61,7 @@ def check(session: Session, specs: Sequence[str]) -> None:
     """Raises UsageError for the first SPEC that names no strategy."""
     for spec in specs:
         try:
-            parse(spec, SideModel(session.agent.backend))
+            parse(spec, SideModel(session.agent.backend, session.agent.side.embedder))
         except UsageError as error:
             raise UsageError(error.what, f"{error.fix}; {HOW_TO_COMPARE}") from error
 

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from threading import Thread
 
-from agent.errors import ThimbleError, UsageError
+from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
 from models import READER, SERVERS, built_in, checks
 from models.server import Check, Server
 from session.backends import Backends
-from session.settings import Settings
+from session.embeddings import INSTALL, folder, unkept
+from session.settings import NONE, Settings, served_embeddings
 
 SECONDS = 5.0
 """The longest that anything is waited for."""
@@ -79,6 +80,8 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     looks = [Look("session", "backend", partial(_backend, backends, started), _late("the model server", seconds))]
     if settings.summariser:
         looks.append(Look("session", "summariser", partial(_summariser, backends), _late("its server", seconds)))
+    late = _late("the server of the embeddings", seconds) if served_embeddings(settings.embeddings) else None
+    looks.append(Look("session", "embeddings", partial(_embeddings, settings), late))
     looks.append(Look("session", "strategy", partial(_strategy, settings)))
     for names, server in servers.items():
         find = partial(_server, server, settings.model if names == chosen else "")
@@ -181,11 +184,27 @@ def _summariser(backends: Backends) -> Iterator[Check]:
         yield Check("summariser", "ok", f"{backend.name}/{backend.model}")
 
 
+def _embeddings(settings: Settings) -> Iterator[Check]:
+    """What the setting leads to; the files are read, or the server is asked, for one text."""
+    embedder = unkept(settings)
+    if embedder is None:
+        found = "none: the search goes by words alone"
+        yield Check.of(
+            "embeddings", settings.embeddings == NONE, found, f"{found}, wordllama is not installed", INSTALL
+        )
+        return
+    try:
+        numbers = len(embedder.embed(["Is anybody there?"])[0])
+        yield Check("embeddings", "ok", f"{embedder.name}, vectors of {numbers} numbers, kept in {folder()}")
+    except ModelError as error:  # a session starts all the same
+        yield Check("embeddings", "fail", error.what, error.fix)
+
+
 def _strategy(settings: Settings) -> Iterator[Check]:
     from agent.side import SideModel
     from strategies import parse
 
-    parse(settings.strategy, SideModel(built_in()))
+    parse(settings.strategy, SideModel(built_in(), unkept(settings)))
     yield Check("strategy", "ok", f"{settings.strategy.strip()} in {settings.budget:,} tokens")
 
 

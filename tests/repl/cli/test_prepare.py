@@ -23,6 +23,7 @@ from repl.cli import prepare as filter
 from strategies import parse
 from tests.session.test_session import NOWHERE
 from tests.support.conversations import Entry, conversations, objections
+from tests.support.embedding import Counting
 from tests.support.histories import LIMITS, Story, TinyCounter, outcome, react, react40, sound_histories
 from tests.support.paths import ROOT
 from tests.support.specs import EVERY, SUMMARISERS, Summariser, specs
@@ -32,7 +33,7 @@ every_strategy = pytest.mark.parametrize("name", EVERY)
 
 def prepared(document: object, spec: str, limit: int, answer: str = "short") -> dict[str, Any]:
     """What the filter makes of a document, counted four characters a token."""
-    side = SideModel(Summariser(SUMMARISERS[answer]))
+    side = SideModel(Summariser(SUMMARISERS[answer]), Counting())
     made = filter.read(json.dumps(document).encode())
     counter = TinyCounter()
     allowed = Budget(limit, counter, counter.overhead(made.tools))

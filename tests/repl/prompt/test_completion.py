@@ -9,6 +9,8 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from agent.errors import UsageError
+from agent.side import SideModel
+from models.scripted import Scripted
 from repl.commands.table import COMMANDS
 from repl.prompt.completion import Completions
 from session.session import open_session
@@ -16,6 +18,7 @@ from session.settings import Settings
 from strategies import STRATEGIES, parse
 from strategies.parameter import parameters
 from tests.repl.screen.test_sanitise import NASTY
+from tests.support.embedding import Counting
 from tests.support.sessions import scripted
 
 SESSION = scripted()
@@ -69,7 +72,7 @@ def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
         assert f"{start}:{parameter.name}={parameter.shown}" in values
         assert all(f"{start}:{parameter.name}={word}" in values for word in parameter.choices)
         for spec in set(values) - {"/strategy hybrid + compress:by=llmlingua"}:  # needs an extra
-            parse(spec.removeprefix("/strategy "), None)  # type: ignore[arg-type]
+            parse(spec.removeprefix("/strategy "), SideModel(Scripted([]), Counting()))
 
 
 def test_a_parameter_is_offered_with_all_that_there_is_to_know_and_only_once() -> None:

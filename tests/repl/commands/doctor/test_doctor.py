@@ -141,6 +141,19 @@ def test_a_model_that_is_not_installed_is_exit_code_3(capsys: pytest.CaptureFixt
     assert "ollama pull phi4:14b" in found[-1]["fix"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "state", "found"),
+    [("none", "ok", "words alone"), ("ollama:all-minilm", "fail", f"nothing answers at {NOWHERE}")],
+)
+def test_embeddings_are_tried_and_stand_in_no_sessions_way(
+    asked: str, state: str, found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, checks = doctor(capsys, "--embeddings", asked)
+    (check,) = (each for each in checks if each.get("name") == "embeddings")
+    assert (code, check["state"]) == (0, state)
+    assert found in check["found"]
+
+
 def test_a_server_that_hangs_is_named_and_hides_nothing() -> None:
     with silent() as url:
         report = examine(Settings("ollama", base_url=url), [Look("x", "y", lambda: [Check("y", "ok", "z")])], 0.3)

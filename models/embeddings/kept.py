@@ -1,0 +1,133 @@
+"""Embeddings kept in an SQLite file by the hash of their text, so that no text is embedded twice.
+
+The file is never trusted and never stops a session: what cannot be read or written is embedded anew. Each call opens
+the file and closes it, so threads and processes may share it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from agent.protocols import Embedder
+from models.embeddings.unit import unit
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+TABLE = "CREATE TABLE IF NOT EXISTS vectors(text BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+BATCH = 256
+"""Texts that are embedded, and kept, at a time: what is lost if the process is killed."""
+LOCK_SECONDS = 0.5
+SLACK = 0.01
+"""How far from 1 numbers of 16 bits may bring the length of a vector."""
+
+Result = TypeVar("Result")
+Progress = Callable[[int, int], object]
+"""Called with the number of texts embedded, and the number of texts to embed."""
+
+
+class KeptEmbedder:
+    """An embedder whose vectors are kept as numbers of 16 bits: the same whether they are fresh or were kept.
+
+    Args:
+        embedder: Makes the vectors that are not kept yet.
+        folder: Has a file for each model.
+        progress: Told how far the embedding is.
+    """
+
+    def __init__(self, embedder: Embedder, folder: Path, progress: Progress = lambda done, of: None) -> None:
+        self._embedder = embedder
+        self._folder = folder
+        self._progress = progress
+
+    @property
+    def name(self) -> str:
+        """The name of the model. Raises ModelError."""
+        return self._embedder.name
+
+    @property
+    def path(self) -> Path:
+        """The file of this model. Raises ModelError."""
+        return self._folder / f"{sha256(self.name.encode()).hexdigest()[:16]}.sqlite"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A unit vector for each text, one a row. Raises ModelError."""
+        import numpy as np
+
+        if not texts:
+            return self._embedder.embed(texts)
+        keys = [sha256(text.encode("utf-8", "replace")).digest() for text in texts]
+        wanted = dict(zip(keys, texts, strict=True))
+        found = self._read(wanted)
+        new = [key for key in wanted if key not in found]
+        for start in range(0, len(new), BATCH):
+            self._progress(start, len(new))
+            batch = new[start : start + BATCH]
+            rows = self._embedder.embed([wanted[key] for key in batch]).astype(np.float16)
+            fresh = {key: row.tobytes() for key, row in zip(batch, rows, strict=True)}
+            self._write(fresh)
+            found |= fresh
+        if new:
+            self._progress(len(new), len(new))
+        if len({len(vector) for vector in found.values()}) > 1:  # another model has taken the name
+            self._forget()
+            return self.embed(texts)
+        return unit(np.array([np.frombuffer(found[key], np.float16) for key in keys], np.float32))
+
+    def _read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The vectors that are kept; none at all if one is no unit vector, since the file is damaged then."""
+        sql = "SELECT vector FROM vectors WHERE text = ?"
+        found = self._with_file(lambda file: {key: row[0] for key in keys for row in file.execute(sql, (key,))}) or {}
+        if _are_vectors([*found.values()]):
+            return found
+        self._forget()
+        return {}
+
+    def _write(self, vectors: Mapping[bytes, bytes]) -> None:
+        def write(file: sqlite3.Connection) -> None:
+            with file:
+                file.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors.items())
+
+        self._with_file(write)
+
+    def _with_file(self, task: Callable[[sqlite3.Connection], Result]) -> Result | None:
+        """What a task with the file gives; None where the file cannot be used. A damaged file is deleted."""
+        import sqlite3
+
+        path = self.path
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            with closing(sqlite3.connect(path, timeout=LOCK_SECONDS)) as file:
+                file.execute("PRAGMA synchronous = OFF")  # after damage by a power cut, it is made anew
+                file.execute(TABLE)
+                return task(file)
+        except (sqlite3.OperationalError, OSError):  # in use, read-only, or the disk is full
+            return None
+        except sqlite3.DatabaseError:
+            self._forget()
+            return None
+
+    def _forget(self) -> None:
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+
+def _are_vectors(kept: Sequence[bytes]) -> bool:
+    """Whether these are the bytes of vectors as long as each other, each of length 1 or of zeros."""
+    import numpy as np
+
+    try:
+        rows = np.array([np.frombuffer(each, np.float16) for each in kept], np.float32)
+    except (TypeError, ValueError):
+        return False
+    lengths = np.linalg.norm(rows, axis=-1)
+    return rows.shape[1:] != (0,) and bool(np.all((lengths == 0) | (np.abs(lengths - 1) < SLACK)))

@@ -1,0 +1,124 @@
+"""Embeddings of a model server: texts go in batches, and what comes back is checked and brought to unit length."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from agent.errors import ModelError
+from models.embeddings.unit import unit
+from models.server import TooLong
+from models.wire.retry import Stream, retried
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BATCH = 64
+"""Texts of one request."""
+
+
+class ServedEmbedder(ABC):
+    """The vectors of a model on a server. A text that is longer than the model holds gets those of its beginning.
+
+    Args:
+        kind: The kind of server, as `--embeddings` names it.
+        model: The name of the model there.
+        sleep: Waits for so many seconds while the server is busy.
+    """
+
+    def __init__(self, kind: str, model: str, sleep: Callable[[float], object]) -> None:
+        self.model = model
+        self._kind = kind
+        self._sleep = sleep
+        self._numbers = 0
+
+    @cached_property
+    def name(self) -> str:
+        """The kind of server, the model, and a mark of its weights. The server is asked once. Raises ModelError."""
+        with self._as_ours():
+            return f"{self._kind}:{self.model} {self._mark()}"
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """A unit vector for each text, one a row; zeros for a blank text, which is not sent. Raises ModelError."""
+        import numpy as np
+
+        sent = [place for place, text in enumerate(texts) if text.strip()]
+        with self._as_ours():
+            rows = [self._batch([texts[place] for place in sent[at : at + BATCH]]) for at in range(0, len(sent), BATCH)]
+            if not self._numbers:
+                self._batch(["How many numbers has a vector?"])
+        found = np.zeros((len(texts), self._numbers), np.float32)
+        if rows:
+            found[sent] = np.concatenate(rows)
+        return unit(found)
+
+    @abstractmethod
+    def _mark(self) -> str:
+        """A text that differs where another model has the same name. Raises ModelError if there is no such model."""
+
+    @abstractmethod
+    def _asked(self, texts: Sequence[str]) -> Any:
+        """The vectors of these texts as the server sends them, in their order. Raises ModelError."""
+
+    def _batch(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The vectors of a batch. If the server finds a text too long, halves are sent: of the batch, then of it."""
+        try:
+            return self._checked(self._patiently(texts), len(texts))
+        except TooLong:
+            if len(texts) == 1 and len(texts[0]) < 2:
+                raise
+        import numpy as np
+
+        half = len(texts) // 2
+        return (
+            np.concatenate([self._batch(texts[:half]), self._batch(texts[half:])])
+            if half
+            else self._batch([texts[0][: len(texts[0]) // 2]])
+        )
+
+    def _patiently(self, texts: Sequence[str]) -> Any:
+        """The server's answer; a busy server is asked again."""
+        answers = []
+
+        def ask() -> Stream:
+            answers.append(self._asked(texts))
+            yield from ()
+
+        for _ in retried(ask, sleep=self._sleep):
+            pass
+        return answers[-1]
+
+    def _checked(self, vectors: Any, wanted: int) -> NDArray[np.float32]:
+        """The vectors as rows. Raises ModelError unless they are as many, as long as those before, and numbers."""
+        import numpy as np
+
+        try:
+            rows = np.array(vectors, np.float32)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise misshapen("something else than rows of numbers") from error
+        if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
+            raise misshapen("something else than rows of numbers")
+        if len(rows) != wanted:
+            raise misshapen(f"{len(rows)} vectors for {wanted} texts")
+        if rows.shape[1] != (self._numbers or rows.shape[1]):
+            raise misshapen(f"vectors of {rows.shape[1]} numbers after some of {self._numbers}")
+        self._numbers = rows.shape[1]
+        return rows
+
+    @contextmanager
+    def _as_ours(self) -> Iterator[None]:
+        """Say of an error that it is one of the embeddings, and what goes without them."""
+        try:
+            yield
+        except ModelError as error:
+            what = f"no embeddings from {self._kind}:{self.model}: {error.what}"
+            raise ModelError(what, f"{error.fix}; or go without: --embeddings none") from error
+
+
+def misshapen(what: str) -> ModelError:
+    """The error for an answer that has no vectors for what was asked."""
+    return ModelError(f"the server answers with {what}", "see that it speaks this protocol; its log may say more")

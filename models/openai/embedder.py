@@ -1,0 +1,46 @@
+"""The embeddings of a model on an OpenAI-compatible server, through `/v1/embeddings`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+from models.embeddings.served import ServedEmbedder, misshapen
+from models.openai import model_list
+from models.openai.connection import JSON, encoded
+from models.openai.server import OpenAIServer
+
+EMBEDDINGS = "/v1/embeddings"
+
+
+class OpenAIEmbedder(ServedEmbedder):
+    """A model of vLLM, llama-server, LM Studio or another one."""
+
+    def __init__(self, server: OpenAIServer, model: str) -> None:
+        super().__init__(server.name, model, server.connection.sleep)
+        self._server = server
+
+    def _mark(self) -> str:
+        """A checksum of the address and of the facts that the list of models has: vLLM's root, llama-server's meta."""
+        entries = model_list.listed(self._server.connection)
+        entry = model_list.entry(entries, model_list.chosen(entries, self.model)) or {}
+        facts = [self._server.url, entry.get("root"), entry.get("meta")]
+        return f"{crc32(json.dumps(facts, sort_keys=True).encode()):08x}"
+
+    def _asked(self, texts: Sequence[str]) -> Any:
+        """The vectors, in the order of their index."""
+        connection, seconds = self._server.connection, self._server.options.timeout_seconds
+        body = encoded({"model": self.model, "input": texts})
+        with (
+            connection.as_model_errors(seconds),
+            connection.client(seconds) as client,
+            client.stream("POST", EMBEDDINGS, content=body, headers=JSON) as response,
+        ):
+            answer = connection.parsed(connection.read(response, self.model, EMBEDDINGS))
+        try:
+            rows = {row["index"]: row["embedding"] for row in answer["data"]}
+            return [rows[place] for place in range(len(texts))]
+        except (KeyError, TypeError) as error:
+            raise misshapen("something else than an embedding for each text") from error
