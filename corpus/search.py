@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import groupby
 
 from corpus.article import Article, Section
@@ -16,6 +17,8 @@ from corpus.words import content_words
 EVERY_TERM, WHOLE_PHRASE = 2.0, 1.5  # a section's score is multiplied by these
 MAX_TERMS = 32
 SNIPPET = 300
+SECTIONS = 8
+"""The most sections that count for how well an article fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +44,28 @@ class Search:
 
     def find(self, query: str, limit: int = 5, per_article: int = 2) -> list[Hit]:
         """The best sections for a query, best first; at most `limit`, and `per_article` of one article."""
+        expression, scores = self._scores(query)
+        best = _best(self._library.index, scores, limit, per_article)
+        return [self._hit(self._library.index, expression, row, section, scores[row]) for row, section in best]
+
+    def fits(self, query: str) -> dict[int, float]:
+        """How well each article that a query finds fits it, by its place in the library.
+
+        It is the score of its best section, half of that of the next one, a quarter of the third, and so on.
+        """
+        found: dict[int, list[float]] = defaultdict(list)
+        for row, score in self._scores(query)[1].items():
+            found[self._library.index.place(row)[0]].append(score)
+        return {
+            article: sum(score / 2**at for at, score in enumerate(nlargest(SECTIONS, scores)))
+            for article, scores in found.items()
+        }
+
+    def _scores(self, query: str) -> tuple[str, dict[int, float]]:
+        """The expression for a query, and the score of each row that it matches."""
         terms = [f'"{spaced(term)}"' for term in content_words(query)[:MAX_TERMS]]
         if not terms:
-            return []
+            return "", {}
         index, expression = self._library.index, " OR ".join(terms)
         scores = index.scores(expression)
         if not scores:
@@ -53,8 +75,7 @@ class Search:
             if len(terms) > 1:
                 for row in index.rows(narrower.join(terms)):
                     scores[row] *= boost
-        best = _best(index, scores, limit, per_article)
-        return [self._hit(index, expression, row, section, scores[row]) for row, section in best]
+        return expression, scores
 
     def _hit(self, index: Index, expression: str, row: int, section: int, score: float) -> Hit:
         article = self._library.articles[index.place(row)[0]]
