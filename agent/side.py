@@ -11,7 +11,7 @@ from agent.budget import Counter
 from agent.errors import ModelError
 from agent.events import SideCalled
 from agent.messages import Message, Schema
-from agent.protocols import Backend, BackendDefaults, Delta, Text
+from agent.protocols import Backend, BackendDefaults, Delta, Mapper, Text
 from agent.reply import Reply
 
 
@@ -20,12 +20,14 @@ class SideModel:
 
     `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
     `on_ask` gets the purpose of each call before it starts.
+    `mapper` draws a map of the library for strategies; None if there is no library.
     """
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.offered: Sequence[Schema] = ()
         self.on_ask: Callable[[str], object] = lambda purpose: None
+        self.mapper: Mapper | None = None
         self._calls: list[SideCalled] = []
 
     def offer(self, tools: Sequence[Schema], backend: Backend) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from math import log
@@ -13,6 +13,7 @@ from math import log
 from agent.budget import Budget
 from agent.history import History, question
 from agent.messages import Message, pending
+from agent.protocols import Mapper
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import Masks, ObservationMasking
@@ -32,12 +33,33 @@ K1, B = 1.2, 0.75
 """BM25: how soon repeating a word stops counting, and how much a long passage is discounted."""
 
 
+MAP = "library-map"
+"""The id of the message with the map."""
+FILLED = 0.5
+"""The share of the budget that a view with a new map may fill: the next edit must not come much earlier for it."""
+MAP_HEADER = "Map of the library for the question, when older results were hidden. Read articles by these names."
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The text of the map, and the id of the message that it follows."""
+
+    text: str = ""
+    after: str = ""
+
+
 @dataclass
 class Hidden:
-    """The masks, and the sliding window applied afterwards."""
+    """The masks, and the sliding window applied afterwards; and the map drawn when they changed."""
 
     masks: Masks = field(default_factory=Masks)
     window: Slid = field(default_factory=Slid)
+    map: Drawn = field(default_factory=Drawn)
+
+    @property
+    def edits(self) -> tuple[int, Slid]:
+        """What an edit changes."""
+        return len(self.masks.masked), self.window
 
 
 @dataclass
@@ -49,12 +71,18 @@ class Retrieval(Stateful):
     calls; BM25 ranks the passages of the hidden observations (Robertson and Zaragoza, The Probabilistic Relevance
     Framework, 2009). The passages follow the view for that call only, so the prefix stays as it is. They use only free
     room, and are chosen again at each call.
+
+    With `map`, each edit also draws a map of the library for the question: it says where hidden things can be read
+    again, and what else there is. It follows the newest message of that call and stays there until the next edit, which
+    changes the prefix anyway. So it is computed once an edit, not at every call, and never costs a cached prefix.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
     passages: int = parameter(4, "most passages quoted", 1, 100)
     share: float = parameter(0.1, "share of the budget that they may use at most", 0.01, 1)
+    map: float = parameter(0, "share of the budget for a map of the library, fitted to the question; 0: none", 0, 0.5)
+    mapper: Mapper | None = None
     memory: Hidden = field(default_factory=Hidden)
     _masking: ObservationMasking = field(init=False, repr=False, compare=False)
     _index: Index = field(default_factory=lambda: Index(), init=False, repr=False, compare=False)
@@ -65,7 +93,7 @@ class Retrieval(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The shortened history, with the passages after it; see the class."""
         history = History.of(messages)
-        view = History.of(self._shorter(history, budget))
+        view = self._shorter_with_map(history, budget) if self.map else self._shorter(history, budget, self.target)
         self._index.goes_on(history, view)
         size = budget.size(view)
         room = min(self.share * budget.limit, budget.limit - size, budget.size(history) - size)
@@ -84,12 +112,53 @@ class Retrieval(Stateful):
         """The rule by which the newest view leaves a message out."""
         return self.memory.window.why
 
-    def _shorter(self, history: History, budget: Budget) -> Sequence[Message]:
-        self._masking.memory = self.memory.masks
-        sliding = SlidingWindow(self.target, memory=self.memory.window)
+    def _shorter_with_map(self, history: History, budget: Budget) -> History:
+        """The shorter history with the map in its place; the map goes if it has no room any more.
+
+        The map counts against the budget and the target: an edit hides as much more as the map may take, so that the
+        next edit comes hardly earlier.
+        """
+        edits, said = self.memory.edits, self._said(history)
+        taken = min(budget.count(said), int(self.map * budget.limit)) if said else 0
+        goal = max(0, self.target - self.map) * budget.limit
+        left = replace(budget, limit=budget.limit - taken)
+        view = self._shorter(history, left, goal / max(1, left.limit))
+        if said and budget.count(said) > self._room(view, history, budget, budget.limit):
+            self.memory.map, said = Drawn(), None
+            view = self._shorter(history, budget, goal / max(1, budget.limit))
+        if self.memory.edits != edits:
+            self.memory.map = self._draw(view, history, budget)
+            said = self._said(history)
+        if not said or (place := view.place(self.memory.map.after)) is None:
+            return view
+        return History([*view[: place + 1], said, *view[place + 1 :]])
+
+    def _said(self, history: History) -> Message | None:
+        """The message with the map; None if there is none, or not in this history."""
+        drawn = self.memory.map
+        if not drawn.text or history.place(drawn.after) is None or history.place(MAP) is not None:
+            return None
+        return _map_of(drawn.text)
+
+    def _room(self, view: History, history: History, budget: Budget, most: float) -> float:
+        """The most tokens for a map: the view with it must not be larger than `most` or than the history."""
+        size = budget.size(view)
+        return min(self.map * budget.limit, most - size, budget.size(history) - size)
+
+    def _draw(self, view: History, history: History, budget: Budget) -> Drawn:
+        room = self._room(view, history, budget, max(self.target, FILLED) * budget.limit)
+        asked = question(history)
+        if not self.mapper or room <= 0 or pending(history):
+            return Drawn()
+        text = self.mapper(asked.content if asked else "", room, lambda text: budget.count(_map_of(text)))
+        return Drawn(text, view[-1].id) if text else Drawn()
+
+    def _shorter(self, history: History, budget: Budget, target: float) -> History:
+        self._masking.memory, self._masking.target = self.memory.masks, target
+        sliding = SlidingWindow(target, memory=self.memory.window)
         view = sliding.prepare(self._masking.prepare(history, budget), budget)
         self.memory.window = sliding.memory
-        return view
+        return History.of(view)
 
     def _choices(self, ranking: Iterable[Passage], view: Sequence[Message]) -> Iterator[list[Passage]]:
         """The best passage, the two best and so on, without passages already in the view."""
@@ -198,6 +267,11 @@ def ranked(found: Index, wanted: Sequence[str]) -> list[Passage]:
     best = max((scores[place] for place in relevant), default=0)
     good = [place for place in relevant if 2 * scores[place] >= best]
     return [found.passages[place] for place in sorted(good, key=lambda place: (-scores[place], place))]
+
+
+@lru_cache(maxsize=64)
+def _map_of(text: str) -> Message:
+    return recital(MAP, f"{MAP_HEADER}\n\n{text}", "what the library holds for the question, since results were hidden")
 
 
 def _quoted(passages: Sequence[Passage], history: History) -> str:

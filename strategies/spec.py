@@ -19,7 +19,7 @@ from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.own import own
 from strategies.parameter import parameters
-from strategies.table import STRATEGIES, Pipeline, asks_a_model, unknown
+from strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, unknown
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
 
@@ -123,7 +123,10 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
 
 
 def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
-    """An instance with these settings; a class with a field `model` gets the model that it may ask."""
+    """An instance with these settings.
+
+    A class with a field `model` gets the model that it may ask, one with a field `mapper` what draws the library's map.
+    """
     known = {parameter.name: parameter for parameter in parameters(kind)}
     values: dict[str, Any] = {}
     for setting in filter(None, (part.strip() for part in settings.split(","))):
@@ -138,5 +141,9 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
         if key in values:
             raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
         values[key] = known[key].read(text)
-    strategy: Strategy = kind(**values, **({"model": side} if asks_a_model(kind) else {}))
+    if asks_a_model(kind):
+        values["model"] = side
+    if has_field(kind, "mapper"):
+        values["mapper"] = side and side.mapper
+    strategy: Strategy = kind(**values)
     return strategy

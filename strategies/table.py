@@ -127,7 +127,12 @@ def unknown(name: str) -> UsageError:
 
 def asks_a_model(kind: Any) -> bool:
     """Whether strategies of this class get a model to ask: they have a field `model`."""
-    return is_dataclass(kind) and any(field.name == "model" for field in fields(kind))
+    return has_field(kind, "model")
+
+
+def has_field(kind: Any, name: str) -> bool:
+    """Whether a class is a dataclass with this field."""
+    return is_dataclass(kind) and any(field.name == name for field in fields(kind))
 
 
 def without_a_model() -> list[str]:
