@@ -72,9 +72,9 @@ class Retrieval(Stateful):
     Framework, 2009). The passages follow the view for that call only, so the prefix stays as it is. They use only free
     room, and are chosen again at each call.
 
-    With `map`, each edit also draws a map of the library for the question: it says where hidden things can be read
-    again, and what else there is. It follows the newest message of that call and stays there until the next edit, which
-    changes the prefix anyway. So it is computed once an edit, not at every call, and never costs a cached prefix.
+    With `map`, an edit also draws a map of the library for the question: where hidden things can be read again, and
+    what else there is. It follows the newest message of that call and stays there, word for word, until the next edit,
+    which changes the prefix anyway. So it is computed once an edit, not at every call.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
