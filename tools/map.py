@@ -15,10 +15,10 @@ def map_tools(library: Library) -> list[Tool]:
     """The tool bound to one library."""
 
     def map_articles(topic: str = "") -> str:
-        """Map of the library: the articles that a topic needs most, best first, and which are near each other.
+        """Map the library for a topic: the best articles first, and those near them.
 
         Args:
-            topic: A few words, or a question; empty for all.
+            topic: Words, or a question.
         """
         return Map(library).text(topic, ROOM)
 
