@@ -11,7 +11,7 @@ from agent.budget import Counter
 from agent.errors import ModelError
 from agent.events import SideCalled
 from agent.messages import Message, Schema
-from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Text
+from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text
 from agent.reply import Reply
 
 
@@ -21,6 +21,7 @@ class SideModel:
     `embedder`: makes vectors of texts; None if there are none.
     `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
     `on_ask` gets the purpose of each call before it starts.
+    `mapper` draws a map of the library for strategies; None if there is no library.
     """
 
     def __init__(self, backend: Backend, embedder: Embedder | None = None) -> None:
@@ -28,6 +29,7 @@ class SideModel:
         self.embedder = embedder
         self.offered: Sequence[Schema] = ()
         self.on_ask: Callable[[str], object] = lambda purpose: None
+        self.mapper: Mapper | None = None
         self._calls: list[SideCalled] = []
 
     def offer(self, tools: Sequence[Schema], backend: Backend) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from agent.errors import UsageError
 from corpus.article import Article, numbered
 from corpus.folder import File, Skipped, look, read
+from corpus.graph import Graph, graph_of
 from corpus.index import Index, index_of
 from corpus.markdown import shorten
 from corpus.words import content_words, slugify, stem
@@ -38,6 +39,11 @@ class Library:
     def index(self) -> Index:
         """The index of the articles; made in memory if none is cached."""
         return self.kept or index_of(self.articles)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Which articles lead to which; made when it is first used."""
+        return graph_of(self.articles)
 
     @cached_property
     def tags(self) -> list[str]:

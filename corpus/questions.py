@@ -64,8 +64,8 @@ class Fact:
     """A fact that an answer must state.
 
     Attributes:
-        accept: Ways to state it; one is enough. For a natural question, a way is places between blanks: a sentence states
-            it if it has a word for each place, in any order. `|` stands between the words of a place, `_` for a blank.
+        accept: Ways to state it; one is enough. For a natural question, a way is places between blanks: a sentence
+            states it if it has a word for each place, in any order. `|` stands between words, `_` for a blank.
         proof: Sentences that prove it; an answer may cite any of them.
         beside: A word that must be in the same sentence, so that two values cannot be swapped.
         tolerance: The largest difference of a number, as a share of it.

@@ -29,8 +29,8 @@ SAID = 0.5
 class Ranking:
     """The passages of an index for one query. A score is the mean of a share of words and a cosine, both at most 1.
 
-    The share of words is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009), divided by the most
-    that a passage with every word of the query could get. The cosine is that of the embeddings of query and passage.
+    The share of words is BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009), divided by what
+    a passage with every word of the query could get at most. The cosine is that of the embeddings of query and passage.
     Without an embedder, the share of words counts alone.
 
     Args:
@@ -74,7 +74,7 @@ class Ranking:
 
     def _scores(self, most: NDArray[np.float64]) -> NDArray[np.float64]:
         share = most @ self._shares / max(most.sum(), 1e-9)
-        fit = share if self._cosine is None else (share + self._cosine) / 2
+        fit: NDArray[np.float64] = share if self._cosine is None else (share + self._cosine) / 2
         return fit + self._at_hand * (fit > 0)
 
     def best(self) -> Iterator[tuple[int, float]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent.errors import ModelError
 from corpus.article import Article, Section
 from corpus.library import Library
 from corpus.ranking import Ranking
@@ -15,8 +17,10 @@ if TYPE_CHECKING:
     from agent.protocols import Embedder
 
 CITED = re.compile(r"\[([^\[\]]+)\]")
-ENOUGH = 0.27
-"""The score below which nothing answers a query. Without an embedder every passage with a word of it does."""
+ENOUGH, ENOUGH_WORDS = 0.27, 0.2
+"""The score below which nothing answers a query, and the same where words alone count."""
+PASSAGES = 8
+"""The most passages of an article that say how well it fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +40,18 @@ class Search:
         self._library = library
         self._embedder = embedder
 
+    @property
+    def enough(self) -> float:
+        """The score below which nothing answers a query."""
+        return ENOUGH if self._embedder else ENOUGH_WORDS
+
     def find(self, query: str, limit: int = 5, earlier: str = "", per_section: int = 1) -> list[Hit]:
         """The passages for a query, the best first, and each next one the best for what is still open.
 
-        At most `limit`, and `per_section` of one section. What is below `ENOUGH` comes too; the caller decides.
+        At most `limit`, and `per_section` of one section. What is below `enough` comes too; the caller decides.
         `earlier` is what the query leans on; an article that is cited there, as [slug], is preferred.
         """
-        cited = set(CITED.findall(earlier))
-        at_hand = (
-            [place for place, article in enumerate(self._library.articles) if article.slug in cited] if cited else []
-        )
-        ranking = Ranking(self._library.index, query, CITED.sub("", earlier).strip(), self._embedder, at_hand)
+        ranking = self._ranking(query, earlier)
         taken: Counter[tuple[int, int]] = Counter()
         hits: list[Hit] = []
         for row, score in ranking.best():
@@ -58,3 +63,32 @@ class Search:
                 article = self._library.articles[place.article]
                 hits.append(Hit(article, article.sections[place.section], place.text, score))
         return hits
+
+    def fits(self, query: str) -> dict[int, float]:
+        """How well each article that a query finds fits it, by its place in the library.
+
+        It is the score of its best passage, half of that of the next one, a quarter of the third, and so on.
+        """
+        import numpy as np
+
+        ranking, index = self._ranking(query), self._library.index
+        scores = ranking.scores
+        found: dict[int, float] = defaultdict(float)
+        seen: Counter[int] = Counter()
+        for at in np.argsort(-scores, kind="stable")[: np.count_nonzero(scores > 0)]:
+            article = int(index.articles[at])
+            if seen[article] < PASSAGES:
+                found[article] += float(scores[at]) / 2 ** seen[article]
+                seen[article] += 1
+        return dict(found)
+
+    def _ranking(self, query: str, earlier: str = "") -> Ranking:
+        """The ranking by words and meaning; by words alone if the server of the embeddings fails."""
+        cited = set(CITED.findall(earlier))
+        articles = enumerate(self._library.articles) if cited else ()
+        at_hand = [place for place, article in articles if article.slug in cited]
+        said = CITED.sub("", earlier).strip()
+        if self._embedder:
+            with suppress(ModelError):
+                return Ranking(self._library.index, query, said, self._embedder, at_hand)
+        return Ranking(self._library.index, query, said, at_hand=at_hand)

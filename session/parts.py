@@ -30,6 +30,7 @@ from tools.notes import Notes
 
 if TYPE_CHECKING:
     from corpus.library import Library
+    from corpus.map import Map
     from session.journal.state import SavedState
     from session.playback import Playback
 
@@ -105,6 +106,7 @@ class Parts:
         settings, spec = self.settings, self.settings.strategy.strip()
         backend = self._first_backend()
         side = SideModel(self.backends.summariser() or backend, self.embedder())
+        side.mapper = lambda *asked: map_of(self.library()).text(*asked)
         agent = Agent(
             backend=backend,
             strategy=strategy_of(spec, side),
@@ -151,6 +153,13 @@ class Parts:
         if len(library.skipped) > SKIPPED_SHOWN:
             self.notify(f"Left out {len(library.skipped) - SKIPPED_SHOWN:,} more files.")
         return library
+
+
+def map_of(library: Library) -> Map:
+    """The map of a library, imported late as no first prompt needs it."""
+    from corpus.map import Map
+
+    return Map(library)
 
 
 def strategy_of(spec: str, side: SideModel) -> Strategy:

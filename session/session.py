@@ -321,6 +321,7 @@ class Session:
             UsageError: the SPEC names no strategy.
         """
         agent, side = self.agent, SideModel(self.agent.side.backend, self.agent.side.embedder)
+        side.mapper = agent.side.mapper
         strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from math import log
@@ -15,7 +15,7 @@ from agent.budget import Budget
 from agent.errors import ModelError, UsageError
 from agent.history import History, question
 from agent.messages import Message, pending
-from agent.protocols import Embedder
+from agent.protocols import Embedder, Mapper
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import Masks, ObservationMasking
@@ -42,12 +42,33 @@ CLOSE = 0.4
 EMBEDDINGS = "pip install --no-deps wordllama, or a server's: --embeddings ollama:all-minilm; or take by=words"
 
 
+MAP = "library-map"
+"""The id of the message with the map."""
+FILLED = 0.5
+"""The share of the budget that a view with a new map may fill: the next edit must not come much earlier for it."""
+MAP_HEADER = "Map of the library for the question, when older results were hidden. Read articles by these names."
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The text of the map, and the id of the message that it follows."""
+
+    text: str = ""
+    after: str = ""
+
+
 @dataclass
 class Hidden:
-    """The masks, and the sliding window applied afterwards."""
+    """The masks, and the sliding window applied afterwards; and the map drawn when they changed."""
 
     masks: Masks = field(default_factory=Masks)
     window: Slid = field(default_factory=Slid)
+    map: Drawn = field(default_factory=Drawn)
+
+    @property
+    def edits(self) -> tuple[int, Slid]:
+        """What an edit changes."""
+        return len(self.masks.masked), self.window
 
 
 @dataclass
@@ -62,6 +83,10 @@ class Retrieval(Stateful):
 
     With `by=meaning` the score of a passage is its share of the best BM25 plus the cosine of its vector with that of
     the query: 0 to 2. An embedder that fails leaves the words, and is asked again with the next question.
+
+    With `map`, an edit also draws a map of the library for the question: where hidden things can be read again, and
+    what else there is. It follows the newest message of that call and stays there, word for word, until the next edit,
+    which changes the prefix anyway. So it is computed once an edit, not at every call.
     """
 
     window: int = parameter(2, "newest turns whose observations stay")
@@ -69,7 +94,9 @@ class Retrieval(Stateful):
     passages: int = parameter(4, "most passages quoted", 1, 100)
     share: float = parameter(0.1, "share of the budget that they may use at most", 0.01, 1)
     by: Literal["words", "meaning"] = parameter("words", "what ranks passages; meaning adds embeddings to the words")
+    map: float = parameter(0, "share of the budget for a map of the library, fitted to the question; 0: none", 0, 0.5)
     embedder: Embedder | None = field(default=None, repr=False, compare=False)
+    mapper: Mapper | None = field(default=None, repr=False, compare=False)
     memory: Hidden = field(default_factory=Hidden)
     _masking: ObservationMasking = field(init=False, repr=False, compare=False)
     _index: Index = field(default_factory=lambda: Index(), init=False, repr=False, compare=False)
@@ -83,7 +110,7 @@ class Retrieval(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The shortened history, with the passages after it; see the class."""
         history = History.of(messages)
-        view = History.of(self._shorter(history, budget))
+        view = self._shorter_with_map(history, budget) if self.map else self._shorter(history, budget, self.target)
         self._index.goes_on(history, view)
         size = budget.size(view)
         room = min(self.share * budget.limit, budget.limit - size, budget.size(history) - size)
@@ -104,12 +131,53 @@ class Retrieval(Stateful):
         """The rule by which the newest view leaves a message out."""
         return self.memory.window.why
 
-    def _shorter(self, history: History, budget: Budget) -> Sequence[Message]:
-        self._masking.memory = self.memory.masks
-        sliding = SlidingWindow(self.target, memory=self.memory.window)
+    def _shorter_with_map(self, history: History, budget: Budget) -> History:
+        """The shorter history with the map in its place; the map goes if it has no room any more.
+
+        The map counts against the budget and the target: an edit hides as much more as the map may take, so that the
+        next edit comes hardly earlier.
+        """
+        edits, said = self.memory.edits, self._said(history)
+        taken = min(budget.count(said), int(self.map * budget.limit)) if said else 0
+        goal = max(0, self.target - self.map) * budget.limit
+        left = replace(budget, limit=budget.limit - taken)
+        view = self._shorter(history, left, goal / max(1, left.limit))
+        if said and budget.count(said) > self._room(view, history, budget, budget.limit):
+            self.memory.map, said = Drawn(), None
+            view = self._shorter(history, budget, goal / max(1, budget.limit))
+        if self.memory.edits != edits:
+            self.memory.map = self._draw(view, history, budget)
+            said = self._said(history)
+        if not said or (place := view.place(self.memory.map.after)) is None:
+            return view
+        return History([*view[: place + 1], said, *view[place + 1 :]])
+
+    def _said(self, history: History) -> Message | None:
+        """The message with the map; None if there is none, or not in this history."""
+        drawn = self.memory.map
+        if not drawn.text or history.place(drawn.after) is None or history.place(MAP) is not None:
+            return None
+        return _map_of(drawn.text)
+
+    def _room(self, view: History, history: History, budget: Budget, most: float) -> float:
+        """The most tokens for a map: the view with it must not be larger than `most` or than the history."""
+        size = budget.size(view)
+        return min(self.map * budget.limit, most - size, budget.size(history) - size)
+
+    def _draw(self, view: History, history: History, budget: Budget) -> Drawn:
+        room = self._room(view, history, budget, max(self.target, FILLED) * budget.limit)
+        asked = question(history)
+        if not self.mapper or room <= 0 or pending(history):
+            return Drawn()
+        text = self.mapper(asked.content if asked else "", room, lambda text: budget.count(_map_of(text)))
+        return Drawn(text, view[-1].id) if text else Drawn()
+
+    def _shorter(self, history: History, budget: Budget, target: float) -> History:
+        self._masking.memory, self._masking.target = self.memory.masks, target
+        sliding = SlidingWindow(target, memory=self.memory.window)
         view = sliding.prepare(self._masking.prepare(history, budget), budget)
         self.memory.window = sliding.memory
-        return view
+        return History.of(view)
 
     def _near(self, history: History) -> dict[Place, float]:
         """The cosine of each passage with the query; nothing by words, or where no vectors can be had."""
@@ -273,6 +341,11 @@ def by_words(found: Index, wanted: Sequence[str]) -> dict[Place, float]:
             scores[place] += idf * weight
     shared = Counter(chain.from_iterable(found.words[word] for word in telling))
     return {place: score for place, score in scores.items() if shared[place] >= min(2, len(telling))}
+
+
+@lru_cache(maxsize=64)
+def _map_of(text: str) -> Message:
+    return recital(MAP, f"{MAP_HEADER}\n\n{text}", "what the library holds for the question, since results were hidden")
 
 
 def _quoted(passages: Sequence[Passage], history: History) -> str:

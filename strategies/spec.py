@@ -19,7 +19,7 @@ from agent.protocols import Strategy
 from agent.side import SideModel
 from strategies.own import own
 from strategies.parameter import parameters
-from strategies.table import STRATEGIES, Pipeline, asks_a_model, embeds, unknown
+from strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, unknown
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
 
@@ -123,7 +123,10 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
 
 
 def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
-    """An instance with these settings; a field `model` gets the model to ask, a field `embedder` its embedder."""
+    """An instance with these settings.
+
+    A field `model` gets the model to ask, a field `embedder` its embedder, a field `mapper` what draws the library's map.
+    """
     known = {parameter.name: parameter for parameter in parameters(kind)}
     values: dict[str, Any] = {}
     for setting in filter(None, (part.strip() for part in settings.split(","))):
@@ -140,7 +143,8 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
         values[key] = known[key].read(text)
     if asks_a_model(kind):
         values["model"] = side
-    if embeds(kind):
-        values["embedder"] = side.embedder
+    for name in ("embedder", "mapper"):
+        if has_field(kind, name):
+            values[name] = getattr(side, name)
     strategy: Strategy = kind(**values)
     return strategy

@@ -127,15 +127,11 @@ def unknown(name: str) -> UsageError:
 
 def asks_a_model(kind: Any) -> bool:
     """Whether strategies of this class get a model to ask: they have a field `model`."""
-    return _has(kind, "model")
+    return has_field(kind, "model")
 
 
-def embeds(kind: Any) -> bool:
-    """Whether strategies of this class get an embedder: they have a field `embedder`."""
-    return _has(kind, "embedder")
-
-
-def _has(kind: Any, name: str) -> bool:
+def has_field(kind: Any, name: str) -> bool:
+    """Whether a class is a dataclass with this field."""
     return is_dataclass(kind) and any(field.name == name for field in fields(kind))
 
 

@@ -18,10 +18,12 @@ def toolbox(library: Library, files_root: Path, notes: Notes, embedder: Embedder
     """Every tool by its name, in the order in which the model gets them: one row a file of this room."""
     from tools.articles import article_tools
     from tools.files import file_tools
+    from tools.map import map_tools
     from tools.notes import note_tools
 
     table = (
         article_tools(library, embedder),
+        map_tools(library),
         file_tools(files_root, embedder),
         note_tools(notes),
     )

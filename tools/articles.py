@@ -9,8 +9,8 @@ from agent.protocols import Embedder, Tool
 from corpus.article import OPENING, Article, Section
 from corpus.library import Library
 from corpus.markdown import paragraphs, shorten
-from corpus.search import ENOUGH, Hit, Search
-from corpus.words import slugify, words
+from corpus.search import Hit, Search
+from corpus.words import slugify
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
@@ -64,7 +64,7 @@ class ArticleTools:
             earlier: What the question leans on: the one before, and the [slug] spoken of.
         """
         hits = self._search.find(query, max(1, min(limit, 20)), earlier)
-        if not hits or hits[0].score < ENOUGH:
+        if not hits or hits[0].score < self._search.enough:
             lines = [f"No results for {quoted(query)}."]
             if near := _articles(hits)[:FEW]:
                 lines += ["Nearest articles:", *(f"- {article.slug} — {article.title}" for article in near)]
@@ -104,12 +104,13 @@ class ArticleTools:
 
     def _about(self, topic: str) -> list[Article]:
         """The articles whose subject it is; where these are few, those with the passages that fit it best too."""
-        wanted = len(words(topic))
-        subject = sorted(self._library.matching(topic), key=lambda article: abs(len(words(article.slug)) - wanted))
-        if len(subject) >= FEW:
-            return subject
-        hits = (hit for hit in self._search.find(topic, 2 * FEW) if hit.score >= ENOUGH)
-        return list(dict.fromkeys((*subject, *_articles(hits))))
+        fits = self._search.fits(topic)
+        best = [self._library.articles[place] for place in sorted(fits, key=lambda place: -fits[place])]
+        subject = set(self._library.matching(topic))
+        found = [article for article in best if article in subject]
+        if len(found) < FEW and any(hit.score >= self._search.enough for hit in self._search.find(topic, 1)):
+            found += [article for article in best[:FEW] if article not in subject]
+        return found
 
     def _find(self, slug: str) -> Article:
         try:

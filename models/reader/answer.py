@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 
-from models.reader.evidence import anything, best_run, found, in_view
+from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text
 from models.reader.request import PATH, SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
-from models.reader.steps import article
 from models.reader.view import CANNOT, View
 
 MOST_WORDS = 110
@@ -19,29 +17,20 @@ DIGEST_WORDS = 140
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
 TALK = {
-    "who": "I am thimble's built-in reader: not a language model, but a small program that searches articles and files and "
-    "quotes the passages that answer. Ask me something, or ask which articles there are.",
+    "who": "I am thimble's built-in reader: not a language model, but a small program that searches articles and files "
+    "and quotes the passages that answer. Ask me something, or ask which articles there are.",
     "thanks": "You are welcome. Ask me about the articles whenever you like.",
-    "hello": "Hello! I am thimble's built-in reader, not a language model. Ask me something about the articles, or ask which "
-    "ones there are.",
+    "hello": "Hello! I am thimble's built-in reader, not a language model. Ask me something about the articles, or ask "
+    "which ones there are.",
     "bye": "Goodbye.",
 }
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
-NOTED = re.compile(
-    r"\b(?:note|remember|down|memori[sz]e|jot|save|keep|notes?)\b[^:.]{0,40}?(?::\s*|\bthat (?!down\b))(?P<text>\S.*\S)",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 def answer(wanted: Request, view: View, tools: bool) -> str:
     """The answer to a request from what is in view, or why there is none."""
     text = COMPOSERS.get(wanted.kind, _talk)(wanted, view)
     return text if tools or not text.startswith(CANNOT) else f"{text} I have no tool left to read more with."
-
-
-def cite(said: Sequence[Said]) -> str:
-    """The passages in a row, each with its citation behind it."""
-    return "\n".join(f"{one.text} [{one.source}]" if one.source else f"You said: “{one.text}”" for one in said)
 
 
 def _talk(wanted: Request, view: View) -> str:
@@ -66,7 +55,8 @@ def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
     best = (found(part, view, wanted.slug) or ([] if SAID.search(part) else anything(part, view)))[:2]
     if best and len(wanted.parts) > 1:
         return [Said(best_run(best[0].text, part, most), best[0].source)]
-    chosen, left = [], most
+    chosen: list[Said] = []
+    left = most
     for one in best:
         text = one.text if not chosen else best_run(one.text, part, left)
         if not chosen or (one.score >= SECOND * best[0].score and len(text.split()) <= left):
@@ -111,10 +101,10 @@ def _read(wanted: Request, view: View) -> str:
     if not pages:
         errors = [act.shows.head for act in view.current("read_article") if act.shows.form == "error"]
         return f"{CANNOT} tell what “{title}” says: {errors[-1] if errors else 'its text is not in view'}."
-    lines = [f"“{title}” [{slug}], {pages[-1].head} words, in brief:", *digest(pages[-1].said)]
+    brief = [f"“{title}” [{slug}], {pages[-1].head} words, in brief:", *digest(pages[-1].said)]
     if pages[-1].page < pages[-1].pages:
-        lines.append(f"That was page {pages[-1].page} of {pages[-1].pages}; ask me to read on for the rest.")
-    return "\n".join(lines)
+        brief.append(f"That was page {pages[-1].page} of {pages[-1].pages}; ask me to read on for the rest.")
+    return "\n".join(brief)
 
 
 def digest(said: Sequence[Said], most: int = DIGEST_WORDS) -> list[str]:
@@ -177,15 +167,6 @@ def _entries(wanted: Request, view: View) -> str:
     gist = "{0.title} ({0.gist})" if wanted.kind == "files" else "“{0.title}”: {0.gist}"
     lines = [f"- {gist.format(entry)}" for entry in shown[-1].entries[:20]]
     return "\n".join([f"{shown[-1].head.rstrip('.')}{':' if lines else '.'}", *lines])
-
-
-def note_text(wanted: Request, view: View) -> str:
-    """What to save: the words that the user gave; or the beginning of the article that is meant; or what was said last."""
-    if given := NOTED.search(wanted.text):
-        return given["text"]
-    if pages := view.pages(article(wanted, view)):
-        return cite([Said(first_sentences(pages[-1].said[0].text, 45), pages[-1].entries[0].slug)])
-    return "" if wanted.topic else cite(view.own[-2:])
 
 
 def _note(wanted: Request, view: View) -> str:

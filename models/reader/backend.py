@@ -32,8 +32,8 @@ class Reply:
 
 def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
     """The reader's reply to a view. A pure function: what is not in the messages it does not know."""
-    if wanted := asked_summary(messages, tools):
-        return Reply(summary(messages[:-1], wanted))
+    if sections := asked_summary(messages, tools):
+        return Reply(summary(messages[:-1], sections))
     view = look(messages)
     if not view.question:
         return Reply("I cannot see a question here. Please ask it again.")

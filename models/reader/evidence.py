@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import LEANS, OURS, SAID, leans
-from models.reader.results import Result, Said
+from models.reader.request import LEANS, OURS, SAID
+from models.reader.results import Result, Said, first_sentences
 from models.reader.view import View, states
 
 KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
 """The share of a question's words that own words, the user's words and a line of a file must have to answer it."""
 SURE = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
+
+NOTED = re.compile(
+    r"\b(?:note|remember|down|memori[sz]e|jot|save|keep|notes?)\b[^:.]{0,40}?(?::\s*|\bthat (?!down\b))(?P<text>\S.*\S)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A request to note something, and the words to note."""
 
 
 def earlier(view: View) -> str:
@@ -85,3 +92,25 @@ def _runs(said: list[str], most: int) -> Iterator[str]:
             if end - start > 1 and len(run.split()) > most:
                 break
             yield run
+
+
+def cite(said: Sequence[Said]) -> str:
+    """The passages in a row, each with its citation behind it."""
+    return "\n".join(f"{one.text} [{one.source}]" if one.source else f"You said: “{one.text}”" for one in said)
+
+
+def article(wanted: Request, view: View) -> str:
+    """The slug of the article that a request is about; "" if none is found."""
+    if wanted.slug or not wanted.topic:
+        return wanted.slug or next(iter(reversed(view.read)), "")
+    listed = view.result("list_articles", {"topic": wanted.topic})
+    return listed.entries[0].slug if listed and listed.entries else ""
+
+
+def note_text(wanted: Request, view: View) -> str:
+    """What to save: the words that the user gave; or the beginning of the article that is meant; or what was said last."""
+    if given := NOTED.search(wanted.text):
+        return given["text"]
+    if pages := view.pages(article(wanted, view)):
+        return cite([Said(first_sentences(pages[-1].said[0].text, 45), pages[-1].entries[0].slug)])
+    return "" if wanted.topic else cite(view.own[-2:])

@@ -31,16 +31,17 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do))"),
     "compare": _any(rf"{POLITE}compare\b", r"\bhow (?:do|does) .+ compare\b"),
     "count": _any(rf"\bhow many {THING}\b(?=.*\b(?:there|have|library|you)\b)"),
+    "summary": _any(
+        rf"{POLITE}(?:summari[sz]e|sum up)\b",
+        r"\b(?:summary|gist|overview|main points?|key points?)\b.{0,20}\b(?:of|about|on|what|in)\b",
+        rf"\bwhat\b.*\b{THING}\b.{{0,20}}\b(?:about|says?)\W*$",
+    ),
     "list": _any(
-        rf"\b(?:what|which|any|list|show|find|got)\b.{{0,30}}\b{THING}\b.{{0,40}}"
-        r"\b(?:do you have|have you|are there|you have|about|on|mention|talk|speak|cover|deal|say|touch|discuss)",
-        rf"{POLITE}list\b.*\b{THING}\b",
-        r"\b(?:what|which|anything|something|what else)\b.{0,20}\b(?:do|have) you (?:\w+ )?(?:have|got|know)?\b ?.{0,12}"
+        rf"\b(?:which|any|list|show|find|got|what)\b.{{0,12}}\b{THING}\b.{{0,40}}"
+        r"\b(?:have|are there|about|on|mention|talk|speak|cover|deal|say|touch|discuss|read)\b",
+        r"\b(?:what|which|anything|something)\b.{0,20}\b(?:do|have) you (?:\w+ )?(?:have|got)?\b.{0,12}"
         r"\b(?:on|about|regarding|here)\b",
         r"^\W*(?:do you have|have you got|is there|got) (?:anything|something|any)\b",
-    ),
-    "summary": _any(
-        r"\b(?:summari[sz]e|summary|sum up|gist|in short|main points?|key points?|overview|tl;?dr|in a nutshell)\b"
     ),
     "more": _any(rf"{POLITE}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),
     "read": _any(rf"{POLITE}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))"),
@@ -163,13 +164,13 @@ BEGAN = _any(rf"\b{THING}\b.{{0,30}}\b(?:started|began|begun|beginning)\b", r"\b
 MOST_PARTS = 3
 TALK = {
     "who": "who are you|what are you|what can you do|what is this|help|how do you work|are you a bot|are you an ai|"
-    "what is your name|are you chatgpt|are you human|what do you do|how can you help me|introduce yourself",
+    "what is your name|are you chatgpt|are you human|what do you do|how can you help me|introduce yourself|how does this work|can i ask you things",
     "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|that was helpful|perfect|cool|nice|good job|well done",
     "hello": "hello|hi|hey|hi there|hello there|good morning|good evening|good day|how are you|whats up",
-    "bye": "bye|goodbye|see you|good night|that is all|have a nice day",
+    "bye": "bye|goodbye|see you|good night|that is all|thats all for today|have a nice day",
 }
 """Small talk: phrases of a kind, separated by `|`."""
-LIKE = 0.6
+LIKE = 0.65
 
 
 @dataclass(frozen=True, slots=True)

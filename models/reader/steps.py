@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import Schema
-from models.reader.evidence import SURE, articles_search, earlier, found, in_view
+from models.reader.evidence import SURE, article, articles_search, earlier, found, in_view, note_text
 from models.reader.request import IN_FILES, OURS, PATH, SAID, Request, leans
 from models.reader.results import Said
 from models.reader.view import View
@@ -108,14 +108,6 @@ def _read(wanted: Request, view: View) -> Plan:
         yield Step((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
 
 
-def article(wanted: Request, view: View) -> str:
-    """The slug of the article that a request is about; "" if none is found."""
-    if wanted.slug or not wanted.topic:
-        return wanted.slug or next(iter(reversed(view.read)), "")
-    listed = view.result("list_articles", {"topic": wanted.topic})
-    return listed.entries[0].slug if listed and listed.entries else ""
-
-
 def _more(wanted: Request, view: View) -> Plan:
     slug = next(iter(reversed(view.read)), "")
     pages = view.pages(slug)
@@ -141,8 +133,6 @@ def _notes(wanted: Request, view: View) -> Plan:
 
 
 def _note(wanted: Request, view: View) -> Plan:
-    from models.reader.answer import note_text
-
     if not note_text(wanted, view):
         yield from _read(wanted, view)
     if text := note_text(wanted, view):

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from models.reader.observation import observe
 
 from agent.errors import UsageError
 from agent.loop import run
@@ -15,7 +16,6 @@ from agent.plant import LONGEST, plant
 from agent.repair import repair
 from agent.state import State
 from agent.view import prepare
-from models.reader.observation import observe
 from strategies import STRATEGIES
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.scripted_loop import agent, call, goes_on, says

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hypothesis import strategies as st
@@ -16,6 +17,9 @@ from agent.errors import ModelError
 from agent.messages import Message, Schema, turns
 from agent.protocols import BackendDefaults, Delta, Strategy, Text, Usage
 from agent.side import SideModel
+from corpus.article import parse as article
+from corpus.library import Library
+from corpus.map import Map
 from strategies.critic_summary import CriticSummary
 from strategies.hybrid import Hybrid
 from strategies.llm_summary import LLMSummary
@@ -76,9 +80,20 @@ class Summariser(BackendDefaults):
         yield Usage()
 
 
+TEXTS = {
+    "masking.md": "# Observation masking\n\nOld results of a step are hidden. See [caches](cache).\n\n## How\nBy age.",
+    "cache.md": "# Prefix caches\n\nWhat a prefix cache costs, and which articles say so. See [masking](masking).",
+    "moss.md": "# Moss gardens\n\nA question of shade, as the task of a gardener is.",
+}
+LIBRARY = Map(Library(Path("x"), tuple(article(text, path) for path, text in TEXTS.items())))
+"""The map that strategies may draw."""
+
+
 def build(spec: str, backend: Summariser | None = None) -> Strategy:
     """A fresh strategy."""
-    return parse(spec, SideModel(backend or Summariser(), Counting()))
+    side = SideModel(backend or Summariser(), Counting())
+    side.mapper = LIBRARY.text
+    return parse(spec, side)
 
 
 def parts(strategy: Strategy) -> Sequence[Any]:
@@ -229,9 +244,13 @@ SOME = [
     "delegate+observation-masking",
     "retrieval",
     "retrieval:window=0,passages=1,share=1",
+    "retrieval:map=0.1",
+    "retrieval:map=0.5,window=0",
     "retrieval+sliding-window",
     "retrieval:by=meaning",
     "retrieval:window=0,passages=1,share=1,by=meaning",
+    "retrieval:map=0.1+sliding-window",
+    "retrieval:map=0.2+retrieval:map=0.1",
     "compress",
     "compress:window=0,ratio=0.1,target=0.1",
 ]

@@ -76,7 +76,7 @@ def test_a_broken_state_is_refused_and_loses_nothing(state: dict[str, object]) -
 def test_the_toolbox_holds_every_tool_in_order(tmp_path: Path) -> None:
     tools = toolbox(Library(tmp_path, (parse("text", "a.md"),)), tmp_path, Notes())
     assert " ".join(tools) == (
-        "list_articles search_articles read_article list_files read_file search_files save_note get_notes"
+        "list_articles search_articles read_article map_articles list_files read_file search_files save_note get_notes"
     )
     for name, tool in tools.items():
         function = tool.schema["function"]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models.reader.observation import own_words
 
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
@@ -13,7 +14,6 @@ from agent.protocols import Text, Usage
 from models.counting.estimate import EstimateCounter
 from models.reader import Reader
 from models.reader.backend import reply
-from models.reader.observation import own_words
 from tests.support.reader_library import Session, make_tools, mask, masked, tokens
 
 QUESTIONS = (

@@ -5,11 +5,11 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models.reader.observation import own_words
 
 from agent.messages import Message
 from agent.prompts import SUMMARY_TAG
 from models.reader.backend import reply
-from models.reader.observation import own_words
 from tests.support.reader_library import Session, make_tools, tokens
 
 INSTRUCTION = """Write a summary of everything above. Write at most {words} words, in these sections.

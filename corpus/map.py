@@ -1,0 +1,109 @@
+"""The map of a library: what there is for a question and how it hangs together, in as many tokens as one has for it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from corpus.article import Article
+from corpus.library import Library
+from corpus.markdown import shorten
+from corpus.search import Search
+
+NEAR = 5
+"""The most articles named as near another one."""
+WORTH = {"title": 1.0, "summary": 0.5, "near": 0.25, "sections": 0.125}
+"""What a line about an article is worth; more of it is shown the higher its article ranks."""
+
+
+class Map:
+    """Draws the part of a library's map that a question needs most. The idea is the repository map of Aider.
+
+    Articles rank by PageRank (Page et al. 1999) personalised to the question (Haveliwala 2002): the reader begins anew
+    in an article by the square of how well it fits the question (`Search.fits`), in all alike without one. So an
+    article that shares no word with the question can rank too, by what leads to it. How well an article fits decides
+    most of its rank.
+    """
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        self._search = Search(library)
+
+    def ranks(self, question: str = "") -> list[float]:
+        """The rank of each article of the library, in its order; they sum to 1."""
+        fits = self._search.fits(question) if question.strip() else {}
+        every = range(len(self._library.articles))
+        return self._library.graph.pagerank(
+            [fits.get(place, 0.0) ** 2 for place in every] if fits else [1.0 for _ in every]
+        )
+
+    def text(self, question: str, room: float, size: Callable[[str], float] = len) -> str:
+        """As much of the map as fits, best article first; "" if not even one title does.
+
+        An article has a title, then a summary, the articles near it, and its sections. The lines come in the order of
+        the rank of their article times their worth; doubling and bisection find how many of them fit. So more room
+        takes no line away, if a longer text is never smaller.
+
+        Args:
+            question: The words to draw it for; all articles alike without any.
+            room: The largest size.
+            size: Measures a text, in characters or tokens.
+        """
+        drawn, most = Drawing(self._library, self.ranks(question)), 1
+        while most < len(drawn) and size(drawn.text(most)) <= room:
+            most = min(2 * most, len(drawn))
+        lines = bisect_right(range(1, most + 1), room, key=lambda lines: size(drawn.text(lines)))
+        return drawn.text(lines) if lines else ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """The lines of a map, in the order in which they are added."""
+
+    library: Library
+    ranks: Sequence[float]
+    _written: dict[tuple[int, str], str] = field(default_factory=dict)
+
+    @cached_property
+    def _order(self) -> list[tuple[int, str]]:
+        """Each line: the article and the kind of line."""
+        every = [(place, kind) for place in range(len(self.ranks)) for kind in WORTH]
+        return sorted(every, key=lambda line: (-self.ranks[line[0]] * WORTH[line[1]], line[0]))
+
+    def __len__(self) -> int:
+        """The number of lines."""
+        return len(self._order)
+
+    def text(self, lines: int) -> str:
+        """The map with so many of its lines."""
+        kinds: dict[int, set[str]] = {}
+        for place, kind in self._order[:lines]:
+            kinds.setdefault(place, set()).add(kind)
+        head = f"{len(kinds):,} of {len(self.ranks):,} articles, best first"
+        return "\n".join([head, *(line for place in kinds for line in self._entry(place, kinds[place]))])
+
+    def _entry(self, place: int, kinds: set[str]) -> list[str]:
+        for kind in kinds:
+            if (place, kind) not in self._written:
+                self._written[place, kind] = self._line(place, kind)
+        return [line for kind in WORTH if kind in kinds and (line := self._written[place, kind])]
+
+    def _line(self, place: int, kind: str) -> str:
+        article = self.library.articles[place]
+        match kind:
+            case "title":
+                return f"{article.slug} — {shorten(article.title, 100)}"
+            case "summary":
+                return f"   {shorten(article.summary, 300)}"
+            case "near":
+                near = self.library.graph.near(place, NEAR)
+                return f"   near: {', '.join(self.library.articles[other].slug for other in near)}" if near else ""
+            case _:
+                return f"   {contents(article)}"
+
+
+def contents(article: Article) -> str:
+    """The titles of an article's sections on one line."""
+    return shorten("sections: " + "; ".join(shorten(part.title, 100) for part in article.sections), 600)

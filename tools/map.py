@@ -1,0 +1,25 @@
+"""The tool over the map of the library: map_articles."""
+
+from __future__ import annotations
+
+from agent.protocols import Tool
+from corpus.library import Library
+from corpus.map import Map
+from tools.schema import tool
+
+ROOM = 4_000
+"""Characters of a map: about 1,000 tokens."""
+
+
+def map_tools(library: Library) -> list[Tool]:
+    """The tool bound to one library."""
+
+    def map_articles(topic: str = "") -> str:
+        """Map the library for a topic: the best articles first, and those near them.
+
+        Args:
+            topic: Words, or a question.
+        """
+        return Map(library).text(topic, ROOM)
+
+    return [tool(map_articles)]
