@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from corpus.markdown import FENCE, ITEM, marked_lines, plain, sentences
 
-MOST_WORDS = 60
+MOST_WORDS, LEAST_WORDS = 60, 30
+"""A passage with fewer than the least takes in the next sentence, however long."""
 LONGEST = 2_000
 """Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
@@ -43,7 +44,9 @@ def passages(text: str) -> Iterator[Passage]:
         start = end = 0
         while end < len(said):
             end = start + 1
-            while end < len(said) and sum(lengths[start : end + 1]) <= MOST_WORDS:
+            while end < len(said) and (
+                sum(lengths[start : end + 1]) <= MOST_WORDS or sum(lengths[start:end]) < LEAST_WORDS
+            ):
                 end += 1
             yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
             start += (end - start + 1) // 2

@@ -8,7 +8,7 @@ from typing import Any
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import LEANS, OURS, SAID
+from models.reader.request import LEANS, OURS, SAID, Request
 from models.reader.results import Result, Said, first_sentences
 from models.reader.view import View, states
 

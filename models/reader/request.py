@@ -32,8 +32,9 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     "compare": _any(rf"{POLITE}compare\b", r"\bhow (?:do|does) .+ compare\b"),
     "count": _any(rf"\bhow many {THING}\b(?=.*\b(?:there|have|library|you)\b)"),
     "summary": _any(
-        rf"{POLITE}(?:summari[sz]e|sum up)\b",
-        r"\b(?:summary|gist|overview|main points?|key points?)\b.{0,20}\b(?:of|about|on|what|in)\b",
+        rf"{POLITE}(?:summari[sz]e|sum up|(?:the )?(?:summary|gist|overview|main points?|key points?))\b",
+        r"\b(?:give|make|write|need|want|like|short|brief|quick|tell|are)\b.{0,25}"
+        r"\b(?:summary|gist|overview|main points?|key points?)\b",
         rf"\bwhat\b.*\b{THING}\b.{{0,20}}\b(?:about|says?)\W*$",
     ),
     "list": _any(
@@ -170,7 +171,7 @@ TALK = {
     "bye": "bye|goodbye|see you|good night|that is all|thats all for today|have a nice day",
 }
 """Small talk: phrases of a kind, separated by `|`."""
-LIKE = 0.65
+LIKE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +204,16 @@ def request(view: View) -> Request:
 
 
 def talk(text: str) -> str:
-    """The kind of small talk that a text is, "" for anything else: that of the phrase with most words in common."""
-    said = set(words(text.replace("'", "")))
+    """The kind of small talk that a text is, "" for anything else: that of the phrase with most words in common.
+
+    A word that carries meaning and stands in no phrase of that kind makes it a question.
+    """
+    said = set(words(text.replace("'", "").replace("’", "")))
     best, kind = 0.0, ""
     for name, phrases in TALK.items():
-        for phrase in phrases.split("|"):
-            known = set(phrase.split())
-            like = 2 * len(said & known) / (len(said) + len(known) or 1)
-            best, kind = max((best, kind), (like, name))
+        if said and not said - set(re.split(r"[ |]", phrases)) - STOPWORDS:
+            for known in (set(phrase.split()) for phrase in phrases.split("|")):
+                best, kind = max((best, kind), (2 * len(said & known) / (len(said) + len(known)), name))
     return kind if best > LIKE else ""
 
 
