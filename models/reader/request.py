@@ -14,7 +14,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-THING = r"(?:articles?|documents?|texts?|pieces?|pages?|chapters?|guides?|stor(?:y|ies)|ones?|part)"
+THING = r"(?:articles?|documents?|texts|pieces?|pages?|chapters?|guides?|stor(?:y|ies))"
 POLITE = (
     r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|will you|"
     r"i want you to|i['’]d like you to|let us|let['’]s)\W+)*"
@@ -24,9 +24,9 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         rf"{POLITE}(?:note|remember|memori[sz]e|jot|save|keep)\b(?! \w+ (?:between|for) \w+\?)", r"\bsave a note\b"
     ),
     "notes": _any(
-        r"\b(?:my|your|the) notes\b",
+        r"\b(?:my|your) notes\b",
         r"\bwhat (?:have|did) you (?:\w+ )?not(?:ed?|e down)\b",
-        r"\blist (?:the )?notes\b",
+        r"\b(?:list|show) (?:me )?(?:the |all )?notes\b",
     ),
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do))"),
     "compare": _any(rf"{POLITE}compare\b", r"\bhow (?:do|does) .+ compare\b"),
@@ -141,6 +141,7 @@ SAID = _any(
 )
 """A question with this is about what the user said."""
 OURS = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
+WE = _any(r"\b(?:we|our|ours|us)\b")
 LEANS = _any(
     r"\b(?:it|its|they|them|their|this|that|these|those|there|he|she|him|her|his|such|same|other|others|else|instead|"
     r"both|former|latter|one|ones)\b",
@@ -165,10 +166,12 @@ BEGAN = _any(rf"\b{THING}\b.{{0,30}}\b(?:started|began|begun|beginning)\b", r"\b
 MOST_PARTS = 3
 TALK = {
     "who": "who are you|what are you|what can you do|what is this|help|how do you work|are you a bot|are you an ai|"
-    "what is your name|are you chatgpt|are you human|what do you do|how can you help me|introduce yourself|how does this work|can i ask you things",
-    "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|that was helpful|perfect|cool|nice|good job|well done",
+    "what is your name|are you chatgpt|are you human|are you a real person|what do you do|how can you help me|"
+    "introduce yourself|how does this work|can i ask you things",
+    "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|thx|that was helpful|perfect|cool|nice|"
+    "good job|well done|thank you for your patience|ok thanks",
     "hello": "hello|hi|hey|hi there|hello there|good morning|good evening|good day|how are you|whats up",
-    "bye": "bye|goodbye|see you|good night|that is all|thats all for today|have a nice day",
+    "bye": "bye|ok bye|goodbye|see you|good night|that is all|great thats all for today|have a nice day",
 }
 """Small talk: phrases of a kind, separated by `|`."""
 LIKE = 0.5
