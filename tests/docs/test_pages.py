@@ -30,6 +30,7 @@ from tests.support.sessions import ask, scripted
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
     "thimble lab first-session",
+    "thimble lab first-answers",
     "thimble lab questions",
     "thimble lab foresight",
     "python benchmarks/prepare.py",
