@@ -28,7 +28,7 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         r"\bwhat (?:have|did) you (?:\w+ )?not(?:ed?|e down)\b",
         r"\blist (?:the )?notes\b",
     ),
-    "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do))"),
+    "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
     "compare": _any(rf"{POLITE}compare\b", r"\bhow (?:do|does) .+ compare\b"),
     "count": _any(rf"\bhow many {THING}\b(?=.*\b(?:there|have|library|you)\b)"),
     "summary": _any(
