@@ -28,7 +28,7 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         r"\bwhat (?:have|did) you (?:\w+ )?not(?:ed?|e down)\b",
         r"\b(?:list|show) (?:me )?(?:the |all )?notes\b",
     ),
-    "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do))"),
+    "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
     "compare": _any(rf"{POLITE}compare\b", r"\bhow (?:do|does) .+ compare\b"),
     "count": _any(rf"\bhow many {THING}\b(?=.*\b(?:there|have|library|you)\b)"),
     "summary": _any(
@@ -39,9 +39,10 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     ),
     "list": _any(
         rf"\b(?:which|any|list|show|find|got|what)\b.{{0,12}}\b{THING}\b.{{0,40}}"
-        r"\b(?:have|are there|about|on|mention|talk|speak|cover|deal|say|touch|discuss|read)\b",
+        r"\b(?:have|are there|there are|about|on|mention|talk|speak|cover|deal|say|touch|discuss|read)\b",
         r"\b(?:what|which|anything|something)\b.{0,20}\b(?:do|have) you (?:\w+ )?(?:have|got)?\b.{0,12}"
         r"\b(?:on|about|regarding|here)\b",
+        rf"{POLITE}(?:list|show(?: me)?)\b.{{0,16}}\b{THING}\W*$",
         r"^\W*(?:do you have|have you got|is there|got) (?:anything|something|any)\b",
     ),
     "more": _any(rf"{POLITE}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),
@@ -95,6 +96,7 @@ ASIDE = frozenset(
         "got",
         "anything",
         "something",
+        "ask",
         "tell",
         "find",
         "mention",
