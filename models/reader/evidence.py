@@ -16,8 +16,8 @@ KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
 """The share of a question's words that own words, the user's words and a line of a file must have to answer it."""
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
-LEAST, HINT = 0.27, 0.08
-"""The least score of a passage of a file, and what a question gives to it that speaks of files or of "us"."""
+LEAST, IN_FILE, OUR = 0.27, 0.15, 0.08
+"""The least score of a passage of a file, and what a question adds to it that speaks of files, or of "us"."""
 SURE = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 
@@ -59,7 +59,7 @@ def found(part: str, view: View, slug: str = "") -> list[Said]:
     articles = [shows for leaning in (False, True) if (shows := _shown("search_articles", part, view, leaning, slug))]
     files = view.result("search_files", {"query": part})
     fits = max(articles, key=_score, default=Result("nothing"))
-    hint = HINT * bool(IN_FILES.search(part) or WE.search(part))
+    hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
     if files and _score(files) + hint >= max(_score(fits), LEAST):
         return list(files.said)
     asked = names(part)

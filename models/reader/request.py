@@ -248,7 +248,7 @@ def referent(text: str, view: View) -> str:
 
 def leans(text: str) -> bool:
     """Whether a question may need the one before: a word that points back, or next to no word of its own."""
-    return bool(LEANS.search(text)) or len(set(terms(text))) <= 2
+    return bool(LEANS.search(text)) or len(set(terms(text))) <= 1
 
 
 def _questions(text: str) -> tuple[str, ...]:
