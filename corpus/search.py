@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from agent.protocols import Embedder
 
 CITED = re.compile(r"\[([^\[\]]+)\]")
-ENOUGH, ENOUGH_WORDS = 0.27, 0.2
+ENOUGH, ENOUGH_WORDS = 0.235, 0.2
 """The score below which nothing answers a query, and the same where words alone count."""
 PASSAGES = 8
 """The most passages of an article that say how well it fits."""

@@ -64,8 +64,8 @@ def found(part: str, view: View, slug: str = "") -> list[Said]:
         return list(files.said)
     asked = names(part)
     whole = [one for one in fits.said if asked <= _spoken(one, view)]
-    together = set[str]().union(*(_spoken(one, view) for one in fits.said[:2]))
-    return whole or (list(fits.said[:2]) if asked <= together else [])
+    together = set[str]().union(*(_spoken(one, view) for one in fits.said))
+    return whole or (list(fits.said) if asked <= together else [])
 
 
 def _spoken(said: Said, view: View) -> set[str]:

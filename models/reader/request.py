@@ -168,12 +168,14 @@ BEGAN = _any(rf"\b{THING}\b.{{0,30}}\b(?:started|began|begun|beginning)\b", r"\b
 MOST_PARTS = 3
 TALK = {
     "who": "who are you|what are you|what can you do|what is this|help|how do you work|are you a bot|are you an ai|"
-    "what is your name|are you chatgpt|are you human|are you a real person|what do you do|how can you help me|"
-    "introduce yourself|how does this work|can i ask you things",
-    "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|thx|that was helpful|perfect|cool|nice|"
-    "good job|well done|thank you for your patience|ok thanks",
+    "what is your name|are you chatgpt|are you chatgpt or something else|are you human|are you a real person|"
+    "what do you do|how can you help me|introduce yourself|how does this work|can i ask you things|who am i talking to|"
+    "what kind of questions can i ask you|what is thimble",
+    "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|thx|thx that helped a lot|perfect|cool|"
+    "nice|that was helpful|good job|well done|thank you for your patience|ok thanks",
     "hello": "hello|hi|hey|hi there|hello there|good morning|good evening|good day|how are you|whats up",
-    "bye": "bye|ok bye|goodbye|see you|good night|that is all|great thats all for today|have a nice day",
+    "bye": "bye|ok bye|goodbye|see you|see you tomorrow|good night|that is all|great thats all for today|"
+    "have a nice day",
 }
 """Small talk: phrases of a kind, separated by `|`."""
 LIKE = 0.5

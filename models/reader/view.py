@@ -15,7 +15,7 @@ from models.reader.results import CITED, NAMED, Entry, Result, Said, own, read
 
 ASKS = re.compile(
     r"\?|\b(?:how|what|which|who|whose|when|where|why|whether|should|could|can|please|tell|show|give|explain|read|find|"
-    r"list|compare|summari[sz]e|search|note|remember|let['’]?s)\b|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
+    r"list|compare|summari[sz]e|search|note|remember|let['’]?s|any (?:way|idea)|worth)\b|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
     re.IGNORECASE,
 )
 REQUESTS = re.compile(
