@@ -13,6 +13,8 @@ MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""
 LONGEST = 2_000
 """Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
+LETTERS = 12
+"""So many characters count as a word at least, for writing without blanks."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 
@@ -40,7 +42,7 @@ def passages(text: str) -> Iterator[Passage]:
     """
     for heading, run in groupby(_sentences(text), lambda sentence: sentence.heading):
         said = list(run)
-        lengths = [len(sentence.text.split()) for sentence in said]
+        lengths = [max(len(sentence.text.split()), len(sentence.text) // LETTERS) for sentence in said]
         start = end = 0
         while end < len(said):
             end = start + 1
