@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from agent.protocols import Embedder
 
 TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
-    title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED, tokenize='unicode61')"""
+    title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED,
+    tokenize='unicode61 remove_diacritics 0')"""
 ROWS = 1 << 20
 """So many rows belong to one article, more than passages fit into a file."""
 ALIKE = 0.8
