@@ -380,3 +380,10 @@ def test_threads_may_share_a_search(name: str) -> None:
 def test_no_hit_has_markup() -> None:
     hits = [hit for word in ("cache", "table", "prefix", "tokens") for hit in Search(SHIPPED).find(word, 20)]
     assert not [hit.text for hit in hits if re.search(r"\]\(|\*\*|^#|```", hit.text)]
+
+
+@with_each
+def test_a_library_without_a_passage_finds_nothing(name: str) -> None:
+    search = Search(Library(Path("x"), (parse("## Only a heading", "empty.md"),)), EMBEDDERS[name])
+    assert search.find("heading") == []
+    assert search.fits("heading") == {}
