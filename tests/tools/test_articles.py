@@ -170,7 +170,7 @@ def test_what_was_said_before_is_searched_with_it() -> None:
         '3 results for "and how many?"\n1. masking — Observation masking — section: How many '
     )
     assert "(score 0.41)" in call("search_articles", query="cache")
-    assert "(score 0.51)" in call("search_articles", query="cache", earlier="So says [masking].")
+    assert "(score 0.51)" in call("search_articles", query="cache", earlier="[masking]")
 
 
 def test_where_nothing_answers_the_nearest_articles_are_named() -> None:
