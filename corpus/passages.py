@@ -19,6 +19,13 @@ RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 
 
+LEANS = re.compile(
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Here|There|Then|But|And|So|Or|Yet|Most of|Nobody|"
+    r"However|Instead|Otherwise|Also|Thus|Hence|Nor|Within|One of|The (?:same|latter|former|second|other|first))\b"
+)
+"""The beginning of a sentence that needs the one before it."""
+
+
 class Sentence(NamedTuple):
     """A sentence, a list item, a table row or a line of code; `line` is where it begins, from 1."""
 
@@ -51,7 +58,13 @@ def passages(text: str) -> Iterator[Passage]:
             ):
                 end += 1
             yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
-            start += (end - start + 1) // 2
+            start = _next(said, start, start + (end - start + 1) // 2)
+
+
+def _next(said: list[Sentence], start: int, middle: int) -> int:
+    """Where the next passage begins: half-way, or a sentence before or after it that can be understood alone."""
+    near = (at for at in (middle, middle - 1, middle + 1) if start < at < len(said))
+    return next((at for at in near if not LEANS.match(said[at].text)), middle)
 
 
 def _sentences(text: str) -> Iterator[Sentence]:
@@ -78,6 +91,7 @@ def _sentences(text: str) -> Iterator[Sentence]:
                 begun = number
                 if not item:
                     run_in = found[1] if (found := RUN_IN.match(bare)) else ""
+                    bare = bare[found.end() :] if found else bare
             open_text = f"{open_text} {line[item.end() :] if item else bare.removeprefix('> ')}".strip()
 
 

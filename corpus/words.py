@@ -71,7 +71,7 @@ def spelled_dates(text: str) -> str:
     return ISO_DATE.sub(spell, text)
 
 
-ENDINGS = ("ation", "ion", "er", "or", "ment")
+ENDINGS = ("enc", "anc", "ent", "ant", "ment", "ation", "ion", "er", "or")
 # A writing without spaces is searched by character, since a whole clause would be one word.
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
@@ -80,8 +80,10 @@ UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 def fold(word: str) -> str:
     """A word as it is searched for: British and American spellings and the forms of a word are one."""
     root = stem(re.sub(r"iz(e|es|ed|ing|er|ers|ation|ations)$", r"is\1", word))
-    ending = next((end for end in ENDINGS if root.endswith(end) and len(root) - len(end) >= 4), "")
-    return root.removesuffix(ending)
+    for ending in ENDINGS:
+        if root.endswith(ending) and len(root) - len(ending) >= 4:
+            root = root.removesuffix(ending)
+    return root
 
 
 def terms(text: str) -> list[str]:

@@ -20,8 +20,8 @@ NEAREST = 8
 TABLES = (".csv", ".tsv")
 SETTINGS = (".toml", ".ini", ".cfg", ".yaml", ".yml")
 PROSE = (".md", ".markdown", ".txt")
-ENOUGH = 0.27
-"""The score below which nothing in the files is near."""
+ENOUGH = 0.18
+"""The score below which nothing in the files is near; lower than for articles, since a line has few words."""
 
 
 @dataclass(frozen=True, slots=True)

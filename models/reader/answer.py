@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text
+from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text, shared
 from models.reader.request import PATH, SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
 from models.reader.view import CANNOT, View
@@ -52,17 +52,23 @@ def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
     """What answers a part, in at most `most` words: the best passage, and the second if it is nearly as good."""
     if known := in_view(part, view):
         return known[:1]
-    best = (found(part, view, wanted.slug) or ([] if SAID.search(part) else anything(part, view)))[:2]
+    best = found(part, view, wanted.slug)[:3] or ([] if SAID.search(part) or searched(view) else anything(part, view))
     if best and len(wanted.parts) > 1:
-        return [Said(best_run(best[0].text, part, most), best[0].source)]
+        runs = [Said(best_run(one.text, part, most), one.source) for one in best]
+        return [max(runs, key=lambda run: shared(run.text, part))]
     chosen: list[Said] = []
     left = most
-    for one in best:
+    for one in best[:2]:
         text = one.text if not chosen else best_run(one.text, part, left)
         if not chosen or (one.score >= SECOND * best[0].score and len(text.split()) <= left):
             chosen.append(Said(text, one.source))
             left -= len(text.split())
     return chosen
+
+
+def searched(view: View) -> bool:
+    """Whether the articles were searched for the current question and the result is in view."""
+    return any(act.shows.form in ("hits", "nothing") for act in view.current("search_articles"))
 
 
 def _refusal(wanted: Request, view: View) -> str:

@@ -8,12 +8,16 @@ from typing import Any
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import LEANS, OURS, SAID, Request
+from models.reader.request import IN_FILES, LEANS, OURS, SAID, WE, Request
 from models.reader.results import Result, Said, first_sentences
 from models.reader.view import View, states
 
 KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
 """The share of a question's words that own words, the user's words and a line of a file must have to answer it."""
+PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
+"""Names of the whole field, which need not be repeated."""
+LEAST, IN_FILE, OUR = 0.27, 0.15, 0.08
+"""The least score of a passage of a file, and what a question adds to it that speaks of files, or of "us"."""
 SURE = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 
@@ -36,13 +40,38 @@ def articles_search(part: str, view: View, leaning: bool, slug: str = "") -> Map
     return {"query": part, "earlier": before} if before else {"query": part}
 
 
+def names(part: str) -> set[str]:
+    """The terms of the names in a question: words with a capital letter that does not only begin a sentence."""
+    found = set[str]()
+    for word in re.finditer(r"\w[\w.+-]*\w", part):
+        begins = re.search(r"(?:^|[.?!:]\s)\W*$", part[: word.start()])
+        if re.search("[A-Z]", word[0][bool(begins) :]) and word[0] not in PLAIN:
+            found |= set(terms(word[0]))
+    return found
+
+
 def found(part: str, view: View, slug: str = "") -> list[Said]:
-    """What the searches for a part have found, in articles or in files, whichever fits better."""
+    """What the searches for a part have found, in articles or in files, whichever fits better.
+
+    The passages of articles that speak of every name in the question, headings included; or the two best ones, if they
+    do so together.
+    """
     articles = [shows for leaning in (False, True) if (shows := _shown("search_articles", part, view, leaning, slug))]
     files = view.result("search_files", {"query": part})
-    best = [max(articles, key=_score)] if articles else []
-    best += [files] if files else []
-    return list(max(best, key=_score).said) if best else []
+    fits = max(articles, key=_score, default=Result("nothing"))
+    hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
+    if files and _score(files) + hint >= max(_score(fits), LEAST):
+        return list(files.said)
+    asked = names(part)
+    whole = [one for one in fits.said if asked <= _spoken(one, view)]
+    together = set[str]().union(*(_spoken(one, view) for one in fits.said[:2]))
+    return whole or (list(fits.said[:2]) if asked <= together else [])
+
+
+def _spoken(said: Said, view: View) -> set[str]:
+    """The terms of a passage and of the titles above it."""
+    title = view.entries[said.source].title if said.source in view.entries else said.source
+    return set(terms(f"{title} {said.section} {said.text}"))
 
 
 def _shown(name: str, part: str, view: View, leaning: bool, slug: str) -> Result | None:
@@ -80,9 +109,13 @@ def _sharing(part: str, said: Iterable[Said], least: float) -> list[Said]:
 
 def best_run(text: str, part: str, most: int) -> str:
     """The sentences in a row with most words of a question, of at most `most` words; one sentence in any case."""
-    said, asked = sentences(text), set(terms(part))
-    runs = list(_runs(said, most))
-    return max(runs, key=lambda run: (len(asked & set(terms(run))), len(run)), default=text)
+    runs = list(_runs(sentences(text), most))
+    return max(runs, key=lambda run: (shared(run, part), len(run)), default=text)
+
+
+def shared(text: str, part: str) -> int:
+    """How many words of a question a text has."""
+    return len(set(terms(part)) & set(terms(text)))
 
 
 def _runs(said: list[str], most: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ def _any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-THING = r"(?:articles?|documents?|texts?|pieces?|pages?|chapters?|guides?|stor(?:y|ies)|ones?|part)"
+THING = r"(?:articles?|documents?|texts|pieces?|pages?|chapters?|guides?|stor(?:y|ies))"
 POLITE = (
     r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|will you|"
     r"i want you to|i['’]d like you to|let us|let['’]s)\W+)*"
@@ -24,11 +24,11 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         rf"{POLITE}(?:note|remember|memori[sz]e|jot|save|keep)\b(?! \w+ (?:between|for) \w+\?)", r"\bsave a note\b"
     ),
     "notes": _any(
-        r"\b(?:my|your|the) notes\b",
+        r"\b(?:my|your) notes\b",
         r"\bwhat (?:have|did) you (?:\w+ )?not(?:ed?|e down)\b",
-        r"\blist (?:the )?notes\b",
+        r"\b(?:list|show) (?:me )?(?:the |all )?notes\b",
     ),
-    "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do))"),
+    "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
     "compare": _any(rf"{POLITE}compare\b", r"\bhow (?:do|does) .+ compare\b"),
     "count": _any(rf"\bhow many {THING}\b(?=.*\b(?:there|have|library|you)\b)"),
     "summary": _any(
@@ -39,9 +39,10 @@ KINDS: Mapping[str, re.Pattern[str]] = {
     ),
     "list": _any(
         rf"\b(?:which|any|list|show|find|got|what)\b.{{0,12}}\b{THING}\b.{{0,40}}"
-        r"\b(?:have|are there|about|on|mention|talk|speak|cover|deal|say|touch|discuss|read)\b",
+        r"\b(?:have|are there|there are|about|on|mention|talk|speak|cover|deal|say|touch|discuss|read)\b",
         r"\b(?:what|which|anything|something)\b.{0,20}\b(?:do|have) you (?:\w+ )?(?:have|got)?\b.{0,12}"
         r"\b(?:on|about|regarding|here)\b",
+        rf"{POLITE}(?:list|show(?: me)?)\b.{{0,16}}\b{THING}\W*$",
         r"^\W*(?:do you have|have you got|is there|got) (?:anything|something|any)\b",
     ),
     "more": _any(rf"{POLITE}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),
@@ -95,6 +96,7 @@ ASIDE = frozenset(
         "got",
         "anything",
         "something",
+        "ask",
         "tell",
         "find",
         "mention",
@@ -141,6 +143,7 @@ SAID = _any(
 )
 """A question with this is about what the user said."""
 OURS = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
+WE = _any(r"\b(?:we|our|ours|us)\b")
 LEANS = _any(
     r"\b(?:it|its|they|them|their|this|that|these|those|there|he|she|him|her|his|such|same|other|others|else|instead|"
     r"both|former|latter|one|ones)\b",
@@ -165,10 +168,12 @@ BEGAN = _any(rf"\b{THING}\b.{{0,30}}\b(?:started|began|begun|beginning)\b", r"\b
 MOST_PARTS = 3
 TALK = {
     "who": "who are you|what are you|what can you do|what is this|help|how do you work|are you a bot|are you an ai|"
-    "what is your name|are you chatgpt|are you human|what do you do|how can you help me|introduce yourself|how does this work|can i ask you things",
-    "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|that was helpful|perfect|cool|nice|good job|well done",
+    "what is your name|are you chatgpt|are you human|are you a real person|what do you do|how can you help me|"
+    "introduce yourself|how does this work|can i ask you things",
+    "thanks": "thanks|thank you|thank you very much|thanks a lot|great thanks|thx|that was helpful|perfect|cool|nice|"
+    "good job|well done|thank you for your patience|ok thanks",
     "hello": "hello|hi|hey|hi there|hello there|good morning|good evening|good day|how are you|whats up",
-    "bye": "bye|goodbye|see you|good night|that is all|thats all for today|have a nice day",
+    "bye": "bye|ok bye|goodbye|see you|good night|that is all|great thats all for today|have a nice day",
 }
 """Small talk: phrases of a kind, separated by `|`."""
 LIKE = 0.5
@@ -243,7 +248,7 @@ def referent(text: str, view: View) -> str:
 
 def leans(text: str) -> bool:
     """Whether a question may need the one before: a word that points back, or next to no word of its own."""
-    return bool(LEANS.search(text)) or len(set(terms(text))) <= 2
+    return bool(LEANS.search(text)) or len(set(terms(text))) <= 1
 
 
 def _questions(text: str) -> tuple[str, ...]:

@@ -18,6 +18,12 @@ ASKS = re.compile(
     r"list|compare|summari[sz]e|search|note|remember|let['’]?s)\b|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
     re.IGNORECASE,
 )
+REQUESTS = re.compile(
+    r".*\?|\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|can you|could you)\W+)*(?:how|what|which|who|when|where|"
+    r"why|tell|show|give|explain|read|find|list|compare|summari[sz]e|search|note|remember|let['’]?s|one more|back to)\b",
+    re.IGNORECASE,
+)
+"""A sentence that asks for something."""
 CANNOT = "I cannot"
 """How an answer begins that declines."""
 STATEMENT = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
@@ -139,9 +145,9 @@ def _told(messages: Sequence[Message]) -> Iterator[Said]:
     for message in messages:
         if message.role == "user" and CLOSING not in message.content:
             for line in message.content.split("\n"):
-                for sentence in sentences(line.strip().removeprefix("- ")):
-                    if states(sentence) or states(line.removeprefix("- ")):
-                        yield Said(sentence)
+                said = sentences(line.strip().removeprefix("- "))
+                ours = any(STATEMENT.match(sentence) for sentence in said)
+                yield from (Said(sentence) for sentence in said if ours and not REQUESTS.match(sentence))
 
 
 def _entries(messages: Sequence[Message]) -> dict[str, Entry]:

@@ -14,9 +14,15 @@ from typing import Any
 
 import pytest
 
+from corpus.passages import MOST_WORDS
 from corpus.questions import load
+from corpus.ranking import AT_HAND, EARLIER, SAID
+from corpus.search import ENOUGH, ENOUGH_WORDS
 from models.counting.choose import counter_for
 from models.counting.vocabulary import qwen_file
+from models.reader import answer
+from models.reader.answer import SECOND
+from models.reader.evidence import SURE
 from models.text_calls.prompt import TextCounter, told
 from scripts import reference
 from session.session import open_session
@@ -30,6 +36,7 @@ from tests.support.sessions import ask, scripted
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
     "thimble lab first-session",
+    "thimble lab first-answers",
     "thimble lab questions",
     "thimble lab foresight",
     "python benchmarks/prepare.py",
@@ -195,6 +202,19 @@ def test_the_first_session_is_what_the_program_does_today() -> None:
 @pytest.mark.parametrize("name", reference.PAGES)
 def test_a_page_of_the_reference_is_what_the_code_says(name: str) -> None:
     assert page(name) == reference.page(name), "make it anew: make reference"
+
+
+def test_the_page_on_the_reader_has_the_figures_of_the_code() -> None:
+    told = " ".join(page("how-the-reader-answers").split())
+    for figure in (
+        f"at most {MOST_WORDS} words",
+        f"Nothing below {ENOUGH} is an answer ({ENOUGH_WORDS} without vectors)",
+        f"{SECOND:.0%} of the score of the first, and if there is room in {answer.MOST_WORDS} words",
+        f"count {'half' if SAID == 0.5 else SAID} when the second",
+        f"weigh {EARLIER} of the others, and each passage of the cited article gets {AT_HAND} more",
+        f"has less than {SURE}, or",
+    ):
+        assert figure in told
 
 
 def test_the_laws_are_those_of_the_tests() -> None:

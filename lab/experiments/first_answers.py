@@ -1,0 +1,76 @@
+"""How does the built-in reader answer the first question of a stranger? Writes docs/results/first-answers.md.
+
+    thimble lab first-answers > docs/results/first-answers.md
+
+Every question is asked in a session of its own. The page has each answer whole, as the reader gave it; only long lines
+are wrapped.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from textwrap import fill
+
+from agent.events import Answered
+from session.session import Session
+from session.settings import Settings
+
+QUESTIONS = [
+    "What is an AI agent?",
+    "What is a token?",
+    "Why do language models make things up?",
+    "How does prompt caching save money?",
+    "Should I use RAG or a long context?",
+    "What is the difference between masking and summarising?",
+    "How do I stop my agent from looping?",
+    "which model fits on my laptop?",
+    "what does the KV cache do",
+    "is fine-tuning worth it for a small team",
+    "how do I test my chatbot",
+    "what is the capital of France?",
+    "thanks!",
+    "who are you?",
+    "What articles do you have about agents?",
+    "Summarise the piece on context rot",
+    "what did they decide in the meeting of 2 April",
+    "which port does the second server use",
+    "was ist ein KI-Agent?",
+    "how do reasoning models differ from normal ones",
+]
+COLUMNS = 100
+
+HEAD = """\
+# First answers
+
+Twenty questions that a person might type first, and what the built-in reader answers: to each in a session of its own,
+under the strategy `none`. This command makes the page. Nobody edits it, so bad answers stand here too:
+
+```sh
+thimble lab first-answers
+```
+
+The reader is no language model: [it finds passages and quotes them](../explanation/how-the-reader-answers.md).
+"""
+
+
+def answer(question: str) -> str:
+    """The reader's answer in a new session that keeps the whole history."""
+    session = Session(Settings(backend="reader", strategy="none"))
+    return next(event.text for event in session.ask(question) if isinstance(event, Answered))
+
+
+def wrapped(text: str) -> str:
+    """The same words in lines of at most 100 columns, if no word is longer; what goes on a line hangs."""
+    return "\n".join(
+        fill(line, COLUMNS, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for line in text.splitlines()
+    )
+
+
+def main(arguments: Sequence[str], prog: str) -> None:
+    """Print the page."""
+    argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
+    print(HEAD)
+    for question in QUESTIONS:
+        print(f"## {question}\n\n```text\n{wrapped(answer(question))}\n```\n")

@@ -1,0 +1,83 @@
+"""First answers: the page is what the command prints, and the questions that the pages show are answered well."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab import __main__ as lab
+from lab.experiments.first_answers import COLUMNS, QUESTIONS, answer, wrapped
+from models.reader.view import CANNOT
+from tests.support.paths import ROOT
+
+PAGE = ROOT / "docs" / "results" / "first-answers.md"
+SHOWN = ("README.md", "docs/tutorial/1-first-look.md")
+"""The pages whose questions a person types first. The first screen suggests none: it names /help."""
+GOOD = {
+    "Read the article about context windows": ("[context-windows]", "tokens", "prompt and reply"),
+    "Now read the article about testing LLM applications": ("[testing-llm-applications]", "exact tests", "evaluation"),
+}
+"""Each question that these pages show, and some words that a good answer has."""
+OFFERED = {
+    "which articles are there?": ("56 articles", "[agent-memory]"),
+    "which articles there are": ("56 articles", "[agent-memory]"),
+    "Ask which articles there are.": ("56 articles", "[agent-memory]"),
+    "list the articles": ("56 articles", "[agent-memory]"),
+    "what files do you have?": ("14 files", "meetings/2026-04-02.md"),
+    "who are you?": ("built-in reader", "not a language model"),
+    "thanks!": ("You are welcome",),
+}
+"""What the reader's own words invite a person to type."""
+PLAIN = {
+    "What is an AI agent?": ("loop", "tools", "[what-is-an-ai-agent]"),
+    "What is a token?": ("smallest unit of text", "[glossary]"),
+    "Why do language models make things up?": ("likely", "[hallucination]"),
+    "What is observation masking?": ("placeholder", "[observation-masking]"),
+    "Summarise the piece on context rot": ("longer", "middle", "[context-rot]"),
+}
+"""Questions to which any change of the search must leave the answer."""
+
+
+def shown() -> set[str]:
+    """The questions in the commands and tables of the pages."""
+    texts = ((ROOT / name).read_text() for name in SHOWN)
+    typed = re.findall(r'-p "([^"]+)"|^\| `([^`]+[^`/])` \|', "\n".join(texts), re.MULTILINE)
+    return {words for pair in typed for words in pair if words and not words.startswith("/")}
+
+
+def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab.main(["first-answers"]) == 0
+    assert capsys.readouterr().out == PAGE.read_text(), (
+        "make anew: thimble lab first-answers > docs/results/first-answers.md"
+    )
+
+
+def test_there_are_twenty_questions() -> None:
+    assert len(set(QUESTIONS)) == 20
+
+
+def test_every_question_on_the_pages_is_known_here() -> None:
+    assert shown() == set(GOOD)
+
+
+@pytest.mark.parametrize("question", [*GOOD, *OFFERED, *PLAIN])
+def test_a_question_that_is_shown_is_answered_well(question: str) -> None:
+    said = answer(question)
+    assert not said.startswith(CANNOT)
+    assert [words for words in (GOOD | OFFERED | PLAIN)[question] if words not in said] == []
+
+
+def test_what_no_article_has_a_word_of_is_refused() -> None:
+    said = answer("was ist ein KI-Agent?")
+    assert said.startswith(CANNOT)
+    assert "which articles there are" in said
+
+
+@given(st.text(st.characters(codec="ascii") | st.sampled_from("é“”· -\n")))
+def test_wrapping_changes_no_word(text: str) -> None:
+    lines = wrapped(text)
+    assert lines.split() == text.split()
+    assert all(len(line) <= COLUMNS or len(line.split()) == 1 for line in lines.splitlines())
