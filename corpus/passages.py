@@ -58,12 +58,13 @@ def passages(text: str) -> Iterator[Passage]:
             ):
                 end += 1
             yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
-            start = _next(said, start, start + (end - start + 1) // 2)
+            start = _next(said, start, end)
 
 
-def _next(said: list[Sentence], start: int, middle: int) -> int:
+def _next(said: list[Sentence], start: int, end: int) -> int:
     """Where the next passage begins: half-way, or a sentence before or after it that can be understood alone."""
-    near = (at for at in (middle, middle - 1, middle + 1) if start < at < len(said))
+    middle = start + (end - start + 1) // 2
+    near = (at for at in (middle, middle - 1, middle + 1) if start < at <= end and at < len(said))
     return next((at for at in near if not LEANS.match(said[at].text)), middle)
 
 
