@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from agent.protocols import Embedder
 
 TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
-    title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED, tokenize='unicode61')"""
+    title, heading, text, section UNINDEXED, line UNINDEXED, above UNINDEXED, said UNINDEXED,
+    tokenize='unicode61 remove_diacritics 0')"""
 ROWS = 1 << 20
 """So many rows belong to one article, more than passages fit into a file."""
 ALIKE = 0.8
@@ -60,15 +61,23 @@ class Index:
         self._lock = threading.Lock()
         self._vectors: dict[str, NDArray[np.float32]] = {}
         connection.execute("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab(main, passages, row)")
-        self.nearest = lru_cache(maxsize=1024)(self._nearest)
+        self._nearest: dict[str, str] = {}
         weakref.finalize(self, connection.close)
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
-        """The number of every passage, in order."""
+        """The number of every passage, in the order of the library: a changed article keeps its place in it."""
         import numpy as np
 
-        return np.array([row for (row,) in self.ask("SELECT rowid FROM passages ORDER BY rowid")], np.int64)
+        every = np.array([row for (row,) in self.ask("SELECT rowid FROM passages ORDER BY rowid")], np.int64)
+        return every[np.argsort([self._places[row // ROWS] for row in every.tolist()], kind="stable")]
+
+    @cached_property
+    def _by_number(self) -> NDArray[np.int64]:
+        """The places in `rows`, in the order of the numbers there."""
+        import numpy as np
+
+        return np.argsort(self.rows)
 
     @cached_property
     def articles(self) -> NDArray[np.int64]:
@@ -88,15 +97,20 @@ class Index:
         )
         if hits:
             rows, scores = zip(*hits, strict=True)
-            found[np.searchsorted(self.rows, rows)] = scores
+            found[self._by_number[np.searchsorted(self.rows, rows, sorter=self._by_number)]] = scores
         return found
 
     def often(self, term: str) -> int:
         """In how many passages a term occurs."""
         return int(next(iter(self.ask("SELECT doc FROM vocabulary WHERE term = ?", term)), (0,))[0])
 
-    def _nearest(self, term: str) -> str:
+    def nearest(self, term: str) -> str:
         """The term itself if it occurs, else the known one that it may be a misspelling of, else itself."""
+        if term not in self._nearest:
+            self._nearest[term] = self._alike(term)
+        return self._nearest[term]
+
+    def _alike(self, term: str) -> str:
         from difflib import get_close_matches
 
         if self.often(term) or len(term) < 4 or any(letter.isdigit() for letter in term):
@@ -110,8 +124,8 @@ class Index:
         with self._lock:
             found = self._vectors.get(embedder.name)
         if found is None:
-            said = self.ask("SELECT above || ' ' || said FROM passages ORDER BY rowid")
-            found = self._vectors[embedder.name] = embedder.embed([text for (text,) in said])
+            said = dict(self.ask("SELECT rowid, above || ' ' || said FROM passages"))
+            found = self._vectors[embedder.name] = embedder.embed([said[row] for row in self.rows.tolist()])
         return found
 
     def place(self, row: int) -> Place:

@@ -13,6 +13,8 @@ MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""
 LONGEST = 2_000
 """Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
+LETTERS = 12
+"""So many characters count as a word at least, for writing without blanks."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 
@@ -47,7 +49,7 @@ def passages(text: str) -> Iterator[Passage]:
     """
     for heading, run in groupby(_sentences(text), lambda sentence: sentence.heading):
         said = list(run)
-        lengths = [len(sentence.text.split()) for sentence in said]
+        lengths = [max(len(sentence.text.split()), len(sentence.text) // LETTERS) for sentence in said]
         start = end = 0
         while end < len(said):
             end = start + 1
@@ -56,12 +58,13 @@ def passages(text: str) -> Iterator[Passage]:
             ):
                 end += 1
             yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
-            start = _next(said, start, start + (end - start + 1) // 2)
+            start = _next(said, start, end)
 
 
-def _next(said: list[Sentence], start: int, middle: int) -> int:
+def _next(said: list[Sentence], start: int, end: int) -> int:
     """Where the next passage begins: half-way, or a sentence before or after it that can be understood alone."""
-    near = (at for at in (middle, middle - 1, middle + 1) if start < at < len(said))
+    middle = start + (end - start + 1) // 2
+    near = (at for at in (middle, middle - 1, middle + 1) if start < at <= end and at < len(said))
     return next((at for at in near if not LEANS.match(said[at].text)), middle)
 
 

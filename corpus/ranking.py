@@ -59,7 +59,7 @@ class Ranking:
         rarity = [max(log((total - n + 0.5) / (n + 0.5)), 1e-6) for n in map(index.often, self._terms)]
         self._most = np.array([weights[term] for term in self._terms]) * rarity * (K1 + 1)
         shares = [index.bm25(term) / (r * (K1 + 1)) for term, r in zip(self._terms, rarity, strict=True)]
-        self._shares = np.array(shares).reshape(-1, total)
+        self._shares = np.array(shares).reshape(len(shares), total)
         self._cosine: NDArray[np.float32] | None = None
         if embedder and self._terms:
             now, before = embedder.embed([query, earlier])

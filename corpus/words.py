@@ -20,9 +20,13 @@ STOPWORDS = frozenset(_FUNCTION_WORDS.split())
 
 def slugify(text: str) -> str:
     """A name for `text` in lower-case words joined by hyphens, at most 80 characters; may be empty."""
+    return "-".join(re.findall(r"[^\W_]+", unaccented(text)))[:80].strip("-")
+
+
+def unaccented(text: str) -> str:
+    """The text in lower case without accents: `Café` is `cafe`."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
-    bare = unicodedata.normalize("NFC", re.sub(r"[\u0300-\u036f]", "", folded))
-    return "-".join(re.findall(r"[^\W_]+", bare))[:80].strip("-")
+    return unicodedata.normalize("NFC", re.sub(r"[\u0300-\u036f]", "", folded))
 
 
 def words(text: str) -> list[str]:
@@ -84,5 +88,5 @@ def fold(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The folded words of a text that carry meaning, in order; every word when all of them are stopwords."""
-    every = words(UNSPACED.sub(r" \1 ", text))
+    every = words(UNSPACED.sub(r" \1 ", unaccented(text)))
     return [fold(word) for word in every if word not in STOPWORDS] or [fold(word) for word in every]

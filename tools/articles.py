@@ -105,11 +105,12 @@ class ArticleTools:
     def _about(self, topic: str) -> list[Article]:
         """The articles whose subject it is; where these are few, those with the passages that fit it best too."""
         fits = self._search.fits(topic)
-        best = [self._library.articles[place] for place in sorted(fits, key=lambda place: -fits[place])]
-        subject = set(self._library.matching(topic))
-        found = [article for article in best if article in subject]
+        best = {self._library.articles[place].slug: place for place in sorted(fits, key=lambda place: -fits[place])}
+        rank = {slug: rank for rank, slug in enumerate(best)}
+        found = sorted(self._library.matching(topic), key=lambda article: rank.get(article.slug, len(rank)))
         if len(found) < FEW and any(hit.score >= self._search.enough for hit in self._search.find(topic, 1)):
-            found += [article for article in best[:FEW] if article not in subject]
+            slugs = {article.slug for article in found}
+            found += [self._library.articles[best[slug]] for slug in [*best][:FEW] if slug not in slugs]
         return found
 
     def _find(self, slug: str) -> Article:
@@ -126,7 +127,7 @@ def _entry(number: int, article: Article) -> str:
 
 
 def _articles(hits: Iterable[Hit]) -> list[Article]:
-    return list(dict.fromkeys(hit.article for hit in hits))
+    return list({hit.article.slug: hit.article for hit in hits}.values())
 
 
 def _check_page(page: int, pages: int) -> None:

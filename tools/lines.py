@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import PurePosixPath
 
+from agent.errors import ModelError
 from agent.protocols import Embedder
 from corpus.index import TABLE, Index, insert
 from corpus.passages import passages, record
@@ -93,9 +94,16 @@ def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
 
 
 def nearest(texts: Texts, query: str, embedder: Embedder | None) -> list[Line]:
-    """The passages nearest to a query, the best first; none where nothing is near."""
+    """The passages nearest to a query, the best first; none where nothing is near.
+
+    Words alone count if the server of the embeddings fails.
+    """
     index, found = indexed(texts), list[Line]()
-    for row, score in Ranking(index, query, embedder=embedder).best():
+    try:
+        ranking = Ranking(index, query, embedder=embedder)
+    except ModelError:
+        ranking = Ranking(index, query)
+    for row, score in ranking.best():
         if len(found) == NEAREST:
             break
         place = index.place(row)

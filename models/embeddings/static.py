@@ -35,7 +35,8 @@ class StaticEmbedder:
         import numpy as np
 
         found = np.zeros((len(texts), self._vectors.shape[1]), np.float32)
-        for row, tokens in zip(found, self._tokenizer.encode_batch(list(texts), add_special_tokens=False), strict=True):
+        whole = [text.encode("utf-8", "replace").decode() for text in texts]
+        for row, tokens in zip(found, self._tokenizer.encode_batch(whole, add_special_tokens=False), strict=True):
             if tokens.ids:
                 row[:] = self._vectors[tokens.ids].mean(0)
         return unit(found)

@@ -46,7 +46,7 @@ def _all_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 def said(known: Library) -> object:
     """All that a library has to say."""
     search = Search(known)
-    hits = [(h.article.slug, h.section, h.snippet, h.score) for query in QUERIES for h in search.find(query, 20)]
+    hits = [(h.article.slug, h.section, h.text, h.score) for query in QUERIES for h in search.find(query, 20)]
     topics = [[article.slug for article in known.matching(topic)] for topic in ("cache", "a", "2", "tools")]
     articles = [(a, list(a.sections), a.subject.split()) for a in known.articles]
     return articles, [skip[:2] for skip in known.skipped], known.tags, topics, hits

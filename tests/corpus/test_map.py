@@ -102,6 +102,6 @@ def test_the_right_article_is_among_the_first() -> None:
     for question, slug in {
         "What does a prefix cache save?": "kv-cache-and-prefix-caching",
         "observation masking": "observation-masking",
-        "How is text cut into tokens?": "tokenisers",
+        "How does a tokeniser cut a word?": "tokenisers",
     }.items():
         assert slug in titles(SHIPPED.text(question, 1_500))[:3]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.normalise import UNITS, Quantity, states, tokens
+from corpus.normalise import UNITS, Quantity, holds, states, tokens
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyz ", min_size=1, max_size=30)
 NUMBERS = st.decimals(min_value=0, max_value=10**9, places=2).map(lambda number: f"{number:,}")
@@ -89,6 +89,46 @@ def test_these_are_the_same(text: str, answer: str) -> None:
 )
 def test_these_are_not(text: str, answer: str) -> None:
     assert not states(text, answer)
+
+
+PLACES = st.lists(
+    st.lists(st.sampled_from(["loop", "tool", "84_%", "cut_off", "2024"]), min_size=1, max_size=3), max_size=4
+)
+
+
+def way(places: list[list[str]]) -> str:
+    return " ".join("|".join(words) for words in places)
+
+
+@given(PLACES, st.data())
+def test_a_sentence_with_a_word_for_each_place_holds_the_way_in_any_order(
+    places: list[list[str]], data: st.DataObject
+) -> None:
+    said = [data.draw(st.sampled_from(words)).replace("_", " ") for words in places]
+    sentence = ", and ".join(data.draw(st.permutations(said)))
+    assert holds(f"So {sentence}.", way(places))
+    assert not holds(f"So {sentence}.", f"{way(places)} absent")
+
+
+@given(PLACES, PLACES)
+def test_a_way_holds_if_each_of_its_parts_holds(one: list[list[str]], other: list[list[str]]) -> None:
+    sentence = "A loop of tools was cut off in 84 % of cases."
+    assert holds(sentence, way(one + other)) == (holds(sentence, way(one)) and holds(sentence, way(other)))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said", "is_held"),
+    [
+        ("Agents call tools in a loop.", "loop|cycle tool|function", True),
+        ("Agents call functions in cycles.", "loop|cycle tool|function", True),
+        ("Agents call functions.", "loop|cycle tool|function", False),
+        ("About 84 per cent of it.", "84_%", True),
+        ("About 84 turns of it.", "84_%", False),
+        ("What is cut is off.", "cut_off", False),
+    ],
+)
+def test_a_way_has_a_word_for_each_place(sentence: str, said: str, is_held: bool) -> None:
+    assert holds(sentence, said) == is_held
 
 
 def test_a_quantity_keeps_what_was_written() -> None:

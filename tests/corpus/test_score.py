@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.questions import Exchange, Fact, Proof
-from corpus.score import MOST_WORDS, cited, refuses, score
+from corpus.questions import NATURAL, Exchange, Fact, Proof
+from corpus.score import JUDGED_WORDS, MOST_WORDS, cited, refuses, score
 
 SHARE = Fact(("84 %",), (Proof("84 % of a turn are observations.", article="observation-masking"),))
 ERROR = Fact(("token 41",), (Proof("differs at token 41", file="logs/server.log", line=10),))
@@ -108,3 +108,58 @@ def test_citations_in_all_their_forms() -> None:
         "A [context-rot]. B [a-b; c-d, e]. C [logs/server.log:10-12] and [notes.md:3]; not [a link](context-windows)."
     )
     assert cited(text) == {"context-rot", "a-b", "c-d", "e", "logs/server.log", "notes.md"}
+
+
+LOOP = Fact(
+    ("loop|cycle tool|function", "again_and_again act"), (Proof("An agent calls tools in a loop.", article="x"),)
+)
+NATURALLY = Exchange("what even is an agent", (LOOP,), reject=("51 %",))
+each_natural = pytest.mark.parametrize("kind", NATURAL)
+
+
+@each_natural
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        ("An agent calls tools in a loop [what-is-an-ai-agent].", ""),
+        ("It uses functions, cycle after cycle.", ""),
+        ("It acts again and again.", ""),
+        ("It calls tools. Then it loops.", "does not say: loop|cycle tool|function"),
+        ("It calls tools in a loop, in 51 % of cases.", "states what is wrong: 51 %"),
+        ("I cannot find this. Tools in a loop.", "declined"),
+        ("", "does not say: loop|cycle tool|function"),
+    ],
+)
+def test_any_wording_of_a_natural_answer_is_right_in_one_sentence(kind: str, answer: str, why: str) -> None:
+    assert score(NATURALLY, answer, kind).why == why
+
+
+@each_natural
+@given(st.integers(0, 200))
+def test_only_the_first_words_of_a_natural_answer_are_judged(kind: str, before: int) -> None:
+    said = "Tools run in a loop."
+    most = JUDGED_WORDS.get(kind, 80)
+    fits = before + len(said.split()) <= most
+    assert score(NATURALLY, f"{'Well. ' * before}{said} It goes on {'and on ' * 200}", kind).right == fits
+    assert score(NATURALLY, f"{said} {'Well. ' * most} 51 %.", kind).right
+
+
+@each_natural
+def test_a_slug_counts_as_said_in_a_listing_only(kind: str) -> None:
+    asked = Exchange("anything on caches?", (Fact(("kv-cache",), (Proof("x", article="kv-cache"),)),))
+    assert score(asked, "There is this [kv-cache].", kind).right == (kind == "listing")
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [("Hello! Ask me anything.", True), ("", False), ("Hi [agents].", False), ("I cannot answer that.", False)],
+)
+def test_small_talk_is_answered_without_a_citation(answer: str, right: bool) -> None:
+    assert score(Exchange("hi"), answer, "talk").right == right
+
+
+@pytest.mark.parametrize("kind", ["offtopic", "neartopic", "unanswerable"])
+def test_what_no_article_answers_is_declined(kind: str) -> None:
+    asked = Exchange("who won the cup", absent=("cup",))
+    assert score(asked, "The articles do not say.", kind).right
+    assert not score(asked, "It was Italy [sports].", kind).right

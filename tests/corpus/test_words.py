@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.words import content_words, slugify, stem, stems, words
+from corpus.words import STOPWORDS, content_words, fold, slugify, spelled_dates, stem, stems, terms, unaccented, words
 
 
 @given(st.text())
@@ -48,3 +48,52 @@ def test_endings_fold_together() -> None:
 def test_question_words_go_unless_nothing_is_left() -> None:
     assert content_words("What is a KV cache?") == ["kv", "cache"]
     assert content_words("What is it?") == ["what", "is", "it"]
+
+
+@given(st.text())
+def test_a_text_has_terms_if_it_has_words_whatever_its_case(text: str) -> None:
+    assert bool(terms(text)) == bool(words(unaccented(text)))
+    assert terms(unaccented(text)) == terms(text)
+    assert all(terms(term) for term in terms(text))
+
+
+@given(
+    st.lists(st.sampled_from(sorted(STOPWORDS))),
+    st.lists(st.sampled_from(["cache", "windows", "17", "Qwen"]), min_size=1),
+)
+def test_words_without_meaning_are_no_terms_beside_others(small: list[str], others: list[str]) -> None:
+    assert terms(" ".join(small + others)) == [fold(word.lower()) for word in others]
+    assert terms(" ".join(small)) == [fold(word) for word in small]
+
+
+@pytest.mark.parametrize(
+    "family",
+    [
+        "organise organize organised organizing organisation organizations organiser",
+        "quantisation quantization quantise quantized",
+        "retrieve retrieved retrieves retriever",
+        "compress compression compressed compressor compressing",
+        "slide slides sliding",
+        "strategy strategies",
+    ],
+)
+def test_the_forms_of_a_word_fold_together(family: str) -> None:
+    assert len({fold(word) for word in family.split()}) == 1
+
+
+@pytest.mark.parametrize("words_apart", ["prize price", "agent agency", "cat cation", "lay layer", "mode model"])
+def test_these_words_stay_apart(words_apart: str) -> None:
+    one, other = words_apart.split()
+    assert fold(one) != fold(other)
+
+
+def test_a_writing_without_blanks_is_searched_by_character() -> None:
+    assert terms("KV 缓存 cache") == ["kv", "缓", "存", fold("cache")]
+
+
+def test_accents_do_not_count() -> None:
+    assert terms("Café Ångström") == terms("cafe\u0301 angstrom")
+
+
+def test_a_date_is_also_spelled() -> None:
+    assert spelled_dates("on 2026-04-02, not 2026-13-99") == "on 2026-04-02 2 April 2026, not 2026-13-99"

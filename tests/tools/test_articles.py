@@ -43,6 +43,14 @@ def article(slug: str, *parts: Section, summary: str = "S.") -> Article:
     return Article(slug, f"Title {slug}", (), "", summary, (), f"{slug}.md", 1, " titl ", shown)
 
 
+SPOKEN = st.lists(st.sampled_from(["cache", "line", "masking", "the", "[kv]", "old results", "qqq"])).map(" ".join)
+
+
+def slugs(listing: str) -> list[str]:
+    """The articles of a listing, in their order."""
+    return re.findall(r"^\d+\. (\S+) — ", listing, re.MULTILINE)
+
+
 PARTS = st.lists(
     st.tuples(
         st.integers(0, 30),
@@ -110,6 +118,17 @@ def test_list_by_topic() -> None:
     assert call("list_articles", topic="xyz") == 'No articles about "xyz".\nKnown tags: context, strategies'
 
 
+def test_where_few_articles_have_the_topic_as_their_subject_those_that_speak_of_it_best_follow() -> None:
+    assert slugs(call("list_articles", topic="cache")) == ["kv", "masking"]
+    assert slugs(call("list_articles", topic="a line that moves")) == ["masking"]
+    assert slugs(call("list_articles", topic="lines of poems about spring")) == []
+
+
+def test_a_tag_is_enough_though_no_passage_speaks_of_it() -> None:
+    tagged = parse("---\ntags: [gardens]\nsummary: S.\n---\nMoss.", "moss.md")
+    assert slugs(call("list_articles", tagged, article("other"), topic="garden")) == ["moss"]
+
+
 def test_list_by_pages() -> None:
     many = [article(f"a-{number}") for number in range(1, 42)]
     first = call("list_articles", *many).split("\n")
@@ -126,15 +145,39 @@ def test_list_by_pages() -> None:
 def test_search() -> None:
     assert call("search_articles", query="move the line") == (
         '1 result for "move the line"\n'
-        "1. masking — Observation masking — section: Hysteresis, and more\n"
+        "1. masking — Observation masking — section: Hysteresis, and more (score 0.46)\n"
         "   Move the line seldom."
     )
     assert call("search_articles", query="cache").startswith(
-        '2 results for "cache"\n1. kv — KV cache — section: Opening\n'
+        '2 results for "cache"\n1. kv — KV cache — section: Opening (score 0.72)\n'
     )
     assert call("search_articles", query="cache", limit=-3).startswith('1 result for "cache"')
     assert call("search_articles", query="qqq") == 'No results for "qqq".'
     assert call("search_articles", query="") == 'No results for "".'
+
+
+@given(st.one_of(st.text(), SPOKEN), st.one_of(st.text(), SPOKEN), st.integers(-3, 30))
+def test_any_search_is_answered(query: str, earlier: str, limit: int) -> None:
+    said = call("search_articles", query=query, limit=limit, earlier=earlier)
+    hits = re.findall(r"^\d+\. (\S+) — .* — section: .* \(score (\d\.\d\d)\)\n   \S", said, re.MULTILINE)
+    assert said.startswith(f"{len(hits)} result" if hits else "No results for ")
+    assert len(hits) <= max(1, min(limit, 20))
+    assert all(float(score) <= float(hits[0][1]) for _, score in hits)
+
+
+def test_what_was_said_before_is_searched_with_it() -> None:
+    assert call("search_articles", query="and how many?", earlier="the line of masking").startswith(
+        '3 results for "and how many?"\n1. masking — Observation masking — section: How many '
+    )
+    assert "(score 0.41)" in call("search_articles", query="cache")
+    assert "(score 0.51)" in call("search_articles", query="cache", earlier="[masking]")
+
+
+def test_where_nothing_answers_the_nearest_articles_are_named() -> None:
+    assert call("search_articles", query="which cache of pirate gold lies below the palm tree") == (
+        'No results for "which cache of pirate gold lies below the palm tree".\n'
+        "Nearest articles:\n- kv — KV cache\n- masking — Observation masking"
+    )
 
 
 def test_read() -> None:

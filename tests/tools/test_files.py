@@ -2,22 +2,27 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import ToolError
+from agent.protocols import Embedder
+from models.embeddings.static import static_embedder
+from tests.support.embedding import Counting
 from tools import files
 from tools.files import file_tools
+from tools.lines import NEAREST
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=30), min_size=1, max_size=200
 )
 
 
-def call(root: Path, name: str, **arguments: object) -> str:
-    return next(tool for tool in file_tools(root) if tool.name == name).run(arguments)
+def call(root: Path, name: str, /, embedder: Embedder | None = None, **arguments: Any) -> str:
+    return next(tool for tool in file_tools(root, embedder) if tool.name == name).run(arguments)
 
 
 @given(LINES, st.integers(1, 50))
@@ -127,7 +132,7 @@ def test_long_lines_are_shortened_and_pages_end_early(root: Path) -> None:
         ({"path": "a.txt", "start": 0}, "there is no line 0"),
     ],
 )
-def test_what_cannot_be_read_is_explained(root: Path, arguments: dict[str, object], said: str) -> None:
+def test_what_cannot_be_read_is_explained(root: Path, arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(ToolError, match=said):
         call(root, "read_file", **arguments)
 
@@ -182,6 +187,7 @@ def test_a_search_that_stops_early_says_so(root: Path, monkeypatch: pytest.Monke
 NOTES = {
     "meetings/2026-04-02.md": "# Meeting\n\n## Decided\n- The pier opens in May.\n- No boat is hired.\n",
     "runs.csv": "run,date,seconds\nr1,2026-03-01,12.5\nr2,2026-03-02,14.0\nr3,2026-03-02,9.0\n",
+    "site.toml": "title = 'Pond'\n[gateway]\nport = 8080\n",
     "server.log": "2026-03-02 09:00 INFO start\n2026-03-02 09:05 ERROR valve stuck\n",
 }
 
@@ -197,15 +203,25 @@ def notes(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("query", "best"),
     [
-        ("when does the pier open, as decided on 2 April", "meetings/2026-04-02.md:4: - The pier opens in May."),
-        ("seconds of run r2", "runs.csv:1: run,date,seconds\nruns.csv:3: r2,2026-03-02,14.0"),
-        ("what error was in the server log", "server.log:2: 2026-03-02 09:05 ERROR valve stuck"),
+        ("when does the pier open, as decided on 2 April", "meetings/2026-04-02.md:4: The pier opens in May. "),
+        ("seconds of run r2", "runs.csv:3: r2: date 2026-03-02; seconds 14.0. "),
+        ("what error was in the server log", "server.log:2: 2026-03-02 09:05 ERROR valve stuck "),
+        ("which port does the gateway listen on", "site.toml:3: [gateway] › port = 8080 "),
     ],
 )
-def test_where_no_line_has_every_word_the_nearest_come_first(notes: Path, query: str, best: str) -> None:
-    said = call(notes, "search_files", query=query)
-    assert re.match(rf'\d nearest lines? for "{query}"\n', said)
-    assert said.split("\n", 1)[1].startswith(best)
+def test_where_no_line_has_every_word_the_nearest_passages_come_first(notes: Path, query: str, best: str) -> None:
+    for embedder in (None, static_embedder(), Counting(fails=True)):
+        said = call(notes, "search_files", embedder=embedder, query=query)
+        assert re.match(rf'\d nearest passages? for "{query}"\n', said)
+        assert said.split("\n", 1)[1].startswith(best)
+        scores = [float(score) for score in re.findall(r"\(score (.+)\)$", said, re.MULTILINE)]
+        assert len(scores) == said.count("\n") <= NEAREST
+        assert scores[0] == max(scores)
+
+
+@pytest.mark.parametrize("query", ["ships that sail to Rome", "qqq", "🙂", '" OR *'])
+def test_where_nothing_is_near_it_says_so(notes: Path, query: str) -> None:
+    assert call(notes, "search_files", query=query).startswith("No matches for ")
 
 
 def test_a_row_of_a_table_is_shown_under_the_names_of_its_columns(notes: Path) -> None:

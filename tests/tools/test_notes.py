@@ -83,4 +83,4 @@ def test_the_toolbox_holds_every_tool_in_order(tmp_path: Path) -> None:
         assert function["name"] == tool.name == name
         assert function["description"]
         assert all("description" in property for property in function["parameters"]["properties"].values())
-    assert len(json.dumps([tool.schema for tool in tools.values()])) < 3_000
+    assert len(json.dumps([tool.schema for tool in tools.values()])) < 3_200
