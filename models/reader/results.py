@@ -25,6 +25,9 @@ FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)
 NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
 CITED = re.compile(rf"\s*\[({SLUG}|[^\[\]\s]+:\d+)\]")
 NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
+LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
+TITLE = re.compile(r"(?:and )?“[^“”]+”")
+"""A title by itself; it says nothing that can be quoted."""
 GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
 CERTAIN = 1.0
 """The score of a line that holds every word that was searched for."""
@@ -174,9 +177,9 @@ def own(text: str) -> tuple[Said, ...]:
     for line in text.replace("\r\n", "\n").split("\n"):
         start = 0
         for cite in CITED.finditer(line):
-            run = re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", line[start : cite.start()].strip(" .;,"))
+            run = LED_IN.sub("", line[start : cite.start()].lstrip(" .;,").rstrip(" ;,"))
             start = cite.end()
-            said += [Said(run, cite[1])] if run else []
+            said += [Said(run, cite[1])] if run and not TITLE.fullmatch(run) else []
     return tuple(said)
 
 

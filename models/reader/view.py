@@ -91,7 +91,8 @@ def look(messages: Sequence[Message]) -> View:
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
     spoken = [m for m in messages[:start] if m.role == "assistant" or m.content.startswith(SUMMARY_TAG)]
     answers = [m for m in spoken if not m.calls and not m.content.startswith(CANNOT)]
-    own_words = tuple(dict.fromkeys(one for message in spoken for one in own(message.content)))
+    told_before = (message.content for message in spoken if not message.content.startswith(CANNOT))
+    own_words = tuple(dict.fromkeys(one for content in told_before for one in own(content)))
     slugs = tuple(slug for message in messages[:start] for slug in _read(message))
     return View(
         question=messages[start].content.strip() if asked else "",
