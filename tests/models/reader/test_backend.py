@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models.reader.observation import own_words
 
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
@@ -14,6 +13,7 @@ from agent.protocols import Text, Usage
 from models.counting.estimate import EstimateCounter
 from models.reader import Reader
 from models.reader.backend import reply
+from models.reader.results import own
 from tests.support.reader_library import Session, make_tools, mask, masked, tokens
 
 QUESTIONS = (
@@ -70,7 +70,7 @@ def test_what_is_cited_stands_in_the_view(recorded, data) -> None:
     views, schemas = recorded
     view = thinned(data.draw(st.sampled_from(views)), data)
     shown = tokens("\n".join(message.content for message in view if message.role != "system"))
-    for sentence in own_words(reply(view, schemas).text).sentences:
+    for sentence in own(reply(view, schemas).text):
         # A row of a table is said with the names of its columns, so only its cells are looked for.
         parts = sentence.text.split("; ") if "Height" in sentence.text or "item:" in sentence.text else [sentence.text]
         for part in parts:

@@ -5,11 +5,11 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models.reader.observation import own_words
 
 from agent.messages import Message
 from agent.prompts import SUMMARY_TAG
 from models.reader.backend import reply
+from models.reader.results import own
 from tests.support.reader_library import Session, make_tools, tokens
 
 INSTRUCTION = """Write a summary of everything above. Write at most {words} words, in these sections.
@@ -57,7 +57,7 @@ def test_it_has_just_the_sections_asked_for_within_the_limit(material, words, na
 @given(words=st.integers(30, 400))
 def test_what_it_cites_was_read(material, words) -> None:
     shown = tokens("\n".join(message.content for message in material))
-    sentences = own_words(summary(material, words)).sentences
+    sentences = own(summary(material, words))
     assert sentences or words < 60
     assert all(tokens(sentence.text) in shown for sentence in sentences)
 
@@ -108,7 +108,7 @@ def test_the_order_of_reading_outlives_the_messages(tmp_path) -> None:
 def test_unknown_section_names_get_the_findings(material) -> None:
     text = summary(material, 100, {"Gist": "", "Riddles": ""})
     assert re.findall(r"^(\w+):$", text, re.MULTILINE) == ["Gist", "Riddles"]
-    assert own_words(text).sentences
+    assert own(text)
 
 
 def test_a_view_without_material_still_gets_its_headings() -> None:
