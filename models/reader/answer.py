@@ -90,8 +90,10 @@ def _row(words: Sequence[str]) -> str:
 def _read(wanted: Request, view: View) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
     if paths := PATH.findall(wanted.text):
-        lines = [one for act in view.current("read_file") for one in act.shows.said][:10]
-        return cite(lines) if lines else f"{CANNOT} read {paths[0]} here."
+        shows = view.result("read_file", {"path": paths[0]})
+        if shows and shows.said:
+            return cite(shows.said[:10])
+        return f"{CANNOT} read {paths[0]} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
     slug = article(wanted, view)
     if not slug:
         about = f" about {wanted.topic}" if wanted.topic else ""
@@ -144,18 +146,17 @@ def _compare(wanted: Request, view: View) -> str:
 
 
 def _list(wanted: Request, view: View) -> str:
-    listed = [act.shows for act in view.current("list_articles") if act.shows.form == "listing"]
-    listed += [shows for shows in [view.result("list_articles", {"topic": wanted.topic})] if shows and shows.entries]
-    if not listed:
+    shows = view.result("list_articles", {"topic": wanted.topic} if wanted.topic else {})
+    if not shows or not shows.entries:
         about = f" about {wanted.topic}" if wanted.topic else ""
         return f"{CANNOT} find an article{about} here. Ask which articles there are."
     if wanted.kind == "count":
-        return f"{listed[-1].head}."
-    entries = listed[-1].entries
-    lines = [f"{listed[-1].head}:"]
-    for entry in entries:
-        lines.append(f"- “{entry.title}” [{entry.slug}]" + (f": {entry.gist}" if len(entries) <= LONG_LIST else ""))
-    return "\n".join([*lines, *(["There are more than these."] if listed[-1].page < listed[-1].pages else [])])
+        return f"{shows.head}."
+    lines = [f"{shows.head}:"]
+    for entry in shows.entries:
+        gist = f": {entry.gist}" if len(shows.entries) <= LONG_LIST else ""
+        lines.append(f"- “{entry.title}” [{entry.slug}]{gist}")
+    return "\n".join([*lines, *(["There are more than these."] if shows.page < shows.pages else [])])
 
 
 def _entries(wanted: Request, view: View) -> str:
