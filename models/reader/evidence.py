@@ -101,8 +101,9 @@ def cite(said: Sequence[Said]) -> str:
 
 def article(wanted: Request, view: View) -> str:
     """The slug of the article that a request is about; "" if none is found."""
-    if wanted.slug or not wanted.topic:
-        return wanted.slug or next(iter(reversed(view.read)), "")
+    reading = [act.text("slug") for act in view.current("read_article")]
+    if wanted.slug or reading or not wanted.topic:
+        return wanted.slug or next(iter([*reading, *reversed(view.read)]), "")
     listed = view.result("list_articles", {"topic": wanted.topic})
     return listed.entries[0].slug if listed and listed.entries else ""
 
