@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from corpus.markdown import sentences
 from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text
 from models.reader.request import PATH, SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
@@ -127,8 +128,8 @@ def _more(wanted: Request, view: View) -> str:
     pages = [act.shows for act in view.current("read_article") if act.shows.form == "page"] or view.pages(slug)
     if not pages:
         return f"{CANNOT} tell more of what is not in view. Please name it."
-    said = {one.text for one in view.own}
-    points = digest([one for one in pages[-1].said if not any(text in one.text for text in said)])
+    every = [Said(text, one.source, one.section) for one in pages[-1].said for text in sentences(one.text)]
+    points = digest([one for one in every if not any(one.text in told.text for told in view.own)])
     return (
         "\n".join([f"More from {slug}:", *points]) if points else f"{CANNOT} tell more of {slug}: no more is in view."
     )
