@@ -76,7 +76,8 @@ def _refusal(wanted: Request, view: View) -> str:
         return f"{CANNOT} answer that: the tools failed ({errors[-1]})."
     where = "these articles or files" if view.current("search_files") else "these articles"
     near = [entry for act in view.current("search_articles") for entry in act.shows.entries]
-    return " ".join([f"{CANNOT} answer that from {where}.", *_nearest(near)])
+    failed = f" ({errors[-1]})" if errors else ""
+    return " ".join([f"{CANNOT} answer that from {where}{failed}.", *_nearest(near)])
 
 
 def _nearest(entries: Sequence[Entry]) -> list[str]:
