@@ -173,10 +173,11 @@ def _entries(wanted: Request, view: View) -> str:
 
 
 def _note(wanted: Request, view: View) -> str:
-    saved = [act for act in view.current("save_note") if act.shows.form != "error"]
-    if saved:
-        return f"I have noted: {saved[-1].text('text')}"
-    return f"{CANNOT} save a note here." if note_text(wanted, view) else f"{CANNOT} tell what to note. Please say it."
+    text = note_text(wanted, view)
+    saved = [act for act in view.acts if act.name == "save_note" and act.shows.form != "error"]
+    if kept := [act.text("text") for act in saved if act.current or act.text("text") == text]:
+        return f"I have noted: {kept[-1]}"
+    return f"{CANNOT} save a note here." if text else f"{CANNOT} tell what to note. Please say it."
 
 
 def gave(shows: Result) -> str:
