@@ -25,6 +25,7 @@ TALK = {
     "which ones there are.",
     "bye": "Goodbye.",
 }
+WHICH = f"{CANNOT} tell which article you mean. Please name it."
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 
 
@@ -98,8 +99,7 @@ def _read(wanted: Request, view: View) -> str:
         return f"{CANNOT} read {paths[0]} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
     slug = article(wanted, view)
     if not slug:
-        about = f" about {wanted.topic}" if wanted.topic else ""
-        return f"{CANNOT} find an article{about} here."
+        return f"{CANNOT} find an article about {wanted.topic} here." if wanted.topic else WHICH
     pages = view.pages(slug)
     title = view.entries[slug].title if slug in view.entries else slug
     if not pages:
@@ -128,7 +128,7 @@ def _more(wanted: Request, view: View) -> str:
     slug = next(iter(reversed(view.read)), "")
     pages = [act.shows for act in view.current("read_article") if act.shows.form == "page"] or view.pages(slug)
     if not pages:
-        return f"{CANNOT} tell more of what is not in view. Please name it."
+        return WHICH
     every = [Said(text, one.source, one.section) for one in pages[-1].said for text in sentences(one.text)]
     points = digest([one for one in every if not any(one.text in told.text for told in view.own)])
     return (
@@ -139,12 +139,12 @@ def _more(wanted: Request, view: View) -> str:
 def _compare(wanted: Request, view: View) -> str:
     """The best passage on each side."""
     lines = []
-    for side in wanted.parts:
-        said = found(side, view)[:1]
+    sides = {side: (found(side, view) or anything(side, view))[:1] for side in wanted.parts}
+    for side, said in sides.items():
         title = view.entries[said[0].source].title if said and said[0].source in view.entries else ""
-        named = f"{side[:1].upper()}{side[1:]}" + (f" (“{title}”)" if title else "")
+        named = f"{side[:1].upper()}{side[1:]}" + (f" (“{title}”)" if title not in ("", side) else "")
         lines.append(f"{named}:\n- {cite(said)}" if said else f"{named}:\n- I found nothing on this.")
-    return "\n".join(lines) if any(found(side, view) for side in wanted.parts) else _refusal(wanted, view)
+    return "\n".join(lines) if any(sides.values()) else _refusal(wanted, view)
 
 
 def _list(wanted: Request, view: View) -> str:

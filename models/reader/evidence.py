@@ -8,7 +8,7 @@ from typing import Any
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import LEANS, OURS, SAID, Request
+from models.reader.request import LEANS, ORDINAL, OURS, SAID, Request
 from models.reader.results import Result, Said, first_sentences
 from models.reader.view import View, states
 
@@ -102,8 +102,10 @@ def cite(said: Sequence[Said]) -> str:
 def article(wanted: Request, view: View) -> str:
     """The slug of the article that a request is about; "" if none is found."""
     reading = [act.text("slug") for act in view.current("read_article")]
-    if wanted.slug or reading or not wanted.topic:
-        return wanted.slug or next(iter([*reading, *reversed(view.read)]), "")
+    if wanted.slug or (ORDINAL.search(wanted.text) and not wanted.topic):
+        return wanted.slug
+    if reading or not wanted.topic:
+        return next(iter([*reading, *reversed(view.read)]), "")
     listed = view.result("list_articles", {"topic": wanted.topic})
     return listed.entries[0].slug if listed and listed.entries else ""
 
