@@ -124,12 +124,13 @@ def whole(history: Sequence[Message]) -> list[Message]:
 
 
 def masked(keep: int) -> View:
-    """A view in which all results but the newest `keep` are masked."""
+    """A view in which all results but those of the newest `keep` turns are masked."""
 
     def view(history: Sequence[Message]) -> list[Message]:
-        results = [message for message in history if message.role == "tool"]
-        old = {message.id for message in results[: len(results) - keep]}
-        return [mask(message) if message.id in old else message for message in history]
+        turns = [index for index, message in enumerate(history) if message.calls]
+        first = turns[-keep] if 0 < keep <= len(turns) else 0 if keep else len(history)
+        masks = (index < first and message.role == "tool" for index, message in enumerate(history))
+        return [mask(message) if old else message for message, old in zip(history, masks, strict=True)]
 
     return view
 
