@@ -12,7 +12,7 @@ from corpus.passages import passages, record
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 PAGE = re.compile(
-    rf"\A# (?P<title>.+)\nslug: (?P<slug>{SLUG}) · (?:page (?P<page>\d{1,6}) of (?P<pages>\d{1,6})|section: (?P<section>.+?))"
+    rf"\A# (?P<title>.+)\nslug: (?P<slug>{SLUG}) · (?:page (?P<page>\d{{1,6}}) of (?P<pages>\d{{1,6}})|section: (?P<section>.+?))"
     r" · (?P<words>[\d,]+) words.*\n?(?:sections: (?P<sections>.*)\n?)?"
 )
 HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>\d\.\d+)\)$")
