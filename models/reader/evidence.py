@@ -9,7 +9,7 @@ from typing import Any
 from corpus.markdown import sentences
 from corpus.words import terms
 from models.reader.request import LEANS, ORDINAL, OURS, SAID, Request
-from models.reader.results import Result, Said, first_sentences
+from models.reader.results import USER, Result, Said, first_sentences
 from models.reader.view import View, states
 
 KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
@@ -95,8 +95,14 @@ def _runs(said: list[str], most: int) -> Iterator[str]:
 
 
 def cite(said: Sequence[Said]) -> str:
-    """The passages in a row, each with its citation behind it."""
-    return "\n".join(f"{one.text} [{one.source}]" if one.source else f"You said: “{one.text}”" for one in said)
+    """The passages in a row, each with its citation behind it, or with `You said` before it."""
+    return "\n".join(map(_cited, said))
+
+
+def _cited(one: Said) -> str:
+    if one.source == USER:
+        return f"You said: “{one.text}”"
+    return f"{one.text} [{one.source}]" if one.source else one.text
 
 
 def article(wanted: Request, view: View) -> str:

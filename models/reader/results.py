@@ -12,7 +12,8 @@ from corpus.passages import passages, record
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 PAGE = re.compile(
-    rf"\A# (?P<title>.+)\nslug: (?P<slug>{SLUG}) · (?:page (?P<page>\d{{1,6}}) of (?P<pages>\d{{1,6}})|section: (?P<section>.+?))"
+    rf"\A# (?P<title>.+)\nslug: (?P<slug>{SLUG}) · "
+    r"(?:page (?P<page>\d{1,6}) of (?P<pages>\d{1,6})|section: (?P<section>.+?))"
     r" · (?P<words>[\d,]+) words.*\n?(?:sections: (?P<sections>.*)\n?)?"
 )
 HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>\d\.\d+)\)$")
@@ -29,13 +30,15 @@ LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
 TITLE = re.compile(r"(?:and )?“[^“”]+”")
 """A title by itself; it says nothing that can be quoted."""
 GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
+USER = "user"
+"""The source of what the user said."""
 CERTAIN = 1.0
 """The score of a line that holds every word that was searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Words that can be quoted, and what they are cited by: a slug, `path:line`, or "" for the user's own."""
+    """Words that can be quoted, and what they are cited by: a slug, `path:line`, `USER`, or "" if nothing is known."""
 
     text: str
     source: str = ""

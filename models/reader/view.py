@@ -11,7 +11,7 @@ from typing import Any
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
-from models.reader.results import CITED, NAMED, Entry, Result, Said, own, read
+from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
 ASKS = re.compile(
     r"\?|\b(?:how|what|which|who|whose|when|where|why|whether|should|could|can|please|tell|show|give|explain|read|find|"
@@ -142,7 +142,7 @@ def _told(messages: Sequence[Message]) -> Iterator[Said]:
             for line in message.content.split("\n"):
                 for sentence in sentences(line.strip().removeprefix("- ")):
                     if states(sentence) or states(line.removeprefix("- ")):
-                        yield Said(sentence)
+                        yield Said(sentence, USER)
 
 
 def _entries(messages: Sequence[Message]) -> dict[str, Entry]:
