@@ -66,8 +66,10 @@ def test_each_kind_of_point_has_its_section(material) -> None:
     text = summary(material)
     asked, found, read, opened = re.split(r"^\w+:\n", text, flags=re.MULTILINE)[1:]
     assert "How many kilograms of honey does a colony need in winter?" in asked
-    assert "needs 18 kilograms of honey to live through winter. [beekeeping]" in found
-    assert "Lighthouses: towers and lamps [lighthouses]" in read
+    points = [point.text for point in own(found)]
+    assert [point for point in points if any(point in other for other in points if other is not point)] == []
+    assert "needs 18 kilograms of honey to live through winter" in found
+    assert "“Lighthouses: towers and lamps” [lighthouses]" in read
     assert "Who is the president of Orrin?" in opened
     assert "Error: " in opened
 
@@ -98,7 +100,7 @@ def test_the_order_of_reading_outlives_the_messages(tmp_path) -> None:
         session.ask(f"Read the article about {name}")
     view = [
         Message("s1", "user", f"{SUMMARY_TAG}\n{summary(session.history)}"),
-        Message("u", "user", "Compare the first article you read with the last"),
+        Message("u", "user", "Compare the first article you read with the last one you read"),
     ]
     said = reply(view, []).text
     assert "[bread-ovens]" in said
