@@ -20,8 +20,9 @@ RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 
 
 LEANS = re.compile(
-    r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Here|There|Then|But|And|So|Or|Yet|Most of|Nobody|"
-    r"However|Instead|Otherwise|Also|Thus|Hence|Nor|Within|One of|The (?:same|latter|former|second|other|first))\b"
+    r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Here|There|Then|But|And|So|Or|Yet|Most of|"
+    r"Nobody|However|Instead|Otherwise|Also|Thus|Hence|Nor|Within|One of|"
+    r"The (?:same|latter|former|second|other|first))\b"
 )
 """The beginning of a sentence that needs the one before it."""
 

@@ -125,7 +125,7 @@ def _strategy(part: Part, side: SideModel) -> Strategy:
 def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
     """An instance with these settings.
 
-    A field `model` gets the model to ask, a field `embedder` its embedder, a field `mapper` what draws the library's map.
+    A field `model` gets the model to ask, `embedder` its embedder, `mapper` what draws the map of the library.
     """
     known = {parameter.name: parameter for parameter in parameters(kind)}
     values: dict[str, Any] = {}

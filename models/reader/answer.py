@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from corpus.markdown import sentences
 from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text, shared
 from models.reader.request import PATH, SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
@@ -24,6 +25,7 @@ TALK = {
     "which ones there are.",
     "bye": "Goodbye.",
 }
+WHICH = f"{CANNOT} tell which article you mean. Please name it."
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 
 
@@ -81,7 +83,8 @@ def _refusal(wanted: Request, view: View) -> str:
         return f"{CANNOT} answer that: the tools failed ({errors[-1]})."
     where = "these articles or files" if view.current("search_files") else "these articles"
     near = [entry for act in view.current("search_articles") for entry in act.shows.entries]
-    return " ".join([f"{CANNOT} answer that from {where}.", *_nearest(near)])
+    failed = f" ({errors[-1]})" if errors else ""
+    return " ".join([f"{CANNOT} answer that from {where}{failed}.", *_nearest(near)])
 
 
 def _nearest(entries: Sequence[Entry]) -> list[str]:
@@ -96,12 +99,13 @@ def _row(words: Sequence[str]) -> str:
 def _read(wanted: Request, view: View) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
     if paths := PATH.findall(wanted.text):
-        lines = [one for act in view.current("read_file") for one in act.shows.said][:10]
-        return cite(lines) if lines else f"{CANNOT} read {paths[0]} here."
+        shows = view.result("read_file", {"path": paths[0]})
+        if shows and shows.said:
+            return cite(shows.said[:10])
+        return f"{CANNOT} read {paths[0]} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
     slug = article(wanted, view)
     if not slug:
-        about = f" about {wanted.topic}" if wanted.topic else ""
-        return f"{CANNOT} find an article{about} here."
+        return f"{CANNOT} find an article about {wanted.topic} here." if wanted.topic else WHICH
     pages = view.pages(slug)
     title = view.entries[slug].title if slug in view.entries else slug
     if not pages:
@@ -130,9 +134,9 @@ def _more(wanted: Request, view: View) -> str:
     slug = next(iter(reversed(view.read)), "")
     pages = [act.shows for act in view.current("read_article") if act.shows.form == "page"] or view.pages(slug)
     if not pages:
-        return f"{CANNOT} tell more of what is not in view. Please name it."
-    said = {one.text for one in view.own}
-    points = digest([one for one in pages[-1].said if not any(text in one.text for text in said)])
+        return WHICH
+    every = [Said(text, one.source, one.section) for one in pages[-1].said for text in sentences(one.text)]
+    points = digest([one for one in every if not any(one.text in told.text for told in view.own)])
     return (
         "\n".join([f"More from {slug}:", *points]) if points else f"{CANNOT} tell more of {slug}: no more is in view."
     )
@@ -141,27 +145,26 @@ def _more(wanted: Request, view: View) -> str:
 def _compare(wanted: Request, view: View) -> str:
     """The best passage on each side."""
     lines = []
-    for side in wanted.parts:
-        said = found(side, view)[:1]
+    sides = {side: (found(side, view) or anything(side, view))[:1] for side in wanted.parts}
+    for side, said in sides.items():
         title = view.entries[said[0].source].title if said and said[0].source in view.entries else ""
-        named = f"{side[:1].upper()}{side[1:]}" + (f" (“{title}”)" if title else "")
+        named = f"{side[:1].upper()}{side[1:]}" + (f" (“{title}”)" if title not in ("", side) else "")
         lines.append(f"{named}:\n- {cite(said)}" if said else f"{named}:\n- I found nothing on this.")
-    return "\n".join(lines) if any(found(side, view) for side in wanted.parts) else _refusal(wanted, view)
+    return "\n".join(lines) if any(sides.values()) else _refusal(wanted, view)
 
 
 def _list(wanted: Request, view: View) -> str:
-    listed = [act.shows for act in view.current("list_articles") if act.shows.form == "listing"]
-    listed += [shows for shows in [view.result("list_articles", {"topic": wanted.topic})] if shows and shows.entries]
-    if not listed:
+    shows = view.result("list_articles", {"topic": wanted.topic} if wanted.topic else {})
+    if not shows or not shows.entries:
         about = f" about {wanted.topic}" if wanted.topic else ""
         return f"{CANNOT} find an article{about} here. Ask which articles there are."
     if wanted.kind == "count":
-        return f"{listed[-1].head}."
-    entries = listed[-1].entries
-    lines = [f"{listed[-1].head}:"]
-    for entry in entries:
-        lines.append(f"- “{entry.title}” [{entry.slug}]" + (f": {entry.gist}" if len(entries) <= LONG_LIST else ""))
-    return "\n".join([*lines, *(["There are more than these."] if listed[-1].page < listed[-1].pages else [])])
+        return f"{shows.head}."
+    lines = [f"{shows.head}:"]
+    for entry in shows.entries:
+        gist = f": {entry.gist}" if len(shows.entries) <= LONG_LIST else ""
+        lines.append(f"- “{entry.title}” [{entry.slug}]{gist}")
+    return "\n".join([*lines, *(["There are more than these."] if shows.page < shows.pages else [])])
 
 
 def _entries(wanted: Request, view: View) -> str:
@@ -176,10 +179,11 @@ def _entries(wanted: Request, view: View) -> str:
 
 
 def _note(wanted: Request, view: View) -> str:
-    saved = [act for act in view.current("save_note") if act.shows.form != "error"]
-    if saved:
-        return f"I have noted: {saved[-1].text('text')}"
-    return f"{CANNOT} save a note here." if note_text(wanted, view) else f"{CANNOT} tell what to note. Please say it."
+    text = note_text(wanted, view)
+    saved = [act for act in view.acts if act.name == "save_note" and act.shows.form != "error"]
+    if kept := [act.text("text") for act in saved if act.current or act.text("text") == text]:
+        return f"I have noted: {kept[-1]}"
+    return f"{CANNOT} save a note here." if text else f"{CANNOT} tell what to note. Please say it."
 
 
 def gave(shows: Result) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import IN_FILES, LEANS, OURS, SAID, WE, Request
-from models.reader.results import Result, Said, first_sentences
+from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, Request
+from models.reader.results import USER, Result, Said, first_sentences
 from models.reader.view import View, states
 
 KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
@@ -22,14 +22,14 @@ SURE = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 
 NOTED = re.compile(
-    r"\b(?:note|remember|down|memori[sz]e|jot|save|keep|notes?)\b[^:.]{0,40}?(?::\s*|\bthat (?!down\b))(?P<text>\S.*\S)",
+    r"\b(?:notes?|remember|down|memori[sz]e|jot|save|keep)\b[^:.]{0,40}?(?::\s*|\bthat (?!down\b))(?P<text>\S.*\S)",
     re.IGNORECASE | re.DOTALL,
 )
 """A request to note something, and the words to note."""
 
 
 def earlier(view: View) -> str:
-    """What a question that leans on what was said before is searched with: the last question, and the article at hand."""
+    """What a question that leans on what was said before is searched with: the last one, and the article at hand."""
     asked = next((one for one in reversed(view.earlier) if not states(one)), "")
     return f"{asked[:300]} [{view.at_hand}]" if view.at_hand else asked[:300]
 
@@ -128,20 +128,29 @@ def _runs(said: list[str], most: int) -> Iterator[str]:
 
 
 def cite(said: Sequence[Said]) -> str:
-    """The passages in a row, each with its citation behind it."""
-    return "\n".join(f"{one.text} [{one.source}]" if one.source else f"You said: “{one.text}”" for one in said)
+    """The passages in a row, each with its citation behind it, or with `You said` before it."""
+    return "\n".join(map(_cited, said))
+
+
+def _cited(one: Said) -> str:
+    if one.source == USER:
+        return f"You said: “{one.text}”"
+    return f"{one.text} [{one.source}]" if one.source else one.text
 
 
 def article(wanted: Request, view: View) -> str:
     """The slug of the article that a request is about; "" if none is found."""
-    if wanted.slug or not wanted.topic:
-        return wanted.slug or next(iter(reversed(view.read)), "")
+    reading = [act.text("slug") for act in view.current("read_article")]
+    if wanted.slug or (ORDINAL.search(wanted.text) and not wanted.topic):
+        return wanted.slug
+    if reading or not wanted.topic:
+        return next(iter([*reading, *reversed(view.read)]), "")
     listed = view.result("list_articles", {"topic": wanted.topic})
     return listed.entries[0].slug if listed and listed.entries else ""
 
 
 def note_text(wanted: Request, view: View) -> str:
-    """What to save: the words that the user gave; or the beginning of the article that is meant; or what was said last."""
+    """What to save: the words given; or the beginning of the article that is meant; or what was said last."""
     if given := NOTED.search(wanted.text):
         return given["text"]
     if pages := view.pages(article(wanted, view)):

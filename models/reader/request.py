@@ -50,7 +50,7 @@ KINDS: Mapping[str, re.Pattern[str]] = {
 }
 """Each kind by what its requests say; the first that fits."""
 WHAT = re.compile(
-    r"\b(?:about|on|of|regarding|mention(?:s|ing)?|cover(?:s|ing)?|deal(?:s|ing)? with|discuss(?:es)?)\b\s+(?P<what>.+)$",
+    r"\b(?:about|on|of|regarding|mention(?:s|ing)?|cover(?:s|ing)?|deal(?:s|ing)? with|discuss)\b\s+(?P<what>.+)",
     re.IGNORECASE,
 )
 ASIDE = frozenset(
@@ -74,6 +74,7 @@ ASIDE = frozenset(
         "reading",
         "open",
         "list",
+        "listed",
         "show",
         "summarise",
         "summarize",
@@ -84,7 +85,6 @@ ASIDE = frozenset(
         "get",
         "main",
         "key",
-        "point",
         "points",
         "overview",
         "short",
@@ -137,7 +137,7 @@ ASIDE = frozenset(
     ]
 )
 SAID = _any(
-    r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|name[d]?|call(?:ed)?|give|given|gave)\b",
+    r"\b(?:did|have|had) (?:i|we) (?:\w+ )?(?:say|said|tell|told|mention(?:ed)?|named?|call(?:ed)?|given?)\b",
     r"\b(?:i|we) (?:just |have |had |already |first )?(?:said|told you|mentioned|named)\b",
     r"\bremind me\b",
 )
@@ -158,11 +158,13 @@ NEXT = re.compile(
     re.I,
 )
 ASKING = re.compile(rf"(?:\w+\s+){{0,2}}{_WH}", re.IGNORECASE)
+IT = _any(r"(?:it|this|that)(?: one| article)?")
+OTHER = _any(r"the (?:other|previous)(?: one| article)?|the one before(?: it)?")
 SIDES = re.compile(r"\s*(?:,|\band\b|\bwith\b|\bto\b|\bversus\b|\bvs\.?\b|\bagainst\b)\s*", re.IGNORECASE)
 ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1, "latest": -1, "previous": -1}
-ORDINAL = re.compile(
-    rf"\b(?P<which>{'|'.join(ORDINALS)})\b(?: \w+){{0,2}} (?P<thing>{THING})\b|\bthe (?P<bare>first|second|third|fourth|fifth|last)\W*$",
-    re.I,
+ORDINAL = _any(
+    rf"\b(?P<which>{'|'.join(ORDINALS)})\b(?: \w+){{0,2}} (?:{THING}|one)\b",
+    r"\bthe (?P<bare>first|second|third|fourth|fifth|last)\W*$",
 )
 BEGAN = _any(rf"\b{THING}\b.{{0,30}}\b(?:started|began|begun|beginning)\b", r"\bat the beginning\b")
 MOST_PARTS = 3
@@ -206,8 +208,11 @@ def request(view: View) -> Request:
     topic = about(text)
     if kind == "list" and not topic and not re.search(rf"\b{THING}\b|\bhave\b|\bhere\b|\bgot\b", text, re.I):
         kind = "question"
-    parts = _sides(text) if kind == "compare" else _questions(text)
-    return Request(kind, text, topic, parts, referent(text, view))
+    slug = referent(text, view)
+    if kind == "question" and slug and not topic:
+        kind = "read"
+    parts = _sides(text, view) if kind == "compare" else _questions(text)
+    return Request(kind, text, topic, parts, slug)
 
 
 def talk(text: str) -> str:
@@ -260,7 +265,16 @@ def _questions(text: str) -> tuple[str, ...]:
     return tuple(parts[:MOST_PARTS]) if alone and len(parts) > 1 else (text,)
 
 
-def _sides(text: str) -> tuple[str, ...]:
+def _sides(text: str, view: View) -> tuple[str, ...]:
+    """The sides of a comparison; an article that is pointed at, as by its place or by `it`, by its title."""
     found = re.search(r"\b(?:about|of|between|compare)\b(?!.*\b(?:about|of|between)\b)\s*(?P<sides>.+)$", text, re.I)
     sides = [side.strip(" ?.!") for side in SIDES.split(found["sides"] if found else text)]
-    return tuple(side for side in sides if about(side))[:MOST_PARTS]
+    named = (view.entries[slug].title if (slug := _pointed_at(side, view)) else side for side in sides)
+    return tuple(side for side in named if about(side))[:MOST_PARTS]
+
+
+def _pointed_at(side: str, view: View) -> str:
+    """The article that a side of a comparison points at: the one read last, the one before it, or one by its place."""
+    order = tuple(dict.fromkeys(reversed(view.read)))
+    back = next((back for back, words in enumerate((IT, OTHER)) if words.fullmatch(side)), len(order))
+    return order[back] if back < len(order) else referent(side, view)

@@ -12,27 +12,33 @@ from corpus.passages import passages, record
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 PAGE = re.compile(
-    rf"\A# (?P<title>.+)\nslug: (?P<slug>{SLUG}) · (?:page (?P<page>\d+) of (?P<pages>\d+)|section: (?P<section>.+?))"
+    rf"\A# (?P<title>.+)\nslug: (?P<slug>{SLUG}) · "
+    r"(?:page (?P<page>\d{1,6}) of (?P<pages>\d{1,6})|section: (?P<section>.+?))"
     r" · (?P<words>[\d,]+) words.*\n?(?:sections: (?P<sections>.*)\n?)?"
 )
-HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>[\d.]+)\)$")
+HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>\d\.\d+)\)$")
 ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
 NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
 LINES = re.compile(r"^(?P<path>\S.*) · lines \d+-\d+ of [\d,]+$", re.MULTILINE)
 LINE = re.compile(r"^(?P<number>\d+): ?(?P<text>.*)$")
-MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>[\d.]+)\))?$")
+MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
 FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
 NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
 CITED = re.compile(rf"\s*\[({SLUG}|[^\[\]\s]+:\d+)\]")
 NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
+LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
+TITLE = re.compile(r"(?:and )?“[^“”]+”")
+"""A title by itself; it says nothing that can be quoted."""
 GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
+USER = "user"
+"""The source of what the user said."""
 CERTAIN = 1.0
 """The score of a line that holds every word that was searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Words that can be quoted, and what they are cited by: a slug, `path:line`, or "" for the user's own."""
+    """Words that can be quoted, and what they are cited by: a slug, `path:line`, `USER`, or "" if nothing is known."""
 
     text: str
     source: str = ""
@@ -51,7 +57,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a result shows. `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone."""
+    """What a result shows.
+
+    `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone.
+    """
 
     form: str
     said: tuple[Said, ...] = ()
@@ -110,20 +119,19 @@ def _listing(text: str) -> Result:
             entries.append(Entry(found["slug"], found["title"]))
         elif entries and line.startswith("   "):
             entries[-1] = Entry(entries[-1].slug, entries[-1].title, line.strip())
-    more = re.search(r"^\[page (\d+) of (\d+): ", text, re.MULTILINE)
+    more = re.search(r"^\[page (\d{1,6}) of (\d{1,6}): ", text, re.MULTILINE)
     page, pages = (int(more[1]), int(more[2])) if more else (1, 1)
     return Result("listing", (), tuple(entries), text.split("\n")[0], page, pages)
 
 
 def _lines(path: str, text: str) -> Iterator[Said]:
     """The lines of a file, those of a table with the names of its columns."""
-    shown = [line for line in map(LINE.match, text.split("\n")) if line and line["text"].strip()]
-    if path.endswith((".md", ".markdown", ".txt")) and shown:
-        first = int(shown[0]["number"])
-        whole = {int(line["number"]): line["text"] for line in shown}
-        body = "\n".join(whole.get(at, "") for at in range(first, max(whole) + 1))
-        yield from (Said(one.text, f"{path}:{first + one.line - 1}", one.heading) for one in passages(body))
+    every = [line for line in map(LINE.match, text.split("\n")) if line]
+    if path.endswith((".md", ".markdown", ".txt")):
+        body = "\n".join(line["text"] for line in every)
+        yield from (Said(one.text, f"{path}:{every[one.line - 1]['number']}", one.heading) for one in passages(body))
         return
+    shown = [line for line in every if line["text"].strip()]
     columns = shown[0]["text"].split(",") if shown and path.endswith(".csv") and shown[0]["number"] == "1" else []
     for line in shown:
         cells = line["text"].split(",")
@@ -174,9 +182,9 @@ def own(text: str) -> tuple[Said, ...]:
     for line in text.replace("\r\n", "\n").split("\n"):
         start = 0
         for cite in CITED.finditer(line):
-            run = re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", line[start : cite.start()].strip(" .;,"))
+            run = LED_IN.sub("", line[start : cite.start()].lstrip(" .;,").rstrip(" ;,"))
             start = cite.end()
-            said += [Said(run, cite[1])] if run else []
+            said += [Said(run, cite[1])] if run and not TITLE.fullmatch(run) else []
     return tuple(said)
 
 

@@ -134,11 +134,10 @@ def _earlier(messages: Sequence[Message]) -> Points:
 
 def _unsaid(view: View) -> list[Said]:
     """How each section begins that was read and not yet spoken of."""
-    spoken = {one.text for one in view.own}
     shown = [one for act in view.acts for one in act.shows.said if one.source]
     first = {(one.source, one.section): one for one in reversed(shown)}
-    begun = (Said(first_sentences(first[place].text, 1), place[0]) for place in reversed(first))
-    return [one for one in begun if one.text not in spoken]
+    begun = dict.fromkeys(Said(first_sentences(first[place].text, 1), place[0]) for place in reversed(first))
+    return [one for one in begun if not any(one.text in told.text for told in view.own)]
 
 
 def _read(view: View) -> list[str]:

@@ -11,16 +11,18 @@ from typing import Any
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
-from models.reader.results import CITED, NAMED, Entry, Result, Said, own, read
+from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
 ASKS = re.compile(
     r"\?|\b(?:how|what|which|who|whose|when|where|why|whether|should|could|can|please|tell|show|give|explain|read|find|"
-    r"list|compare|summari[sz]e|search|note|remember|let['’]?s|any (?:way|idea)|worth)\b|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
+    r"list|compare|summari[sz]e|search|note|remember|let['’]?s|any (?:way|idea)|worth)\b"
+    r"|[.!,;:]\s+(?:is|are|do|does|did|has|have|will|would)\b",
     re.IGNORECASE,
 )
 REQUESTS = re.compile(
-    r".*\?|\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|can you|could you)\W+)*(?:how|what|which|who|when|where|"
-    r"why|tell|show|give|explain|read|find|list|compare|summari[sz]e|search|note|remember|let['’]?s|one more|back to)\b",
+    r".*\?|\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|can you|could you)\W+)*(?:how|what|which|"
+    r"who|when|where|why|tell|show|give|explain|read|find|list|compare|summari[sz]e|search|note|remember|let['’]?s|"
+    r"one more|back to)\b",
     re.IGNORECASE,
 )
 """A sentence that asks for something."""
@@ -97,7 +99,8 @@ def look(messages: Sequence[Message]) -> View:
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
     spoken = [m for m in messages[:start] if m.role == "assistant" or m.content.startswith(SUMMARY_TAG)]
     answers = [m for m in spoken if not m.calls and not m.content.startswith(CANNOT)]
-    own_words = tuple(dict.fromkeys(one for message in spoken for one in own(message.content)))
+    told_before = (message.content for message in spoken if not message.content.startswith(CANNOT))
+    own_words = tuple(dict.fromkeys(one for content in told_before for one in own(content)))
     slugs = tuple(slug for message in messages[:start] for slug in _read(message))
     return View(
         question=messages[start].content.strip() if asked else "",
@@ -147,7 +150,7 @@ def _told(messages: Sequence[Message]) -> Iterator[Said]:
             for line in message.content.split("\n"):
                 said = sentences(line.strip().removeprefix("- "))
                 ours = any(STATEMENT.match(sentence) for sentence in said)
-                yield from (Said(sentence) for sentence in said if ours and not REQUESTS.match(sentence))
+                yield from (Said(sentence, USER) for sentence in said if ours and not REQUESTS.match(sentence))
 
 
 def _entries(messages: Sequence[Message]) -> dict[str, Entry]:

@@ -13,10 +13,10 @@ from agent.messages import Message, Schema
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Tool
 from corpus.library import load
+from models.embeddings.static import static_embedder
 from models.reader.backend import reply
-from tools.articles import article_tools
-from tools.files import file_tools
-from tools.notes import Notes, note_tools
+from tools import toolbox
+from tools.notes import Notes
 
 View = Callable[[Sequence[Message]], list[Message]]
 
@@ -105,13 +105,12 @@ FILES = {
 
 
 def make_tools(root: Path) -> dict[str, Tool]:
-    """Every tool of the session over the small library, written below `root`."""
+    """Every tool of a session over the small library, written below `root`; it searches by meaning too."""
     for slug, text in ARTICLES.items():
         write(root / "articles" / f"{slug}.md", text)
     for path, text in FILES.items():
         write(root / "files" / path, text)
-    found = [*article_tools(load(root / "articles")), *file_tools(root / "files"), *note_tools(Notes())]
-    return {tool.name: tool for tool in found}
+    return toolbox(load(root / "articles"), root / "files", Notes(), static_embedder())
 
 
 def write(path: Path, text: str) -> None:
@@ -125,12 +124,13 @@ def whole(history: Sequence[Message]) -> list[Message]:
 
 
 def masked(keep: int) -> View:
-    """A view in which all results but the newest `keep` are masked."""
+    """A view in which all results but those of the newest `keep` turns are masked."""
 
     def view(history: Sequence[Message]) -> list[Message]:
-        results = [message for message in history if message.role == "tool"]
-        old = {message.id for message in results[: len(results) - keep]}
-        return [mask(message) if message.id in old else message for message in history]
+        turns = [index for index, message in enumerate(history) if message.calls]
+        first = turns[-keep] if 0 < keep <= len(turns) else 0 if keep else len(history)
+        masks = (index < first and message.role == "tool" for index, message in enumerate(history))
+        return [mask(message) if old else message for message, old in zip(history, masks, strict=True)]
 
     return view
 

