@@ -59,7 +59,9 @@ def passages(text: str) -> Iterator[Passage]:
             ):
                 end += 1
             yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
-            start = _next(said, start, end)
+            before, start = start, _next(said, start, end)
+            while start - 1 > before and sum(lengths[start:]) < LEAST_WORDS:
+                start -= 1
 
 
 def _next(said: list[Sentence], start: int, end: int) -> int:

@@ -16,7 +16,7 @@ KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
 """The share of a question's words that own words, the user's words and a line of a file must have to answer it."""
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
-LEAST, IN_FILE, OUR = 0.27, 0.15, 0.08
+LEAST, IN_FILE, OUR = 0.3, 0.15, 0.08
 """The least score of a passage of a file, and what a question adds to it that speaks of files, or of "us"."""
 SURE = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
