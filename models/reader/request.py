@@ -19,6 +19,7 @@ POLITE = (
     r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|will you|"
     r"i want you to|i['’]d like you to|let us|let['’]s)\W+)*"
 )
+PATH = re.compile(r"(?<![\w/.])(?:[\w-]+/)*[\w-]+\.(?:md|csv|tsv|log|toml|ya?ml|py|txt|json|ini|cfg)\b")
 KINDS: Mapping[str, re.Pattern[str]] = {
     "note": _any(
         rf"{POLITE}(?:note|remember|memori[sz]e|jot|save|keep)\b(?! \w+ (?:between|for) \w+\?)", r"\bsave a note\b"
@@ -46,7 +47,10 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         r"^\W*(?:do you have|have you got|is there|got) (?:anything|something|any)\b",
     ),
     "more": _any(rf"{POLITE}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),
-    "read": _any(rf"{POLITE}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))"),
+    "read": _any(
+        rf"{POLITE}(?:re)?(?:read|open|look at|go back to)\b(?! (?:out|between))",
+        rf"{POLITE}(?:show|print|quote)\b.*{PATH.pattern}",
+    ),
 }
 """Each kind by what its requests say; the first that fits."""
 WHAT = re.compile(
@@ -150,7 +154,6 @@ LEANS = _any(
     r"^\W*(?:and|but|or|so|why|how come|what about|how about|also|then|example|for example)\b",
 )
 """A question with this may lean on the one before."""
-PATH = re.compile(r"(?<![\w/.])(?:[\w-]+/)*[\w-]+\.(?:md|csv|tsv|log|toml|ya?ml|py|txt|json|ini|cfg)\b")
 IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
 _WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"
 NEXT = re.compile(

@@ -71,11 +71,6 @@ def _question(wanted: Request, view: View) -> Plan:
     searches = tuple(("search_articles", articles_search(part, view, lean, wanted.slug)) for part, lean in leaning)
     yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in open_parts)}.")
     weak = [part for part in open_parts if _weak(found(part, view, wanted.slug), part)]
-    if earlier(view):
-        again = tuple(
-            ("search_articles", articles_search(part, view, True)) for part, lean in leaning if _nothing(part, view)
-        )
-        yield Step(again, "I will search again, with what was asked before.")
     yield Step(tuple(("search_files", {"query": part}) for part in weak), "I will look into the files too.")
 
 

@@ -8,7 +8,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.reader.observation import observe
 
 from agent.errors import UsageError
 from agent.loop import run
@@ -16,6 +15,7 @@ from agent.plant import LONGEST, plant
 from agent.repair import repair
 from agent.state import State
 from agent.view import prepare
+from models.reader.results import read
 from strategies import STRATEGIES
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.scripted_loop import agent, call, goes_on, says
@@ -36,9 +36,9 @@ def test_the_result_is_what_read_file_gives_for_a_file_of_that_line(fact: str) -
 
 
 def test_the_reader_knows_it_for_lines_of_a_file() -> None:
-    shown = observe(plant(agent(), "The launch code is 4711.").holder.content)
+    shown = read(plant(agent(), "The launch code is 4711.").holder.content)
     assert shown.form == "lines"
-    assert [sentence.text for sentence in shown.sentences] == ["The launch code is 4711."]
+    assert [line.text for line in shown.said] == ["The launch code is 4711."]
 
 
 @given(st.lists(st.one_of(FACTS, NASTY), max_size=4), st.booleans())

@@ -35,9 +35,9 @@ def summary(material: list[Message], words: int = 250, sections: dict[str, str] 
 def material(tmp_path_factory: pytest.TempPathFactory) -> list[Message]:
     session = Session(make_tools(tmp_path_factory.mktemp("library")))
     for question in (
+        "Who is the president of Orrin?",
         "Read the article about lighthouses",
         "How many kilograms of honey does a colony need in winter?",
-        "Who is the president of Orrin?",
         "Read the file lost.txt",
     ):
         session.ask(question)
