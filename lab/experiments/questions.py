@@ -206,7 +206,8 @@ def table(marks: dict[Setting, list[Mark]], wanted: Wanted) -> Iterator[str]:
 
     Comparisons, lost and won answers and tokens cover only the questions that every setting got.
     """
-    chosen = {setting: [mark for mark in found if wanted(mark)] for setting, found in marks.items()}
+    every = ((setting, [mark for mark in found if wanted(mark)]) for setting, found in marks.items())
+    chosen = {setting: found for setting, found in every if found}
     by_kind = {setting: rows(found) for setting, found in chosen.items()}
     first = next(iter(by_kind.values()))
     kinds = [name for name in first if first[name]]
