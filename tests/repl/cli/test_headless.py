@@ -173,7 +173,7 @@ def test_what_a_server_does_not_report_is_null(articles: Path, capsys: pytest.Ca
 
 
 def test_a_summary_is_told_with_its_cost(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    session = scripted(articles, *["Said."] * 9, strategy="summary-buffer", budget=2600)
+    session = scripted(articles, *["Said."] * 9, strategy="summary-buffer", budget=2800)
     assert answers(session, ["please " * 250] * 6, as_json=True) == headless.DONE
     called = [line for line in lines(capsys.readouterr().out) if line["type"] == "side_called"]
     assert called
@@ -262,7 +262,7 @@ def test_a_prompt_is_asked_before_the_next_is_read(articles: Path, capsys: pytes
 
 def test_every_field_is_documented(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session = scripted(
-        articles, LOOK, (Thinking("hm"), Text("One.")), *["Said."] * 9, strategy="summary-buffer", budget=2600
+        articles, LOOK, (Thinking("hm"), Text("One.")), *["Said."] * 9, strategy="summary-buffer", budget=2800
     )
     answers(session, ["please " * 250] * 6 + ["/nothing"], as_json=True)
     documented = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "reference" / "formats.md").read_text()))
