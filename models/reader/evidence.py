@@ -56,7 +56,8 @@ def found(part: str, view: View, slug: str = "") -> list[Said]:
     The passages of articles that speak of every name in the question, headings included; or the two best ones, if they
     do so together.
     """
-    articles = [shows for leaning in (False, True) if (shows := _shown("search_articles", part, view, leaning, slug))]
+    searches = (articles_search(part, view, leaning, slug) for leaning in (False, True))
+    articles = [shows for search in searches if (shows := view.result("search_articles", search))]
     files = view.result("search_files", {"query": part})
     fits = max(articles, key=_score, default=Result("nothing"))
     hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
@@ -72,10 +73,6 @@ def _spoken(said: Said, view: View) -> set[str]:
     """The terms of a passage and of the titles above it."""
     title = view.entries[said.source].title if said.source in view.entries else said.source
     return set(terms(f"{title} {said.section} {said.text}"))
-
-
-def _shown(name: str, part: str, view: View, leaning: bool, slug: str) -> Result | None:
-    return view.result(name, articles_search(part, view, leaning, slug))
 
 
 def _score(result: Result) -> float:

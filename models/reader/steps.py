@@ -67,19 +67,11 @@ def _question(wanted: Request, view: View) -> Plan:
         yield Step((("search_files", {"query": wanted.text}),), "I will search the files.")
     if not open_parts:
         return
-    leaning = [(part, leans(part) and bool(earlier(view)) and not _alone(wanted)) for part in open_parts]
+    leaning = [(part, leans(part) and bool(earlier(view)) and not wanted.slug) for part in open_parts]
     searches = tuple(("search_articles", articles_search(part, view, lean, wanted.slug)) for part, lean in leaning)
     yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in open_parts)}.")
     weak = [part for part in open_parts if _weak(found(part, view, wanted.slug), part)]
     yield Step(tuple(("search_files", {"query": part}) for part in weak), "I will look into the files too.")
-
-
-def _alone(wanted: Request) -> bool:
-    return bool(wanted.slug)
-
-
-def _nothing(part: str, view: View) -> bool:
-    return not found(part, view)
 
 
 def _weak(said: Sequence[Said], part: str) -> bool:
