@@ -35,6 +35,9 @@ class Library:
     skipped: tuple[Skipped, ...] = ()
     kept: Index | None = field(default=None, compare=False, repr=False)
 
+    def __deepcopy__(self, memo: object) -> Library:
+        return self
+
     @cached_property
     def index(self) -> Index:
         """The index of the articles; made in memory if none is cached."""

@@ -48,6 +48,9 @@ class KeptEmbedder:
         self._folder = folder
         self._progress = progress
 
+    def __deepcopy__(self, memo: object) -> KeptEmbedder:
+        return self
+
     @property
     def name(self) -> str:
         """The name of the model. Raises ModelError."""

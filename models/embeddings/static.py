@@ -30,6 +30,9 @@ class StaticEmbedder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
+    def __deepcopy__(self, memo: object) -> StaticEmbedder:
+        return self
+
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """A unit vector for each text, one a row; zeros for a text without tokens."""
         import numpy as np

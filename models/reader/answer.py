@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from corpus.markdown import sentences
-from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text, shared
+from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text, searched, shared
 from models.reader.request import PATH, SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
 from models.reader.view import CANNOT, View
@@ -54,7 +54,7 @@ def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
     """What answers a part, in at most `most` words: the best passage, and the second if it is nearly as good."""
     if known := in_view(part, view):
         return known[:1]
-    best = found(part, view, wanted.slug)[:3] or ([] if SAID.search(part) or searched(view) else anything(part, view))
+    best = found(part, view)[:3] or ([] if SAID.search(part) or searched(part, view) else anything(part, view))
     if best and len(wanted.parts) > 1:
         runs = [Said(best_run(one.text, part, most), one.source) for one in best]
         return [max(runs, key=lambda run: shared(run.text, part))]
@@ -68,18 +68,13 @@ def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
     return chosen
 
 
-def searched(view: View) -> bool:
-    """Whether the articles were searched for the current question and the result is in view."""
-    return any(act.shows.form in ("hits", "nothing") for act in view.current("search_articles"))
-
-
 def _refusal(wanted: Request, view: View) -> str:
     """That there is no answer, and what is near."""
     if SAID.search(wanted.text):
         return f"{CANNOT} tell what you said of that: nothing of it is in view."
-    searched = view.current("search_articles", "search_files", "read_file")
-    errors = [act.shows.head for act in searched if act.shows.form == "error"]
-    if errors and len(errors) == len(searched):
+    made = view.current("search_articles", "search_files", "read_file")
+    errors = [act.shows.head for act in made if act.shows.form == "error"]
+    if errors and len(errors) == len(made):
         return f"{CANNOT} answer that: the tools failed ({errors[-1]})."
     where = "these articles or files" if view.current("search_files") else "these articles"
     near = [entry for act in view.current("search_articles") for entry in act.shows.entries]

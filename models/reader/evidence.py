@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from corpus.markdown import sentences
 from corpus.words import terms
@@ -34,12 +33,6 @@ def earlier(view: View) -> str:
     return f"{asked[:300]} [{view.at_hand}]" if view.at_hand else asked[:300]
 
 
-def articles_search(part: str, view: View, leaning: bool, slug: str = "") -> Mapping[str, Any]:
-    """The arguments of the search for a part."""
-    before = f"[{slug}]" if slug else earlier(view) if leaning else ""
-    return {"query": part, "earlier": before} if before else {"query": part}
-
-
 def names(part: str) -> set[str]:
     """The terms of the names in a question: words with a capital letter that does not only begin a sentence."""
     found = set[str]()
@@ -50,16 +43,20 @@ def names(part: str) -> set[str]:
     return found
 
 
-def found(part: str, view: View, slug: str = "") -> list[Said]:
+def searched(part: str, view: View) -> list[Result]:
+    """What the searches of the articles for a part show."""
+    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
+    return [act.shows for act in made if act.shows.form != "gone"]
+
+
+def found(part: str, view: View) -> list[Said]:
     """What the searches for a part have found, in articles or in files, whichever fits better.
 
     The passages of articles that speak of every name in the question, headings included; or the two best ones, if they
     do so together.
     """
-    searches = (articles_search(part, view, leaning, slug) for leaning in (False, True))
-    articles = [shows for search in searches if (shows := view.result("search_articles", search))]
     files = view.result("search_files", {"query": part})
-    fits = max(articles, key=_score, default=Result("nothing"))
+    fits = max(searched(part, view), key=_score, default=Result("nothing"))
     hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
     if files and _score(files) + hint >= max(_score(fits), LEAST):
         return list(files.said)

@@ -30,6 +30,8 @@ LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
 TITLE = re.compile(r"(?:and )?“[^“”]+”")
 """A title by itself; it says nothing that can be quoted."""
 GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
+REFERENCE = re.compile(r"\A\[offloaded: .*?recall\(id=\"(?P<id>\w+)\"\)")
+RECALLED = re.compile(r"\A(?P<id>\w+) · result of \w+ · page 1 of \d+\n\n")
 USER = "user"
 """The source of what the user said."""
 CERTAIN = 1.0
@@ -59,7 +61,8 @@ class Entry:
 class Result:
     """What a result shows.
 
-    `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone.
+    `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone. The `head` of what
+    is gone is the id that brings it back, if there is one.
     """
 
     form: str
@@ -73,10 +76,11 @@ class Result:
 @lru_cache(maxsize=512)
 def read(text: str) -> Result:
     """What a tool result shows; what was masked or cancelled shows nothing."""
-    text = text.replace("\r\n", "\n")
+    text = RECALLED.sub("", text.replace("\r\n", "\n"))
     first = text.split("\n", 1)[0]
     if GONE.match(text):
-        return Result("gone")
+        found = REFERENCE.match(text)
+        return Result("gone", head=found["id"] if found else "")
     if text.startswith("Error: "):
         return Result("error", head=first.removeprefix("Error: ").rstrip("."))
     if found := PAGE.match(text):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import Schema
-from models.reader.evidence import SURE, article, articles_search, earlier, found, in_view, note_text
+from models.reader.evidence import SURE, article, earlier, found, in_view, note_text, searched
 from models.reader.request import IN_FILES, OURS, PATH, SAID, Request, leans
 from models.reader.results import Said
 from models.reader.view import View
@@ -37,6 +37,8 @@ def next_step(wanted: Request, view: View, tools: Sequence[Schema]) -> Step | No
     for step in PLANS.get(wanted.kind, _none)(wanted, view):
         calls = [(name, _taken(arguments, offered[name])) for name, arguments in step.calls if name in offered]
         made = [(act.name, dict(act.arguments)) for act in view.acts if act.current]
+        if "recall" in offered:
+            calls = [_recall(view, *call) or call for call in calls]
         new = tuple(
             (name, given) for name, given in calls if (name, given) not in made and not _shown(view, name, given)
         )
@@ -55,6 +57,14 @@ def _shown(view: View, name: str, arguments: Mapping[str, Any]) -> bool:
     return name != "get_notes" and view.result(name, arguments) is not None
 
 
+def _recall(view: View, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    """The call that brings the result of a call back, if the view has a reference to it and not the result."""
+    if _shown(view, name, arguments):
+        return None
+    heads = [act.shows.head for act in view.acts if (act.name, dict(act.arguments)) == (name, dict(arguments))]
+    return ("recall", {"id": heads[-1]}) if heads and heads[-1] else None
+
+
 def _none(wanted: Request, view: View) -> Plan:
     yield from ()
 
@@ -65,13 +75,23 @@ def _question(wanted: Request, view: View) -> Plan:
     for path in dict.fromkeys(path for part in open_parts for path in PATH.findall(part)):
         yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
         yield Step((("search_files", {"query": wanted.text}),), "I will search the files.")
-    if not open_parts:
-        return
-    leaning = [(part, leans(part) and bool(earlier(view)) and not wanted.slug) for part in open_parts]
-    searches = tuple(("search_articles", articles_search(part, view, lean, wanted.slug)) for part, lean in leaning)
-    yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in open_parts)}.")
-    weak = [part for part in open_parts if _weak(found(part, view, wanted.slug), part)]
-    yield Step(tuple(("search_files", {"query": part}) for part in weak), "I will look into the files too.")
+    unsearched = [part for part in open_parts if not searched(part, view)]
+    searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
+    yield Step(searches, f"I will search the articles for {_quoted(unsearched)}.")
+    if weak := [part for part in open_parts if _weak(found(part, view), part)]:
+        hidden = [act.shows.head for act in view.acts if act.name == "read_file" and act.shows.form == "gone"]
+        recalls = [("recall", {"id": ref}) for ref in hidden if ref]
+        yield Step((*recalls, *(("search_files", {"query": part}) for part in weak)), "I will look into the files too.")
+
+
+def _with_earlier(part: str, wanted: Request, view: View) -> dict[str, Any]:
+    """The arguments of the search for a part: with the article that is meant, or what the question leans on."""
+    before = f"[{wanted.slug}]" if wanted.slug else earlier(view) if leans(part) else ""
+    return {"query": part, "earlier": before} if before else {"query": part}
+
+
+def _quoted(parts: Sequence[str]) -> str:
+    return " and ".join(f"“{part}”" for part in parts)
 
 
 def _weak(said: Sequence[Said], part: str) -> bool:
@@ -108,7 +128,7 @@ def _more(wanted: Request, view: View) -> Plan:
 
 def _compare(wanted: Request, view: View) -> Plan:
     searches = tuple(("search_articles", {"query": side}) for side in wanted.parts)
-    yield Step(searches, f"I will search the articles for {' and '.join(f'“{side}”' for side in wanted.parts)}.")
+    yield Step(searches, f"I will search the articles for {_quoted(wanted.parts)}.")
 
 
 def _files(wanted: Request, view: View) -> Plan:

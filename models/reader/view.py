@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
-from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
+from models.reader.results import CITED, NAMED, RECALLED, USER, Entry, Result, Said, own, read
 
 ASKS = re.compile(
     r"\?|\b(?:how|what|which|who|whose|when|where|why|whether|should|could|can|please|tell|show|give|explain|read|find|"
@@ -117,13 +117,25 @@ def look(messages: Sequence[Message]) -> View:
 
 
 def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
-    """Each call with its result: by id, and by position where ids are missing or doubled."""
+    """Each call with its result: by id, and by position where ids are missing or doubled.
+
+    A result that is recalled is that of the call which it came from.
+    """
+    referred: dict[str, Act] = {}
     for index, message in enumerate(messages):
         results = _results(messages, index) if message.calls else []
         for position, call in enumerate(message.calls):
             by_id = [result for result in results if call.id and result.call_id == call.id]
             found = by_id or results[position : position + 1]
-            yield Act(call.name, _arguments(call), read(found[0].content) if found else Result("gone"), index > start)
+            text = found[0].content if found else ""
+            act = Act(call.name, _arguments(call), read(text), index > start)
+            if act.shows.form == "gone":
+                referred[act.shows.head] = act
+            recalled = RECALLED.match(text) if call.name == "recall" else None
+            if recalled and (of := referred.get(recalled["id"])):
+                yield replace(of, shows=act.shows, current=act.current)
+                act = replace(act, shows=Result("gone"))
+            yield act
 
 
 def _results(messages: Sequence[Message], index: int) -> list[Message]:
