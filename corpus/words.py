@@ -76,6 +76,10 @@ ENDINGS = ("enc", "anc", "ent", "ant", "ment", "ation", "ion", "er", "or")
 UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff])")
 
 
+SHORT_FOR = re.compile(r"\b(?:large )?language model(?=s?\b)")
+"""What people write as LLM, the one abbreviation that is commoner than its words."""
+
+
 @lru_cache(maxsize=65_536)
 def fold(word: str) -> str:
     """A word as it is searched for: British and American spellings and the forms of a word are one."""
@@ -88,5 +92,5 @@ def fold(word: str) -> str:
 
 def terms(text: str) -> list[str]:
     """The folded words of a text that carry meaning, in order; every word when all of them are stopwords."""
-    every = words(UNSPACED.sub(r" \1 ", unaccented(text)))
+    every = words(UNSPACED.sub(r" \1 ", SHORT_FOR.sub("llm", unaccented(text))))
     return [fold(word) for word in every if word not in STOPWORDS] or [fold(word) for word in every]

@@ -36,6 +36,7 @@ def earlier(view: View) -> str:
 def names(part: str) -> set[str]:
     """The terms of the names in a question: words with a capital letter that does not only begin a sentence."""
     found = set[str]()
+    part = " ".join([one for one in sentences(part) if one.endswith("?")] or [part])
     for word in re.finditer(r"\w[\w.+-]*\w", part):
         begins = re.search(r"(?:^|[.?!:]\s)\W*$", part[: word.start()])
         if re.search("[A-Z]", word[0][bool(begins) :]) and word[0] not in PLAIN:
@@ -44,8 +45,9 @@ def names(part: str) -> set[str]:
 
 
 def searched(part: str, view: View) -> list[Result]:
-    """What the searches of the articles for a part show."""
-    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") == part)
+    """What the searches of the articles for a part show, as a whole or by its sentences."""
+    queries = {part, *sentences(part)}
+    made = (act for act in view.acts if act.name == "search_articles" and act.text("query") in queries)
     return [act.shows for act in made if act.shows.form != "gone"]
 
 
@@ -55,15 +57,20 @@ def found(part: str, view: View) -> list[Said]:
     The passages of articles that speak of every name in the question, headings included; or the two best ones, if they
     do so together.
     """
-    files = view.result("search_files", {"query": part})
+    files = [one for one in _files(part, view) if shared(one.text, part)]
     fits = max(searched(part, view), key=_score, default=Result("nothing"))
     hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
-    if files and _score(files) + hint >= max(_score(fits), LEAST):
-        return list(files.said)
+    if files and files[0].score + hint >= max(_score(fits), LEAST):
+        return files
     asked = names(part)
     whole = [one for one in fits.said if asked <= _spoken(one, view)]
     together = set[str]().union(*(_spoken(one, view) for one in fits.said))
     return whole or (list(fits.said) if asked <= together else [])
+
+
+def _files(part: str, view: View) -> Sequence[Said]:
+    shows = view.result("search_files", {"query": part})
+    return shows.said if shows else ()
 
 
 def _spoken(said: Said, view: View) -> set[str]:

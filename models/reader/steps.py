@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import Schema
+from corpus.markdown import sentences
 from models.reader.evidence import SURE, article, earlier, found, in_view, note_text, searched
 from models.reader.request import IN_FILES, OURS, PATH, SAID, Request, leans
 from models.reader.results import Said
@@ -78,6 +79,8 @@ def _question(wanted: Request, view: View) -> Plan:
     unsearched = [part for part in open_parts if not searched(part, view)]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {_quoted(unsearched)}.")
+    alone = [one for part in open_parts if not found(part, view) for one in sentences(part) if one != part]
+    yield Step(tuple(("search_articles", {"query": one}) for one in alone), "I will search for each sentence alone.")
     if weak := [part for part in open_parts if _weak(found(part, view), part)]:
         hidden = [act.shows.head for act in view.acts if act.name == "read_file" and act.shows.form == "gone"]
         recalls = [("recall", {"id": ref}) for ref in hidden if ref]
