@@ -106,9 +106,10 @@ def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
 def holds(sentence: str, way: str) -> bool:
     """Whether a sentence has a word for each place of a way: `loop|cycle tool|tools` has two places.
 
-    `_` in a word stands for a blank: `84_%` is one place.
+    `_` in a word stands for itself or for a blank: `84_%` is one place.
     """
-    return all(any(states(sentence, word.replace("_", " ")) for word in place.split("|")) for place in way.split())
+    places = (place.split("|") for place in way.split())
+    return all(any(states(sentence, word) or states(sentence, word.replace("_", " ")) for word in one) for one in places)
 
 
 def mentions(text: str, wanted: Token) -> bool:

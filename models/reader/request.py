@@ -183,6 +183,7 @@ TALK = {
     "have a nice day",
 }
 """Small talk: phrases of a kind, separated by `|`."""
+SMALL_TALK = frozenset(word for phrases in TALK.values() for word in re.split(r"[ |]", phrases))
 LIKE = 0.5
 
 
@@ -219,15 +220,17 @@ def request(view: View) -> Request:
 
 
 def talk(text: str) -> str:
-    """The kind of small talk that a text is, "" for anything else: that of the phrase with most words in common.
+    """The kind of small talk that a text is, "" for anything else: that of the phrase most like a clause of it.
 
-    A word that carries meaning and stands in no phrase of that kind makes it a question.
+    A word that carries meaning and stands in no such phrase makes it a question.
     """
-    said = set(words(text.replace("'", "").replace("’", "")))
     best, kind = 0.0, ""
-    for name, phrases in TALK.items():
-        if said and not said - set(re.split(r"[ |]", phrases)) - STOPWORDS:
-            for known in (set(phrase.split()) for phrase in phrases.split("|")):
+    for clause in re.split(r"[.!?,;:]|\band\b", text.replace("'", "").replace("’", "")):
+        said = set(words(clause))
+        if said - SMALL_TALK - STOPWORDS:
+            return ""
+        for name, phrases in TALK.items():
+            for known in (set(phrase.split()) for phrase in phrases.split("|") if said):
                 best, kind = max((best, kind), (2 * len(said & known) / (len(said) + len(known)), name))
     return kind if best > LIKE else ""
 
