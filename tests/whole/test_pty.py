@@ -64,7 +64,7 @@ def test_a_conversation(terminal: Open) -> None:
 @pytest.mark.parametrize("answering", [False, True])
 def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300")
-    here.see("8 tools", "ctx ")
+    here.see(" tools", "ctx ")
     if answering:
         here.type("first\r")
         here.see("∴ A long thought")
@@ -74,7 +74,7 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
 
 def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300", columns=100)
-    here.see("8 tools")
+    here.see(" tools")
     here.type("first\r")
     here.see("∴ A long thought")
     here.type("second\r")
