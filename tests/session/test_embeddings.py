@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,17 @@ def test_none_is_none_and_the_default_is_what_is_installed() -> None:
     assert (embedder_of(Settings()) is None) == (static_embedder() is None)
 
 
-def test_static_by_name_is_missed_where_it_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No package can be found, whatever other tests of this process have found."""
     monkeypatch.setattr("sys.path", [])
+    static_embedder.cache_clear()
+    yield
+    static_embedder.cache_clear()
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_static_by_name_is_missed_where_it_is_not_installed() -> None:
     assert unkept(Settings()) is None
     with pytest.raises(UsageError, match="not installed") as caught:
         embedder_of(Settings(embeddings="static"))

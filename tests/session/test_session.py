@@ -294,7 +294,7 @@ def test_the_reader_can_summarise_for_another_model() -> None:
 
 
 def test_the_trace_names_the_model_that_was_asked() -> None:
-    session = scripted(*LOOKS, "Done.", strategy="delegate:target=0.1", budget=4_000, summariser="reader")
+    session = scripted(*LOOKS, "Done.", strategy="delegate:target=0.1,window=1", budget=4_000, summariser="reader")
     assert side_backend(session).name == "reader"
     sides = [event for event in ask(session) if isinstance(event, SideCalled)]
     assert {(event.purpose, str(event.model)) for event in sides} == {("brief", "reader/extractive")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 from agent.events import Prepared
+from corpus.library import ARTICLES
 from repl.prompt.completion import Completions
 from session.session import open_session
 from session.settings import Settings
@@ -28,6 +30,10 @@ def thimble(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT)
 
 
+PROGRESS = re.compile(r"(reading|embedding) [\d,]+ of [\d,]+ \w+\n")
+"""What a slow machine says while it prepares the articles."""
+
+
 def events(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in run.stdout.splitlines()]
 
@@ -35,7 +41,7 @@ def events(run: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
 def test_a_session_from_question_to_answer() -> None:
     with served() as (server, url):
         run = thimble(url, "-p", "What is a context window?", "-p", "And again?", "--json")
-        assert (run.returncode, run.stderr) == (0, "")
+        assert (run.returncode, PROGRESS.sub("", run.stderr)) == (0, "")
     kinds = [event["type"] for event in events(run)]
     assert kinds[:3] == ["asked", "preparing", "prepared"]
     assert kinds.count("waiting") == 1, "it is loaded once, and that is told"
@@ -115,7 +121,7 @@ def test_a_busy_server_is_told_and_waited_for() -> None:
     with served() as (server, url):
         server.busy = 1
         run = thimble(url, "-p", "What is a context window?")
-    assert (run.returncode, run.stdout) == (0, "It is in [chunking].\n")
+    assert (run.returncode, run.stdout) in [(0, f"It is in [{path.stem}].\n") for path in ARTICLES.glob("*.md")]
     assert "… the server is busy: again in 0." in run.stderr
     assert "s wait" in run.stderr.splitlines()[-1], "the footer keeps it apart"
 

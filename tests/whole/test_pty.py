@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from repl.cli.recordings import SHIPPED
 from scripts.cassettes import LINES
 from tests.support.pty_terminal import Terminal
 
@@ -64,7 +66,7 @@ def test_a_conversation(terminal: Open) -> None:
 @pytest.mark.parametrize("answering", [False, True])
 def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300")
-    here.see("8 tools", "ctx ")
+    here.see(" tools", "ctx ")
     if answering:
         here.type("first\r")
         here.see("∴ A long thought")
@@ -74,7 +76,7 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
 
 def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300", columns=100)
-    here.see("8 tools")
+    here.see(" tools")
     here.type("first\r")
     here.see("∴ A long thought")
     here.type("second\r")
@@ -143,13 +145,20 @@ def test_ctrl_c_while_a_server_is_waited_for(terminal: Open) -> None:
         assert here.end() == 0
 
 
+def first_answer(name: str) -> str:
+    """The beginning of the first answer on a shipped cassette."""
+    records = map(json.loads, (SHIPPED / f"{name}.jsonl").read_text("utf-8").splitlines())
+    text: str = next(record["text"] for record in records if record["type"] == "answered")
+    return text[:30]
+
+
 def test_a_cassette_comes_line_by_line(terminal: Open) -> None:
     here = terminal("repl", "--replay", "reader/offload", "--pace", "0")
     here.see(
         "thimble", "offload in 4,000 tokens", "› Read the article about context windows", "Played from reader/offload"
     )
     here.type("\r")
-    here.see("[context-windows]", "turns 3", "› /plant The door code of the library is 7431.")
+    here.see(first_answer("reader/offload"), "turns ", "› /plant The door code of the library is 7431.")
     here.type("Is anybody there?\r")
     here.see("“Is anybody there?” is not on the cassette, and no model is asked", "it holds 5 questions")
     for line in LINES[1:]:
@@ -169,15 +178,15 @@ def test_a_cassette_goes_step_by_step(terminal: Open) -> None:
     for step in ("EDIT", "THOUGHT", "ACTION", "OBSERVATION"):
         here.see(step, "Enter ▸")
         here.type("\r")
-    here.see("nothing was touched: 1,3", "Enter ▸")
+    here.see("Enter ▸", until=lambda text: text.count("nothing was touched: ") == 2)
     here.type("a")
-    here.see("turns 3")
+    here.see(first_answer("reader/offload"), "turns ")
 
 
 def test_a_cassette_is_read_out_plainly(terminal: Open) -> None:
     here = terminal("repl", "--replay", "reader/offload", "--pace", "0", "--plain", columns=120)
     here.see("recorded: Read the article about context windows (Enter sends it)", "you:")
     here.type("\r")
-    here.see("[context-windows]", "recorded: /plant The door code of the library is 7431. (Enter sends it)")
+    here.see(first_answer("reader/offload"), "recorded: /plant The door code of the library is 7431. (Enter sends it)")
     here.type("/quit\r")
     assert here.end() == 0

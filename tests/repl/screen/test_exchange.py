@@ -136,7 +136,8 @@ def test_a_failed_side_call_is_an_error() -> None:
 
 
 def test_the_act_of_a_strategy_is_told_once() -> None:
-    reads = [[tool_call("read_article", n, slug="observation-masking", page=n)] for n in (1, 2, 3)]
+    """Of one long result; the two errors after it are too short to be masked."""
+    reads = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
     session = scripted(*reads, "So.", strategy="observation-masking:when=always,window=1", budget=20_000)
     shown = lines(*ask(session)).lines
     assert [line.startswith("strategy: ") and "masked 1 result " in line for line in shown].count(True) == 1

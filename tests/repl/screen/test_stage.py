@@ -25,7 +25,8 @@ from tests.support.paths import ROOT
 from tests.support.sessions import Paper, ask, scripted, tool_call
 from tests.whole.test_pty import Open, terminal  # noqa: F401
 
-READS = [[tool_call("read_article", n, slug="observation-masking", page=n)] for n in (1, 2, 3)]
+READS = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
+"""One long result, then two errors that are too short to be masked."""
 MASKING: dict[str, Any] = {"strategy": "observation-masking:when=always,window=1", "budget": 20_000}
 SECRETS = {"/home/alice": "~", "/home/alice/talk": "…/talk", "alice": "…", "gpu.example.org": "…"}
 
@@ -228,7 +229,7 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
 
 def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--stage")
-    here.see("8 tools")
+    here.see(" tools")
     here.type("first\r\r\r\r\r\r")
     here.see("nothing was touched", MARK)
     assert "THOUGHT" not in here.text
@@ -243,7 +244,7 @@ def test_enter_steps_and_what_was_typed_before_does_not(terminal: Open) -> None:
 
 def test_a_key_steps_after_the_shell_had_the_terminal(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--stage")
-    here.see("8 tools")
+    here.see(" tools")
     here.type("first\r")
     here.see("nothing was touched", MARK)
     here.as_after_fg()
@@ -253,7 +254,7 @@ def test_a_key_steps_after_the_shell_had_the_terminal(terminal: Open) -> None:  
 
 def test_ctrl_c_at_a_step_leaves_nothing_half_done(terminal: Open) -> None:  # noqa: F811
     here = terminal("tests.support.scripted_conversation", "--stage")
-    here.see("8 tools")
+    here.see(" tools")
     here.type("first\r")
     here.see("nothing was touched", MARK)
     here.type("\r")

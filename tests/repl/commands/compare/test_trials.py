@@ -33,7 +33,6 @@ from tests.support.sessions import Paper, answer_call, scripted, tool_call
 from tests.support.sessions import ask as ask_session
 
 WEBARENA = "How well did humans do on the WebArena tasks?"
-READER_FAILS = "On which day was the term prompt injection coined?"
 RIGHT = "Humans did 78.24% of them. [benchmarks]"
 
 
@@ -264,10 +263,17 @@ def test_in_a_terminal_the_session_goes_on_after_ctrl_c(tmp_path: Path) -> None:
 # ---- known answers ---------------------------------------------------------------------------------------------------
 
 
-def test_the_reader_hits_a_known_answer_or_does_not() -> None:
+BLIND = """
+def prepare(messages, budget):
+    return [one.rewritten("[hidden]", "nothing is shown") if one.role == "tool" else one for one in messages]
+"""
+
+
+def test_the_reader_hits_a_known_answer_or_sees_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "blind.py").write_text(BLIND)
     session = open_session(Settings(backend="reader"))
     assert "came to: answered; known answer: right" in text_of(session, f"/compare none run {WEBARENA}")
-    assert "known answer: wrong: " in text_of(session, f"/compare none run {READER_FAILS}")
+    assert "known answer: wrong: declined" in text_of(session, f"/compare {tmp_path}/blind.py run {WEBARENA}")
     assert "known answer: –" in text_of(session, "/compare none run What is a prefix cache?")
 
 

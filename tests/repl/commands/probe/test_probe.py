@@ -111,7 +111,8 @@ def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
 @pytest.mark.parametrize("name", ASKING)
 def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
     session = reading(name, budget=4_000)
-    session.use_budget(1_800)
+    whole = session.agent.budget(session.agent.schemas()).size(session.agent.history)
+    session.use_budget(whole * 3 // 4)
     before, calls = kept(session), len(session.agent.ledger.calls)
     found, view = asked(session.fork(), "What is left?")
     assert kept(session) == before

@@ -101,8 +101,11 @@ def test_the_chart_is_a_row_a_strategy_within_the_width(width: int) -> None:
 
 def test_in_plain_it_is_words_and_figures() -> None:
     session = reading(budget=2_000)
+    (found,) = survive(session, session.spec, session.planted)
+    assert 0 < found.stood < len(found.marks)
+    told = f"{found.stood} of {len(found.marks)} calls; masked at call {found.stood + 1}"
     lines = charted(session, 120, drawn=False)
-    assert "  observation-masking (in use), planted-1.txt: 3 of 8 calls; masked at call 4" in lines
+    assert f"  observation-masking (in use), planted-1.txt: {told}" in lines
     assert "".join(lines).isascii()
 
 
@@ -124,7 +127,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
     session, counter, rows = reading(budget=2_000), Interrupted(), set()
     session.agent.use(Scripted([], counter))
     before = kept(session)
-    for counts in itertools.count(1, 60):
+    for counts in itertools.count(1, 20):
         paper, counter.left = Paper(drawn=drawn), counts
         words = ""
         try:
@@ -136,7 +139,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
             break
         assert words == f"stopped: {done} of 8 strategies are done"
         rows.add(done)
-    assert {0, 1, 2, 3} <= rows
+    assert rows == {*range(8)}
     assert kept(session) == before
 
 
