@@ -31,6 +31,8 @@ TITLE = re.compile(r"(?:and )?“[^“”]+”")
 """A title by itself; it says nothing that can be quoted."""
 GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
 REFERENCE = re.compile(r"\A\[offloaded: .*?recall\(id=\"(?P<id>\w+)\"\)")
+CUT = re.compile(r"[^.!?\n]*\n\[… \d+ tokens cut …\]\n[^.!?\n]*[.!?]?")
+"""What stands in the place of a result's middle, with the halves of sentences on both sides."""
 RECALLED = re.compile(r"\A(?P<id>\w+) · result of \w+ · page 1 of \d+\n\n")
 USER = "user"
 """The source of what the user said."""
@@ -76,7 +78,7 @@ class Result:
 @lru_cache(maxsize=512)
 def read(text: str) -> Result:
     """What a tool result shows; what was masked or cancelled shows nothing."""
-    text = RECALLED.sub("", text.replace("\r\n", "\n"))
+    text = CUT.sub("\n", RECALLED.sub("", text.replace("\r\n", "\n")))
     first = text.split("\n", 1)[0]
     if GONE.match(text):
         found = REFERENCE.match(text)

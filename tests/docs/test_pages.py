@@ -121,9 +121,9 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     assert [text for flag, text in pairwise(shlex.split(command)) if flag == "-p"] == lines
     told = run_in(workshop, command).stderr
     for said in (
-        "984/5,000 20%", "Planted in message 12", " 50 tokens over", " 3,289 tokens over", "hold 3,311 of 5,000",
-        "Predicted: 8 of 21 right", "message 12 (read_file), masked", "miss: ", "hit: ", "known answer: right",
-        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch 2 (in use), budget 5,000, from call 5",
+        "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,574 of 5,000",
+        "Predicted: 6 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
+        "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch 2 (in use), budget 5,000, from call 4",
     ):  # fmt: skip
         assert said in told, said
     assert "known answer: wrong" not in told
@@ -164,9 +164,9 @@ THREE = (
 DIALOGUE = next(one for one in load().questions if one.id == "dialogue-h10").exchanges
 TRANSCRIPTS = (
     ("history-and-view", 5_000, ARTICLES, "/context"),
-    ("compare-strategies", 3_000, THREE, "/compare\n"),
+    ("compare-strategies", 2_000, THREE, "/compare\n"),
     ("compare-strategies", 2_000, [exchange.question for exchange in DIALOGUE[:-1]], "/compare run"),
-    ("compare-strategies", 3_000, (), "What is observation masking?"),
+    ("compare-strategies", 2_000, (), "What is observation masking?"),
 )
 """A page, the budget of its session, the questions before the transcript, and its first line."""
 
