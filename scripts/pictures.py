@@ -85,7 +85,7 @@ LONG_QUESTION = (
 PICTURES = [
     Picture(
         "session",
-        [OPENED, ("What does GRPO do without?\r", ["▤ read_article", "turns ", "Σ ", "· 1 exchange"])],
+        [OPENED, ("What does GRPO do without?\r", ["⌕ search_articles", "turns ", "Σ ", "· 1 exchange"])],
         columns=100,
     ),
     Picture(
@@ -173,7 +173,7 @@ PICTURES = [
             OPENED,
             ("Read the article about context windows\r", ["· 1 exchange"]),
             ("/predict\r", ["messages: which of them", "/predict 1-4 9 12"]),
-            ("/predict 1-3 5-9\r", ["The guess: "]),
+            ("/predict 1-3 5-7\r", ["The guess: "]),
             ("What is observation masking?\r", ["Predicted: ", "· 2 exchanges"]),
         ],
         since="› /predict",
@@ -185,11 +185,11 @@ PICTURES = [
         [
             OPENED,
             ("Read the article about context windows\r", ["nothing was touched", "Enter ▸"]),
-            (" ", ["I will look for an article", "Enter ▸"]),
+            (" ", ["I will list the articles", "Enter ▸"]),
             (" ", ["ACTION", "Enter ▸"]),
             (" ", ["3 articles ·", "Enter ▸"]),
-            (" ", ["1,229 of 2,500 tokens", "Enter ▸"]),
-            (" ", ["The nearest is", "Enter ▸"]),
+            (" ", ["1,344 of 2,500 tokens", "Enter ▸"]),
+            (" ", ["I will read the article", "Enter ▸"]),
             (" ", ['read_article "context-windows"', "Enter ▸"]),
             (" ", ["page 1 of 2", "Enter ▸"]),
             (" ", ["shortened 1 result", "Why: ", "Cost: ", "Saved: ", "Enter ▸"]),
@@ -212,14 +212,14 @@ PICTURES = [
         ],
         since="› /tree",
         columns=100,
-        arguments=reader(3000),
+        arguments=reader(2000),
     ),
     Picture(
         "forecast",
         [OPENED, READ[1], (LONG_QUESTION, ["masks ", "· prefill "])],
         since="turns ",
         columns=100,
-        arguments=reader(4800),
+        arguments=reader(3600),
     ),
 ]
 
