@@ -47,7 +47,7 @@ def _question(wanted: Request, view: View) -> str:
         return _refusal(wanted, view)
     told = cite(list(dict.fromkeys(one for part in said for one in part)))
     missing = [part for part, quoted in zip(wanted.parts, said, strict=True) if not quoted]
-    return "\n".join([told, *(f"I found nothing that answers “{part}”." for part in missing)])
+    return "\n\n".join([told, *(f"I found nothing that answers “{part}”." for part in missing)])
 
 
 def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
@@ -96,7 +96,7 @@ def _read(wanted: Request, view: View) -> str:
     if paths := PATH.findall(wanted.text):
         shows = view.result("read_file", {"path": paths[0]})
         if shows and shows.said:
-            return cite(shows.said[:10])
+            return "\n".join(cite([one]) for one in shows.said[:10])
         return f"{CANNOT} read {paths[0]} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
     slug = article(wanted, view)
     if not slug:

@@ -129,8 +129,8 @@ def _runs(said: list[str], most: int) -> Iterator[str]:
 
 
 def cite(said: Sequence[Said]) -> str:
-    """The passages in a row, each with its citation behind it, or with `You said` before it."""
-    return "\n".join(map(_cited, said))
+    """The passages, a paragraph each, with its citation behind it, or with `You said` before it."""
+    return "\n\n".join(map(_cited, said))
 
 
 def _cited(one: Said) -> str:
