@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.budget import Counter
 from agent.errors import ModelError
@@ -19,16 +19,18 @@ from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
 from models.ollama import wire
 from models.ollama.model_info import ModelInfo, keep_seconds, think
-from models.ollama.server import OllamaServer
+from models.ollama.server import CHAT, OllamaServer
 from models.server import THINKING_TOKENS
 from models.wire import http, thinking
 from models.wire.address import hidden
 from models.wire.retry import retried
 
+if TYPE_CHECKING:
+    from models.ollama.client import Line
+
 CONTEXT_STEP_TOKENS = 16_384
 """The context grows in steps, because the server reloads the model for each new size."""
 
-CHAT = "/api/chat"
 COUNTS_WITHOUT_CACHED = "0.30."
 """Versions that count a prompt without its cached part and do not report that part."""
 
@@ -117,26 +119,25 @@ class Ollama(BackendDefaults):
 
     def _reply(self, request: str, taken: set[str]) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
-        seconds = self.server.options.timeout_seconds
-        with closing(self.server.replies(CHAT, request, seconds, self.model)) as chunks:
-            yield from thinking.apart(self._deltas(chunks, set(taken)))
+        with closing(self.server.chat(request, self.model)) as lines:
+            yield from thinking.apart(self._deltas(lines, set(taken)))
 
-    def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
+    def _deltas(self, lines: Iterable[Line], taken: set[str]) -> Iterator[Delta]:
         said = 0
-        alive = http.alive(chunks, lambda: said, self.server.url, self.server.options.timeout_seconds)
-        for chunk in alive:
-            if chunk.get("error") is not None:
-                raise self.server.refused(200, json.dumps(chunk), self.model)
-            found = list(wire.deltas(chunk, taken))
+        alive = http.alive(lines, lambda: said, self.server.url, self.server.options.timeout_seconds)
+        for line in alive:
+            found = list(wire.deltas(line, taken))
             said += len(found)
             yield from found
-            if chunk.get("done"):
-                yield self._truly(wire.usage(chunk))
+            if line.done:
+                yield self._truly(wire.usage(line))
                 return
         raise http.stopped()
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
+        from models.ollama.client import Chat
+
         options = self.server.options
         body: dict[str, Any] = {
             "model": self.model,
@@ -145,7 +146,6 @@ class Ollama(BackendDefaults):
             "options": {**self._options, "num_ctx": self.context},
             "keep_alive": int(options.keep_alive) if _is_whole(options.keep_alive) else options.keep_alive,
             "truncate": False,
-            "shift": False,
         }
         if tools:
             body["tools"] = list(tools)
@@ -154,7 +154,7 @@ class Ollama(BackendDefaults):
             body["think"] = thinks
         if max_tokens is not None:
             body["options"]["num_predict"] = max_tokens + (THINKING_TOKENS if thinks else 0)
-        return body
+        return Chat(**body).model_dump(exclude_unset=True)
 
     def _must_load(self) -> bool:
         """Whether the server must load the model first; the server is asked only if that is possible."""

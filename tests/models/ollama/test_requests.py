@@ -45,7 +45,7 @@ def test_the_native_route_is_used_because_v1_takes_no_num_ctx(ollama: tuple[Olla
     assert not [path for path, _ in server.requests if path.startswith("/v1")]
 
 
-def test_num_ctx_and_shift_never_change_so_that_the_model_is_loaded_once(ollama: tuple[Ollama, str]) -> None:
+def test_num_ctx_never_changes_so_that_the_model_is_loaded_once(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     model = backend(url)
     ask(model)
@@ -61,13 +61,13 @@ def test_num_ctx_and_shift_never_change_so_that_the_model_is_loaded_once(ollama:
 # ---- truncate and shift ----
 
 
-def test_truncate_and_shift_are_off(ollama: tuple[Ollama, str]) -> None:
+def test_truncate_is_off_and_shift_is_left_out(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     with pytest.raises(ModelError, match=TOO_LONG) as caught:
         ask(backend(url), SYSTEM, LONG)
     assert "longer than the model's context" in caught.value.what
     assert "--budget" in caught.value.fix
-    assert [(body["truncate"], body["shift"]) for body in server.sent()] == [(False, False)]
+    assert [(body["truncate"], body.get("shift")) for body in server.sent()] == [(False, None)]
 
 
 def test_the_small_server_would_cut_to_half_the_window_if_it_were_let() -> None:
