@@ -24,6 +24,10 @@ def fitting(context: int) -> int:
     return max(LEAST_BUDGET, context - REPLY_TOKENS)
 
 
+class NoModel(ModelError):
+    """The server answers, and has no model that suits."""
+
+
 class ToolsRefused(ModelError):
     """The server or its template takes no tools for this model; nothing was streamed yet."""
 
