@@ -140,7 +140,7 @@ class OllamaServer:
     def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
         error = refusal(status, body, model, after_seconds)
-        if status == 404 and error.fix.startswith("ollama pull"):
+        if model and error.fix == f"ollama pull {model}":
             with suppress(ModelError):
                 return missing(model, self.models())
         return error

@@ -61,6 +61,12 @@ def test_a_setting_that_is_refused_is_no_prompt_that_is_too_long(said: str, what
     assert not isinstance(error, TooLong)
 
 
+def test_a_server_that_misses_a_model_whatever_it_is_asked_is_asked_no_more() -> None:
+    lost = (404, b'{"error":"model \'x\' not found"}')
+    error = failure("ollama", Wire(chat=lost, tags=lost))
+    assert (error.what, error.fix) == ("the model 'qwen2.5:7b' is not installed", "ollama pull qwen2.5:7b")
+
+
 # ---- over a real connection ----
 
 
