@@ -112,7 +112,7 @@ class ToolReturned:
 class Answered:
     """The exchange is over. `ending` says whether the model ended it by itself.
 
-    "thought": the answer is empty, because thinking used all its tokens.
+    "thought": the answer is empty, the model only thought.
     """
 
     text: str

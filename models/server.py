@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from agent.budget import LEAST_BUDGET
 from agent.errors import ModelError
 from agent.protocols import Backend, Embedder
 
@@ -16,6 +17,15 @@ REPLY_TOKENS = 2_048
 
 THINKING_TOKENS = 4_096
 """What a model that thinks may use for it, beside the tokens of its reply."""
+
+
+def fitting(context: int) -> int:
+    """The budget whose prompts and replies fit into a context of so many tokens."""
+    return max(LEAST_BUDGET, context - REPLY_TOKENS)
+
+
+class NoModel(ModelError):
+    """The server answers, and has no model that suits."""
 
 
 class ToolsRefused(ModelError):

@@ -48,6 +48,7 @@ def interactive(session: Session) -> int:
         reconfigure: Any = getattr(stream, "reconfigure", None)
         if reconfigure:
             reconfigure(errors="replace")  # for a letter that the terminal cannot show, or does not send in UTF-8
+    session.backends.can_pull = True
     return Conversation(session, plain).run()
 
 

@@ -9,7 +9,7 @@ from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
 from models import READER, SERVERS, backend_on, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
-from models.server import ServedBackend, Server, ServerOptions
+from models.server import NoModel, ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback
 from session.once import Once
 from session.settings import AUTO, Settings, address_of
@@ -27,6 +27,7 @@ class Backends:
         notify: Takes a notice for the user, one line.
         playback: The recorded session whose models they are; None where they are live.
         widest: The largest budget that there was, in tokens: what a server makes room for.
+        can_pull: Whether the user can pull a model: then the reader stands in for a server that has none.
         look_for_server: The server to begin with, looked for once; None for the reader. Raises UsageError.
         reader: The built-in reader: one, so that no swap to it counts all messages anew.
     """
@@ -42,6 +43,7 @@ class Backends:
         self.notify = notify
         self.playback = playback
         self.widest = max(settings.budget, widest)
+        self.can_pull = False
         self.look_for_server = Once(self._find_server)
         self.reader = Once(lambda: built_in(settings.pace))
         self._options = ServerOptions(settings.think, settings.stream, settings.timeout, settings.keep_alive)
@@ -97,8 +99,9 @@ class Backends:
         try:
             return backend_on(found, found.choose(wanted.model), room(self.widest))
         except ModelError as error:
-            if wanted.backend == AUTO and not wanted.model:
-                return self._reader_because(error.what, error.fix)
+            pulls = self.can_pull and isinstance(error, NoModel)
+            if (pulls or wanted.backend == AUTO) and not wanted.model:
+                return self._reader_because(error.what, f"/pull {DEFAULT_MODEL}" if pulls else error.fix)
             raise
 
     def summariser(self) -> Backend | None:

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.budget import Counter
 from agent.errors import ModelError
@@ -19,16 +19,18 @@ from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
 from models.ollama import wire
 from models.ollama.model_info import ModelInfo, keep_seconds, think
-from models.ollama.server import OllamaServer
-from models.server import THINKING_TOKENS
+from models.ollama.server import CHAT, OllamaServer
+from models.server import THINKING_TOKENS, fitting
 from models.wire import http, thinking
 from models.wire.address import hidden
 from models.wire.retry import retried
 
+if TYPE_CHECKING:
+    from models.ollama.client import Line
+
 CONTEXT_STEP_TOKENS = 16_384
 """The context grows in steps, because the server reloads the model for each new size."""
 
-CHAT = "/api/chat"
 COUNTS_WITHOUT_CACHED = "0.30."
 """Versions that count a prompt without its cached part and do not report that part."""
 
@@ -36,13 +38,14 @@ COUNTS_WITHOUT_CACHED = "0.30."
 class Ollama(BackendDefaults):
     """A model on an Ollama server.
 
-    Every request asks for the same context window, since a change reloads the model. The server must refuse a prompt
-    that is too long; by default it would cut it silently.
+    A change of the context window reloads the model, for every client of the server. So a window that is loaded and
+    large enough is used as it is, and `shift`, which other clients leave out, is left out. The server must refuse a
+    prompt that is too long; by default it would cut it silently.
 
     Args:
         model: Name as `ollama list` shows it.
         server: The server, with the settings of its requests.
-        room: Tokens of prompt and reply that must fit; the context window is the next larger step.
+        room: Tokens of prompt and reply that must fit; the context window is the next larger step, or the loaded one.
         options: Other options of the server, such as temperature and seed.
         counter: Counts tokens; by default the best available one for the model.
     """
@@ -61,7 +64,8 @@ class Ollama(BackendDefaults):
     ) -> None:
         self.model = model
         self.server = server
-        self.room = -(-room // CONTEXT_STEP_TOKENS) * CONTEXT_STEP_TOKENS
+        self._needed = room
+        self.room = stepped(room)
         self._options = dict(options or {})
         self._counter = counter
         self._loaded_until = 0.0
@@ -90,17 +94,17 @@ class Ollama(BackendDefaults):
 
         Closing it closes the connection, so the server stops computing. Raises ModelError.
         """
-        request = json.dumps(self._request(messages, tools, max_tokens))
         taken = {call.id for message in messages for call in message.calls}
         if self._must_load():
             yield Waiting(f"loading {self.model}")
+        request = json.dumps(self._request(messages, tools, max_tokens))
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
         yield from retried(lambda: self._reply(request, taken), sleep=self.server.sleep)
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def with_room(self, tokens: int) -> Ollama:
         """The same model with a context of at least this many tokens; itself if large enough."""
-        if tokens <= self.room:
+        if tokens <= max(self.room, self._needed):
             return self
         return Ollama(self.model, self.server, room=tokens, options=self._options, counter=self.counter)
 
@@ -109,34 +113,34 @@ class Ollama(BackendDefaults):
         loaded = None
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)
-        if not loaded or loaded >= self.room:
+        if not loaded or loaded >= self._enough():
             return ""
         if loaded == self.context:
-            return f"{self.model} holds {loaded:,} tokens of prompt and reply, and no more: see that the budget fits in"
+            holds = f"{self.model} holds {loaded:,} tokens of prompt and reply"
+            return f"{holds}, and this budget wants up to {self._enough():,}: /budget {fitting(loaded)}"
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
     def _reply(self, request: str, taken: set[str]) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
-        seconds = self.server.options.timeout_seconds
-        with closing(self.server.replies(CHAT, request, seconds, self.model)) as chunks:
-            yield from thinking.apart(self._deltas(chunks, set(taken)))
+        with closing(self.server.chat(request, self.model)) as lines:
+            yield from thinking.apart(self._deltas(lines, set(taken)))
 
-    def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
+    def _deltas(self, lines: Iterable[Line], taken: set[str]) -> Iterator[Delta]:
         said = 0
-        alive = http.alive(chunks, lambda: said, self.server.url, self.server.options.timeout_seconds)
-        for chunk in alive:
-            if chunk.get("error") is not None:
-                raise self.server.refused(200, json.dumps(chunk), self.model)
-            found = list(wire.deltas(chunk, taken))
+        alive = http.alive(lines, lambda: said, self.server.url, self.server.options.timeout_seconds)
+        for line in alive:
+            found = list(wire.deltas(line, taken))
             said += len(found)
             yield from found
-            if chunk.get("done"):
-                yield self._truly(wire.usage(chunk))
+            if line.done:
+                yield self._truly(wire.usage(line))
                 return
         raise http.stopped()
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
+        from models.ollama.client import Chat
+
         options = self.server.options
         body: dict[str, Any] = {
             "model": self.model,
@@ -145,7 +149,6 @@ class Ollama(BackendDefaults):
             "options": {**self._options, "num_ctx": self.context},
             "keep_alive": int(options.keep_alive) if _is_whole(options.keep_alive) else options.keep_alive,
             "truncate": False,
-            "shift": False,
         }
         if tools:
             body["tools"] = list(tools)
@@ -154,16 +157,25 @@ class Ollama(BackendDefaults):
             body["think"] = thinks
         if max_tokens is not None:
             body["options"]["num_predict"] = max_tokens + (THINKING_TOKENS if thinks else 0)
-        return body
+        return Chat(**body).model_dump(exclude_unset=True)
 
     def _must_load(self) -> bool:
-        """Whether the server must load the model first; the server is asked only if that is possible."""
+        """Whether the server must load the model first; the server is asked only if that is possible.
+
+        Settles the context window: the one that the model is loaded with, if what is needed fits in.
+        """
         if monotonic() < self._loaded_until or self._info().remote:
             return False
         with suppress(ModelError):
             loaded = self.server.loaded(self.model)
+            enough = min(self._enough(), self._info().context or self._needed)
+            self.room = loaded if loaded and loaded >= enough else stepped(self._needed)
             return loaded is None or loaded not in (0, self.context)
         return False
+
+    def _enough(self) -> int:
+        """The tokens that must fit in: fewer for a model that does not think."""
+        return self._needed - (0 if think(self.server.options.think, self.model, self._info()) else THINKING_TOKENS)
 
     def _truly(self, usage: Usage) -> Usage:
         """The usage, without a prompt count that is wrong."""
@@ -179,6 +191,11 @@ class Ollama(BackendDefaults):
         with suppress(ModelError):
             return self.server.info(self.model)
         return ModelInfo()
+
+
+def stepped(tokens: int) -> int:
+    """The context window that is asked for where so many tokens must fit in."""
+    return -(-tokens // CONTEXT_STEP_TOKENS) * CONTEXT_STEP_TOKENS
 
 
 def _is_whole(text: str) -> bool:

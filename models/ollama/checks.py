@@ -12,7 +12,7 @@ from models.ollama.backend import Ollama
 from models.ollama.errors import DEFAULT_MODEL
 from models.ollama.model_info import Level, ModelInfo, keep_seconds, think
 from models.ollama.server import OllamaServer
-from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think
+from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think, fitting
 
 REPORTS_CACHED = (0, 33, 3)
 """The first version that reports the cached tokens of a prompt."""
@@ -74,7 +74,7 @@ def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:
         loaded = server.loaded(model)
     found += ", it is not loaded now" if loaded is None else f", loaded with {loaded:,}" if loaded else ""
     context = info.context or LEAST_ROOM
-    return Check.of("context", context >= LEAST_ROOM, found, found, f"--budget {max(500, context - REPLY_TOKENS)}")
+    return Check.of("context", context >= LEAST_ROOM, found, found, f"--budget {fitting(context)}")
 
 
 def _cache(version: str) -> Check:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from agent.errors import ModelError
 from models.ollama.errors import DEFAULT_MODEL
 from models.ollama.model_info import tagged
+from models.server import NoModel
 
 
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:
@@ -17,7 +18,8 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
     it, every model can chat except those with embed in their names.
 
     Raises:
-        ModelError: Nothing suitable is installed; the fix says what to pull.
+        NoModel: Nothing suitable is installed; the fix says what to pull.
+        ModelError: The wanted one is not.
     """
     if wanted:
         found = next((name for name in names if tagged(name) == tagged(wanted)), None)
@@ -36,7 +38,7 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
             if suits(name):
                 return name
     what = "no installed model can chat" if names else "Ollama runs, but no model is installed"
-    raise ModelError(what, f"ollama pull {DEFAULT_MODEL}")
+    raise NoModel(what, f"ollama pull {DEFAULT_MODEL}")
 
 
 def missing(model: str, names: Sequence[str]) -> ModelError:

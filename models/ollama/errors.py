@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from agent.errors import ModelError
-from models.server import ToolsRefused
+from models.server import TooLong, ToolsRefused, fitting
 from models.wire.http import LOWER, WHERE, reason
 from models.wire.refusals import Refusal, recognised
 from models.wire.retry import Busy
@@ -42,18 +42,38 @@ REFUSALS = (
         "take a model that does: ollama pull all-minilm, then --embeddings ollama:all-minilm",
     ),
     Refusal(
+        ('option "num_ctx" must be of type integer', "invalid option provided"),
+        r"^option \S+ must be|invalid option",
+        "the server does not take an option of the request: {error}",
+        "update Ollama, or see its log",
+    ),
+    Refusal(
+        ('time: invalid duration "soon"',),
+        r"invalid duration",
+        "the server does not know for how long to keep the model: {error}",
+        "write it as a number with a unit: THIMBLE_KEEP_ALIVE=10m",
+    ),
+    Refusal(
+        ('invalid think value: "huge" (must be "high", "medium", "low", "max", true, or false)',),
+        r"invalid think",
+        "{model} does not think in this way: {error}",
+        "let it think in its own way: --think on",
+    ),
+    Refusal(
         (
             "input length exceeds maximum context length",
             "the input length exceeds the context length",
-            "request (40960 tokens) exceeds the available context size (4096 tokens), try increasing it",
+            "the prompt is longer than the context length currently available to the model; shorten the prompt, adjust "
+            "the context length in settings, or use a model with a longer context length",
             "prompt is too long: 9000 tokens",
             "prompt too long; exceeded max context length by 5 tokens",
             "context limit hit - shift disabled",
         ),
         r"exceed\w*\b.*\bcontext|context\b.*\bexceed|(prompt|input)\b.*\b(too (long|large)|exceed)"
-        r"|longer than the context|context limit|num_ctx",
+        r"|longer than the context|context limit",
         "the prompt is longer than the model's context: {error}",
         f"{LOWER}, or take a strategy that keeps to it",
+        TooLong,
     ),
     Refusal(
         ("model requires more system memory (9.1 GiB) than 3.0 GiB", "cudaMalloc failed: out of memory"),
@@ -73,7 +93,7 @@ REFUSALS = (
 PULL_REFUSALS = (
     Refusal(
         ("pull model manifest: file does not exist", "invalid model name"),
-        r"file does not exist|manifest unknown|\bnot found\b|invalid model name",
+        r"^(?!.*dial tcp).*(file does not exist|manifest unknown|\bnot found\b|invalid model name)",
         "there is no model {model!r} to pull",
         "look up its name and tag at ollama.com/library",
     ),
@@ -90,10 +110,21 @@ PULL_REFUSALS = (
         "update Ollama, then /pull {model}",
     ),
     Refusal(
-        ("dial tcp: lookup registry on 127.0.0.53:53: no such host", "max retries exceeded: unexpected EOF"),
-        r"dial tcp|no such host|timed? ?out|connection|max retries|\beof\b|tls|x509",
-        "the server cannot load it from where models are kept: {error}",
-        "see to the server's network, then /pull {model} goes on",
+        (
+            'pull model manifest: Get "https://registry.ollama.ai/v2/library/x/manifests/latest": dial tcp: lookup '
+            "registry.ollama.ai on 127.0.0.53:53: no such host",
+            "dial tcp: lookup registry.ollama.ai: host not found",
+            "dial tcp 104.21.75.227:443: connect: network is unreachable",
+            "lookup registry.ollama.ai: server misbehaving",
+            "lookup registry.ollama.ai: Temporary failure in name resolution",
+            "proxyconnect tcp: EOF",
+            "context deadline exceeded",
+            "max retries exceeded: unexpected EOF",
+        ),
+        r"dial tcp|no such host|misbehaving|temporary failure|unreachable|proxyconnect|deadline exceeded"
+        r"|timed? ?out|connection|max retries|\beof\b|tls|x509",
+        "the server cannot reach the place that models are loaded from: {error}",
+        "see to the network of the server's machine (HTTPS_PROXY goes to ollama serve), then /pull {model} goes on",
     ),
 )
 """The refusals of a download."""
@@ -101,7 +132,7 @@ PULL_REFUSALS = (
 
 def refusal(status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
     """The error for a refused request, from its HTTP status (200 in the middle of a stream) and its body."""
-    error = reason(body)
+    error = reason(reason(body))  # the words of the model's own process come as JSON in a text
     if status == 404 and re.search(r"\bmodel\b", error, re.IGNORECASE):
         return ModelError(f"the model {model!r} is not installed", f"ollama pull {model}")
     if status == 404:
@@ -110,11 +141,20 @@ def refusal(status: int, body: str, model: str, after_seconds: float | None = No
         return ModelError(f"what stands before the server wants a key, and Ollama is sent none ({status})", KEYLESS)
     if status in (429, 503):
         return Busy(f"the server is busy: {error}", "ask again in a moment", after_seconds=after_seconds)
+    if sizes := re.search(r"\((\d{1,9}) tokens\) exceeds .* \((\d{1,9}) tokens\)", error):
+        return too_long(*map(int, sizes.groups()))
     if found := recognised(REFUSALS, error, model):
         return found
     if status == 200:
         return ModelError(f"the server broke off its reply: {error}", "ask again; its log says more")
     return ModelError(f"the server answered with status {status}: {error}", "check the address and the server's log")
+
+
+def too_long(tokens: int, context: int) -> TooLong:
+    """The error for a prompt of so many tokens, where the model is loaded with a smaller context."""
+    what = f"the prompt has {tokens:,} tokens, the model is loaded with {context:,}"
+    budget = fitting(context)
+    return TooLong(what, f"lower the budget: /budget {budget}, --budget {budget}; or take a model that holds more")
 
 
 def pull_refusal(body: str, model: str) -> ModelError:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
 from models.ollama.choose import choose_model, missing
 from models.ollama.download import Progress
-from models.ollama.errors import START, pull_refusal, refusal, unreadable
+from models.ollama.errors import pull_refusal, refusal, unreadable
 from models.ollama.model_info import ModelInfo, model_info, tagged
 from models.server import ServerOptions
 from models.wire import http
@@ -21,6 +21,9 @@ from models.wire.retry import after_seconds
 if TYPE_CHECKING:
     import httpx
 
+    from models.ollama.client import Line, OllamaClient
+
+CHAT, PULL = "/api/chat", "/api/pull"
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
 
@@ -97,10 +100,8 @@ class OllamaServer:
         from models.ollama.download import Download
 
         download = Download()
-        with closing(self.replies("/api/pull", json.dumps({"model": model}), PULL_SECONDS, model)) as steps:
+        with closing(self.replies(PULL, json.dumps({"model": model}), PULL_SECONDS, model)) as steps:
             for step in steps:
-                if step.get("error") is not None:
-                    raise pull_refusal(json.dumps(step), model)
                 yield download.add(step)
                 if step.get("status") == "success":
                     self._infos.clear()
@@ -109,12 +110,12 @@ class OllamaServer:
 
     def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
-        with self._response(path, None if body is None else json.dumps(body), http.ASK_SECONDS, model) as response:
-            text = http.whole(response)
-        return _object(text)
+        with self._client(path, http.ASK_SECONDS, model) as client:
+            answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
+        return answer
 
     def replies(self, path: str, request: str, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
-        """The lines of a streamed reply, each a JSON object. Closing it closes the connection.
+        """The lines of a streamed answer, each a JSON object. Closing it closes the connection.
 
         Args:
             path: Path of the request.
@@ -126,32 +127,34 @@ class OllamaServer:
             Busy: The server accepts no request now, or the connection was lost before the first line.
             ModelError: The server refused, or is not Ollama.
         """
-        with self._response(path, request, seconds, model) as response:
-            yield from map(_line, http.lines(response.iter_bytes()))
+        with self._client(path, seconds, model) as client:
+            yield from client.replies(dict, path, request)
+
+    def chat(self, request: str, model: str) -> Generator[Line, None, None]:
+        """The lines of a model's reply. Closing it closes the connection. Raises the same errors."""
+        from models.ollama.client import Line
+
+        with self._client(CHAT, self.options.timeout_seconds, model) as client:
+            yield from client.replies(Line, CHAT, request)
 
     def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
         error = refusal(status, body, model, after_seconds)
-        if status == 404 and error.fix.startswith("ollama pull"):
+        if model and error.fix == f"ollama pull {model}":
             with suppress(ModelError):
                 return missing(model, self.models())
         return error
 
-    @contextmanager
-    def _response(self, path: str, request: str | None, seconds: float, model: str) -> Iterator[httpx.Response]:
-        with (
-            http.as_model_errors(self.url, seconds, START),
-            http.client(self.url, seconds, self._transport) as client,
-            client.stream("GET" if request is None else "POST", path, content=request) as response,
-        ):
-            if response.is_redirect:
-                raise http.moved(self.url, response.headers.get("location", ""))
-            if response.status_code != 200:
-                text = http.whole(response).decode(errors="replace")
-                if path == "/api/pull":
-                    raise pull_refusal(text, model)
-                raise self.refused(response.status_code, text, model, after_seconds(response.headers))
-            yield response
+    def _client(self, path: str, seconds: float, model: str) -> OllamaClient:
+        """A client for one request, whose refusals name the model. Raises ModelError."""
+        from models.ollama.client import OllamaClient
+
+        def refused(response: httpx.Response, text: str) -> ModelError:
+            if path == PULL:
+                return pull_refusal(text, model)
+            return self.refused(response.status_code, text, model, after_seconds(response.headers))
+
+        return OllamaClient(self.url, seconds, self._transport, refused)
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
         answer = self.ask(path)
@@ -166,23 +169,6 @@ class OllamaServer:
         with suppress(ModelError):
             return self.info(model).can(ability)
         return None
-
-
-def _object(text: bytes) -> dict[str, Any]:
-    try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise unreadable(text) from error
-    if not isinstance(answer, dict):
-        raise unreadable(text)
-    return answer
-
-
-def _line(text: bytes) -> dict[str, Any]:
-    try:
-        return _object(text)
-    except ModelError as error:
-        raise (http.stopped() if text.startswith(b"{") else error) from error
 
 
 def _name(model: Mapping[str, Any]) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent.chat import UNREADABLE
-from agent.messages import Message, ToolCall
+from agent.messages import Message
 from agent.protocols import Delta, Text, Thinking, Usage
-from models.ollama.errors import unreadable
 from models.wire.calls import arguments, given
-from models.wire.http import figure
+
+if TYPE_CHECKING:
+    from models.ollama.client import Line
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -37,48 +37,33 @@ def sent(message: Message) -> dict[str, Any]:
     return body
 
 
-def deltas(chunk: dict[str, Any], taken: set[str]) -> Iterator[Delta]:
+def deltas(line: Line, taken: set[str]) -> Iterator[Delta]:
     """The deltas in one line of the reply. The ids of its tool calls are added to `taken`, the ids in use."""
-    message = chunk.get("message") or {}
-    if not isinstance(message, dict):
-        raise unreadable(json.dumps(chunk).encode())
-    if thinking := message.get("thinking"):
-        yield Thinking(str(thinking))
-    if content := message.get("content"):
-        yield Text(str(content))
-    calls = message.get("tool_calls") or []
-    if not isinstance(calls, list):
-        raise unreadable(json.dumps(calls).encode())
-    for call in calls:
-        yield _call(call, taken)
+    message = line.message
+    if message.thinking:
+        yield Thinking(str(message.thinking))
+    if message.content:
+        yield Text(str(message.content))
+    for call in message.tool_calls or ():
+        yield given(call.id, call.function.name, call.function.arguments, taken)
 
 
-def usage(chunk: dict[str, Any]) -> Usage:
+def usage(line: Line) -> Usage:
     """The usage in the last line; None for values that it leaves out.
 
     For a cached prompt, early servers left out the prompt's count or sent 0.
     """
-    reason = chunk.get("done_reason")
-    prompt, cached = figure(chunk.get("prompt_eval_count")) or None, figure(chunk.get("prompt_eval_cached_count"))
+    reason, prompt, cached = line.done_reason, line.prompt_eval_count or None, line.prompt_eval_cached_count
     return Usage(
         prompt_tokens=prompt,
         cached_tokens=cached if prompt is not None and cached is not None and cached <= prompt else None,
-        output_tokens=figure(chunk.get("eval_count")),
-        load_seconds=_seconds(chunk, "load_duration"),
-        prefill_seconds=_seconds(chunk, "prompt_eval_duration"),
-        decode_seconds=_seconds(chunk, "eval_duration"),
-        finish=reason if reason in ("stop", "length") else "",
+        output_tokens=line.eval_count,
+        load_seconds=_seconds(line.load_duration),
+        prefill_seconds=_seconds(line.prompt_eval_duration),
+        decode_seconds=_seconds(line.eval_duration),
+        finish="stop" if reason == "stop" else "length" if reason == "length" else "",
     )
 
 
-def _call(call: Any, taken: set[str]) -> ToolCall:
-    """A whole tool call, with an id that no other call of the conversation has."""
-    function = call.get("function") if isinstance(call, dict) else None
-    if not isinstance(function, dict):
-        raise unreadable(json.dumps(call).encode())
-    return given(call.get("id"), function.get("name"), function.get("arguments"), taken)
-
-
-def _seconds(chunk: dict[str, Any], key: str) -> float | None:
-    nanoseconds = figure(chunk.get(key))
+def _seconds(nanoseconds: int | None) -> float | None:
     return None if nanoseconds is None else nanoseconds / 1e9

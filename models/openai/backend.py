@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from agent.budget import LEAST_BUDGET
 from agent.errors import ModelError
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
@@ -17,7 +16,7 @@ from models.openai import model_list, wire
 from models.openai.connection import JSON, Connection, encoded
 from models.openai.errors import CHAT, NoModel, missing, refusal, unreadable
 from models.openai.metrics import PrefixCache, prefix_cache
-from models.server import REPLY_TOKENS, THINKING_TOKENS, ServerOptions
+from models.server import THINKING_TOKENS, ServerOptions, fitting
 from models.wire import http
 from models.wire.address import hidden
 from models.wire.retry import retried
@@ -109,10 +108,9 @@ class OpenAIBackend(BackendDefaults):
         if self.context is None or self.context >= needed:
             return ""
         flag = "--max-model-len" if self.name == "vllm" else "-c"
-        fitting = max(LEAST_BUDGET, self.context - REPLY_TOKENS)
         return (
             f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
-            f"/budget {fitting}, or start the server with {flag} {needed}"
+            f"/budget {fitting(self.context)}, or start the server with {flag} {needed}"
         )
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:

@@ -159,7 +159,7 @@ def stopped() -> ModelError:
 def silent(base_url: str, seconds: float) -> ModelError:
     """The error for a server that sends nothing."""
     what = f"nothing came from {base_url} for {seconds:g} seconds"
-    return ModelError(what, "the model may still be loading: ask again, or choose a smaller one")
+    return ModelError(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 
 
 def lost() -> Busy:

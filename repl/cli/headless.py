@@ -27,7 +27,7 @@ DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
 ENDINGS = {
     "thought": (
         NOT_ANSWERED,
-        "the model thought until its reply was full",
+        "the model thought, and did not answer",
         "ask again with --think low or --think off",
     ),
     "empty": (NOT_ANSWERED, "the model gave no answer", "ask again, in other words or with another --model"),

@@ -30,7 +30,7 @@ STYLES: dict[Kind, str] = {
 }
 ENDINGS = {
     "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
-    "thought": "  ✗ the model thought until its reply was full, and did not answer: ask again, or think less (--think)",
+    "thought": "  ✗ the model thought, and did not answer: ask again, or think less (--think)",
     "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
 }
 TAIL_CHARACTERS = 4_000

@@ -178,6 +178,22 @@ def test_a_server_without_models_leaves_the_reader_too() -> None:
     assert "ollama pull qwen2.5:7b" in notice
 
 
+def test_a_named_server_without_models_leaves_the_reader_only_where_one_can_be_pulled() -> None:
+    with ollama(tags=b'{"models":[]}') as url:
+        with pytest.raises(ModelError, match="no model is installed"):
+            _ = open_session(Settings(backend="ollama", base_url=url)).agent
+        session = open_session(Settings(backend="ollama", base_url=url))
+        session.backends.can_pull = True
+        assert session.agent.backend.name == "reader"
+        assert session.backends.server.name == "ollama"
+        wanted = open_session(Settings(backend="ollama", model="phi4", base_url=url))
+        wanted.backends.can_pull = True
+        with pytest.raises(ModelError, match="'phi4' is not installed"):
+            _ = wanted.agent
+    (notice,) = session.notices
+    assert notice.endswith("For a model: /pull qwen2.5:7b.")
+
+
 def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OLLAMA_HOST", NOWHERE)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")

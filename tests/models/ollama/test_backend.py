@@ -114,7 +114,6 @@ def test_a_request_fixes_the_window_and_forbids_cutting() -> None:
         "options": {"temperature": 0, "num_ctx": 16_384, "num_predict": 300},
         "keep_alive": "1h",
         "truncate": False,
-        "shift": False,
         "tools": [TOOL],
     }
 

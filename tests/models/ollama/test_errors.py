@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from agent.errors import ModelError
 from agent.messages import Message
 from models.ollama.server import OllamaServer
+from models.server import TooLong
 from tests.support.both_servers import failure
 from tests.support.certificate import self_signed
 from tests.support.ollama_http import served
@@ -29,6 +31,40 @@ def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> No
         list(model(Wire(chat=cut)).stream([USER], []))
     error = failure("ollama", Chunks([cut, httpx.RemoteProtocolError("peer closed connection")]))
     assert ("stopped in the middle of a reply" if b"\n" in cut else "closed the connection without") in error.what
+
+
+# ---- said plainly ----
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+def test_a_prompt_that_is_too_long_is_told_with_its_tokens(status: int) -> None:
+    """They come as JSON in a text, from the model's own process."""
+    words = "request (6010 tokens) exceeds the available context size (4096 tokens), try increasing it"
+    inner = {"code": 400, "message": words, "type": "exceed_context_size_error", "n_prompt_tokens": 6010, "n_ctx": 4096}
+    error = failure("ollama", (status, json.dumps({"error": json.dumps({"error": inner})}).encode()))
+    assert isinstance(error, TooLong)
+    assert error.what == "the prompt has 6,010 tokens, the model is loaded with 4,096"
+    assert error.fix.startswith("lower the budget: /budget 2048, --budget 2048")
+
+
+@pytest.mark.parametrize(
+    ("said", "what"),
+    [
+        ('option "num_ctx" must be of type integer', "does not take an option"),
+        ('time: invalid duration "soon"', "for how long to keep the model"),
+        ('invalid think value: "huge" (must be "high", true, or false)', "does not think in this way"),
+    ],
+)
+def test_a_setting_that_is_refused_is_no_prompt_that_is_too_long(said: str, what: str) -> None:
+    error = failure("ollama", (500, json.dumps({"error": said}).encode()))
+    assert what in error.what
+    assert not isinstance(error, TooLong)
+
+
+def test_a_server_that_misses_a_model_whatever_it_is_asked_is_asked_no_more() -> None:
+    lost = (404, b'{"error":"model \'x\' not found"}')
+    error = failure("ollama", Wire(chat=lost, tags=lost))
+    assert (error.what, error.fix) == ("the model 'qwen2.5:7b' is not installed", "ollama pull qwen2.5:7b")
 
 
 # ---- over a real connection ----

@@ -121,8 +121,8 @@ def test_a_model_that_runs_elsewhere_is_not_said_to_load() -> None:
 def test_an_empty_request_only_loads_which_is_no_reply(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     body = {"model": "qwen2.5:7b", "messages": [], "keep_alive": -1}
-    (line,) = OllamaServer(url).replies("/api/chat", json.dumps(body), 5, "qwen2.5:7b")
-    assert (line["done_reason"], server.loads) == ("load", [4_096])
+    (line,) = OllamaServer(url).chat(json.dumps(body), "qwen2.5:7b")
+    assert (line.done_reason, server.loads) == ("load", [4_096])
     assert wire.usage(line) == Usage()
 
 

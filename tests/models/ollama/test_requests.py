@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
 
 from agent.errors import ModelError
 from agent.messages import Message
-from agent.protocols import Thinking
+from agent.protocols import Thinking, Waiting
 from models import checks
 from models.ollama.server import OllamaServer
 from models.server import ToolsRefused
@@ -36,7 +37,9 @@ def test_no_more_context_is_asked_for_than_the_model_has(ollama: tuple[Ollama, s
     model = backend(url, "small")
     ask(model)
     assert server.sent()[0]["options"]["num_ctx"] == 4_096
-    assert "holds 4,096 tokens of prompt and reply, and no more" in model.check()
+    assert model.check() == (
+        "small holds 4,096 tokens of prompt and reply, and this budget wants up to 12,288: /budget 2048"
+    )
 
 
 def test_the_native_route_is_used_because_v1_takes_no_num_ctx(ollama: tuple[Ollama, str]) -> None:
@@ -45,7 +48,7 @@ def test_the_native_route_is_used_because_v1_takes_no_num_ctx(ollama: tuple[Olla
     assert not [path for path, _ in server.requests if path.startswith("/v1")]
 
 
-def test_num_ctx_and_shift_never_change_so_that_the_model_is_loaded_once(ollama: tuple[Ollama, str]) -> None:
+def test_num_ctx_never_changes_so_that_the_model_is_loaded_once(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     model = backend(url)
     ask(model)
@@ -58,16 +61,50 @@ def test_num_ctx_and_shift_never_change_so_that_the_model_is_loaded_once(ollama:
     assert (larger.room, set(larger_context)) == (49_152, {16_384})
 
 
+# ---- neighbours ----
+
+
+def test_a_context_that_is_loaded_and_large_enough_is_used_so_that_nobody_waits_for_a_load(
+    ollama: tuple[Ollama, str],
+) -> None:
+    server, url = ollama
+    for loaded, needed in ((32_768, 9_000), (12_000, 12_000), (12_000, 16_000)):
+        server.memory.clear()
+        server.loads.clear()
+        load(url, loaded)
+        model = backend(url, room=needed)
+        assert not [delta for delta in ask(model) if isinstance(delta, Waiting)]
+        assert model.with_room(needed) is model
+        assert (server.loads, model.context, model.check()) == ([loaded], loaded, "")
+
+
+def test_a_context_that_is_too_small_is_not_used(ollama: tuple[Ollama, str]) -> None:
+    server, url = ollama
+    load(url, 12_000)
+    model = backend(url, room=9_000)
+    ask(model)
+    larger = model.with_room(17_000)
+    assert larger is not model
+    assert [delta for delta in ask(larger) if isinstance(delta, Waiting)]
+    assert server.loads == [12_000, 32_768]
+
+
+def load(url: str, context: int) -> None:
+    """What another client does that wants another context."""
+    body = {"model": "qwen2.5:7b", "messages": [], "options": {"num_ctx": context}, "keep_alive": -1}
+    list(OllamaServer(url).chat(json.dumps(body), "qwen2.5:7b"))
+
+
 # ---- truncate and shift ----
 
 
-def test_truncate_and_shift_are_off(ollama: tuple[Ollama, str]) -> None:
+def test_truncate_is_off_and_shift_is_left_out(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     with pytest.raises(ModelError, match=TOO_LONG) as caught:
         ask(backend(url), SYSTEM, LONG)
     assert "longer than the model's context" in caught.value.what
     assert "--budget" in caught.value.fix
-    assert [(body["truncate"], body["shift"]) for body in server.sent()] == [(False, False)]
+    assert [(body["truncate"], body.get("shift")) for body in server.sent()] == [(False, None)]
 
 
 def test_the_small_server_would_cut_to_half_the_window_if_it_were_let() -> None:

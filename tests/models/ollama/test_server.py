@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +37,19 @@ def test_the_server_tells_what_it_has() -> None:
         ("pulling 2bada8a74506", 1048576, 4683073184),
         ("success", 1048576, 4683073184),
     ]
+
+
+def test_the_list_of_models_is_not_believed_about_what_they_can() -> None:
+    """It leaves out what the template of a model can do (seen on 0.33.0-rc2)."""
+    tags = b'{"models":[{"model":"a","capabilities":["tools"]},{"model":"b","capabilities":["completion"]}]}'
+
+    class Shows(Wire):
+        def answer(self, request: httpx.Request) -> httpx.Response:
+            can = {"a": b"", "b": b',"tools"'}[json.loads(request.content)["model"]] if request.content else b""
+            self.routes["show"] = b'{"capabilities":["completion"' + can + b"]}"
+            return super().answer(request)
+
+    assert server(Shows(tags=tags)).choose() == "b"
 
 
 def test_what_a_model_can_is_asked_once() -> None:
@@ -172,6 +186,7 @@ def test_check_tells_of_a_context_that_is_too_small() -> None:
     assert "with a context of 4,096 tokens, not the 16,384 asked for" in model(Wire(ps=PS)).check()
     small = b'{"model_info":{"llama.context_length":4096},"capabilities":["completion"]}'
     assert "holds 4,096 tokens of prompt and reply" in model(Wire(ps=PS, show=small)).check()
+    assert model(Wire(ps=PS, show=small)).check().endswith(": /budget 2048")
 
 
 # ---- a download ----
@@ -208,7 +223,7 @@ def test_the_layers_of_a_download_are_added_up() -> None:
     [
         ("pull model manifest: file does not exist", "there is no model 'big' to pull", "ollama.com/library"),
         ("write /root/.ollama/x-partial-0: no space left on device", "the server's disk is full", "ollama rm MODEL"),
-        ("max retries exceeded: dial tcp: lookup x: no such host", "cannot load it", "network"),
+        ("max retries exceeded: dial tcp: lookup x: no such host", "cannot reach the place", "network"),
         ("this model requires a newer version of Ollama", "needs a newer Ollama", "update Ollama"),
         ("something else", "the pull of 'big' failed: something else", "/pull big"),
     ],
