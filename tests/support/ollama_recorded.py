@@ -49,8 +49,19 @@ def exchange(name: str) -> Exchange:
     """The exchange of this name."""
     head, _, sent = (FOLDER / f"{name}.request").read_bytes().partition(b"\r\n\r\n")
     method, path, _ = head.split(b"\r\n")[0].decode().split(" ")
-    raw, body = (FOLDER / f"{name}.response").read_bytes(), b""
-    with httpx.Client(transport=Said(lambda _: raw)) as client, client.stream("GET", "http://server") as response:
+    raw = (FOLDER / f"{name}.response").read_bytes()
+    return answered(method, path, sent, raw, transport=Said(lambda _: raw))
+
+
+def answered(
+    method: str, path: str, sent: bytes, raw: bytes = b"", url: str = "http://server", transport: Any = None
+) -> Exchange:
+    """What a server at this address, or behind a transport, answers to a request."""
+    body = b""
+    with (
+        httpx.Client(base_url=url, transport=transport, trust_env=False) as client,
+        client.stream(method, path, content=sent) as response,
+    ):
         with suppress(httpx.RemoteProtocolError):  # it was killed
             for piece in response.iter_bytes():
                 body += piece
