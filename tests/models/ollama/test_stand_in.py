@@ -90,7 +90,7 @@ def told(value: Any) -> Any:
     if not isinstance(value, dict):
         return []
     here = [(key, sorted(value[key]) if key == "capabilities" else value[key]) for key in SAME if key in value]
-    return here + [each for one in value.values() for each in told(one)]
+    return here + [each for key, one in value.items() if key != "tensors" for each in told(one)]
 
 
 def said(reply: Exchange) -> list[str]:
