@@ -247,7 +247,7 @@ class Handler(BaseHTTPRequestHandler):
         calls = []
         for number, (called, arguments) in enumerate(reply.calls):
             function = {"index": number, "name": called, "arguments": dict(arguments)}
-            id_ = f"call{len(self.ollama.requests)}x{number}".ljust(ID_CHARACTERS, "0")
+            id_ = f"call_{len(self.ollama.requests):04d}{number:04d}".ljust(ID_CHARACTERS, "x")
             calls.append({"id": id_, "function": function})
         return pieces, calls, len(parts) + 12 * len(calls), "stop"
 
