@@ -174,7 +174,7 @@ def test_a_model_with_levels_gets_a_level(how: str, sent: str, ollama: tuple[Oll
 def test_thinking_eats_num_predict_and_gets_room_of_its_own(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     server.models["qwen3:8b"] = THINKER
-    server.replies = [Reply("Two.", "hm " * 3_000), Reply("Two.", "hm " * 9_000)]
+    server.replies = [Reply("Two.", "hm ha " * 1_500), Reply("Two.", "hm ha " * 4_500)]
     model = backend(url, "qwen3:8b")
     deltas = ask(model)
     assert (said(deltas), usage(deltas).finish) == ("Two.", "stop"), (
