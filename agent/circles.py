@@ -23,7 +23,7 @@ class Circles:
         self._before = ""
 
     def feed(self, piece: str) -> str:
-        """The part of the next piece that is kept. Where a circle closes, `closed` becomes true and the rest is gone."""
+        """The part of the next piece that is kept: all, until a circle closes. Then `closed` is true."""
         if self.closed:
             return ""
         text, begun = self._before + piece, len(self._before)

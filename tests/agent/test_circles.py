@@ -39,11 +39,9 @@ def cut(text: str, sizes: list[int]) -> list[str]:
 
 def ends_in_a_circle(text: str) -> bool:
     """By definition: it ends in so many equal rounds, or in as many as make up the least length."""
-    return any(
-        len(text) >= (least := max(ROUNDS * length, LEAST_CHARACTERS))
-        and text[length - least :] == text[-least:-length]
-        for length in range(1, min(LONGEST_CHARACTERS, len(text) // ROUNDS) + 1)
-    )
+    rounds = range(1, min(LONGEST_CHARACTERS, len(text) // ROUNDS) + 1)
+    ends = ((text[-max(ROUNDS * length, LEAST_CHARACTERS) :], length) for length in rounds)
+    return len(text) >= LEAST_CHARACTERS and any(end[length:] == end[:-length] for end, length in ends)
 
 
 @given(LETTERS, st.text(min_size=1, max_size=LONGEST_CHARACTERS))
