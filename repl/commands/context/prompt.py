@@ -13,6 +13,7 @@ from rich.text import Text
 
 from agent.errors import UsageError
 from repl.commands.context.rows import Row, last_call
+from repl.screen.pager import paged
 from repl.screen.sanitise import STEERS, clean, line
 from repl.screen.theme import is_drawn, say
 from session.session import Session
@@ -54,13 +55,14 @@ def show_prompt(session: Session, console: Console) -> None:
     xray = last_call(session)
     rows = [row for row in xray.rows if row.after]
     spans = linked(prompt, rows)
-    say(console, f"{xray.call}, as {model} reads it: {xray.tokens(xray.view.tokens)} tokens", "bold")
-    say(console, "left: the message of /context that is in the line; ⟦…⟧: a special token", "quiet")
-    _show_lines(prompt, spans, console)
     found = {span.name for span in spans}
     lost = [row.name for row in rows if row.name not in found and any(_said(row))]
-    if lost:
-        say(console, f"not found word for word, as the template changes them: {', '.join(lost)}", "quiet")
+    with paged(console):
+        say(console, f"{xray.call}, as {model} reads it: {xray.tokens(xray.view.tokens)} tokens", "bold")
+        say(console, "left: the message of /context that is in the line; ⟦…⟧: a special token", "quiet")
+        _show_lines(prompt, spans, console)
+        if lost:
+            say(console, f"not found word for word, as the template changes them: {', '.join(lost)}", "quiet")
 
 
 def linked(prompt: str, rows: Sequence[Row]) -> list[Span]:
