@@ -3,6 +3,7 @@
     ThimbleError
       ToolError      sent to the model as the observation; the loop goes on
       ModelError     the model server cannot be used, or its reply cannot be read
+        Circled      a reply was ended because the model said the same again and again
         NotRecorded  the recorded session that is played does not have the reply
       BudgetError    the budget cannot hold even the smallest form of the request
       UsageError     a user's mistake or a wrong setting
@@ -32,6 +33,13 @@ class ToolError(ThimbleError):
 
 class ModelError(ThimbleError):
     """The model server is unreachable, refused, or sent an unreadable answer."""
+
+
+class Circled(ModelError):
+    """The model said the same again and again, so that its reply was ended. In an answer, what came of it stands."""
+
+    def __init__(self) -> None:
+        super().__init__("the model went round in circles", "ask again, in other words or with another model")
 
 
 class NotRecorded(ModelError):

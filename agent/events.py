@@ -10,6 +10,7 @@ from agent.messages import Message, Schema, ToolCall
 from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
 from agent.view import View
 
+Stopper = Literal["", "thimble", "server"]
 Ending = Literal["answered", "turn-limit", "thought", "empty"]
 
 
@@ -69,7 +70,10 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The reply is complete and in the history. `waited_seconds` of its seconds passed before the server computed."""
+    """The reply is complete and in the history. `waited_seconds` of its seconds passed before the server computed.
+
+    `stopped_by`: who ended it because the model went round in circles; "" if nobody had to.
+    """
 
     turn: int
     message: Message
@@ -77,6 +81,7 @@ class Replied:
     seconds: float
     first_token_seconds: float | None
     waited_seconds: float = 0.0
+    stopped_by: Stopper = ""
 
 
 @dataclass(frozen=True, slots=True)

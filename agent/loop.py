@@ -81,14 +81,12 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
 
     reply, started = Reply(), perf_counter()
     with closing(backend.stream(view.messages, call.tools, max_tokens=agent.max_output)) as stream:
-        for delta in stream:
-            shown = reply.take(delta, perf_counter() - started)
-            if shown:
-                yield shown
+        yield from reply.read(stream)
     calls = () if call.closing else named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", "".join(reply.text), "".join(reply.thinking), calls)
     seconds, first = perf_counter() - started, reply.first_token_seconds
-    yield Replied(turn, message, reply.usage, seconds, first, min(seconds, reply.waited_seconds))
+    waited = min(seconds, reply.waited_seconds)
+    yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by)
     read, counter = reply.usage.prompt_tokens, backend.counter
     if read is not None and not counter.calibrate(view.tokens, read):
         yield PromptCut(turn, view.tokens, read, counter.exact)

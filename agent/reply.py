@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Literal
 
-from agent.events import Said
+from agent.circles import Circles
+from agent.errors import Circled
+from agent.events import Said, Stopper
 from agent.messages import ToolCall
-from agent.protocols import Delta, Sent, Text, Usage, Waiting
+from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 
 
 @dataclass
 class Reply:
-    """The part of a reply received so far."""
+    """The part of a reply received so far. `stopped_by` is set where the model goes round in circles."""
 
     text: list[str] = field(default_factory=list)
     thinking: list[str] = field(default_factory=list)
@@ -20,11 +24,26 @@ class Reply:
     usage: Usage = field(default_factory=Usage)
     first_token_seconds: float | None = None
     passed_seconds: float = 0.0
+    stopped_by: Stopper = ""
+    _said: dict[type[Text | Thinking], Circles] = field(default_factory=lambda: {Text: Circles(), Thinking: Circles()})
 
     @property
     def waited_seconds(self) -> float:
         """Seconds in which the server was busy or loaded the model."""
         return self.passed_seconds + (self.usage.load_seconds or 0)
+
+    def read(self, stream: Iterable[Delta]) -> Iterator[Said | Sent | Waiting]:
+        """Take a whole reply, or what comes of it before the model goes round in circles; the events to show."""
+        started = perf_counter()
+        try:
+            for delta in stream:
+                shown = self.take(delta, perf_counter() - started)
+                if shown:
+                    yield shown
+                if self.stopped_by:
+                    return
+        except Circled:
+            self.stopped_by = "server"
 
     def take(self, delta: Delta, seconds: float) -> Said | Sent | Waiting | None:
         """Add a delta received `seconds` after the question; the event to show, if any."""
@@ -42,5 +61,9 @@ class Reply:
             self.calls.append(delta)
             return None
         kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"
-        getattr(self, kind).append(delta.text)
-        return Said(kind, delta.text)
+        circles = self._said[type(delta)]
+        said = circles.feed(delta.text)
+        if circles.closed:
+            self.stopped_by = "thimble"
+        getattr(self, kind).append(said)
+        return Said(kind, said)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from agent.budget import Counter
-from agent.errors import ModelError
+from agent.errors import Circled, ModelError
 from agent.events import SideCalled
 from agent.messages import Message, Schema
 from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text
@@ -88,6 +88,8 @@ class _Reporting(BackendDefaults):
                 for delta in deltas:
                     reply.take(delta, perf_counter() - started)
                     yield delta
+                    if reply.stopped_by:
+                        raise Circled
         except ModelError as failure:
             error = failure.what
             raise

@@ -32,7 +32,7 @@ EVENTS: dict[type, str] = {
     events.Said: "said: text",
     events.Replied: (
         "replied: turn id=message.id text=message.content calls=message.calls usage seconds first_token_seconds "
-        "waited_seconds"
+        "waited_seconds stopped_by"
     ),
     events.ToolCalled: "tool_called: call_id=call.id tool=call.name arguments=call.arguments",
     events.ToolReturned: (
@@ -80,6 +80,7 @@ def event(of: events.Event) -> Fields:
             fields["messages"] = [message.id for message in messages]
         case events.Replied(message=message):
             fields["calls"] = [selected(call, "call_id=id tool=name arguments") for call in message.calls]
+            fields["stopped_by"] = of.stopped_by or None
         case events.SideCalled():
             fields["error"] = of.error or None
     if "usage" in fields:

@@ -14,10 +14,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from agent.budget import Counter
-from agent.errors import ModelError
+from agent.errors import Circled, ModelError
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
-from models.ollama import wire
+from models.ollama import guard, wire
 from models.ollama.model_info import ModelInfo, keep_seconds, think
 from models.ollama.server import CHAT, OllamaServer
 from models.server import THINKING_TOKENS, fitting
@@ -125,17 +125,28 @@ class Ollama(BackendDefaults):
         with closing(self.server.chat(request, self.model)) as lines:
             yield from thinking.apart(self._deltas(lines, set(taken)))
 
+<<<<<<< HEAD
     def _deltas(self, lines: Iterable[Line], taken: set[str]) -> Iterator[Delta]:
         said = 0
         alive = http.alive(lines, lambda: said, self.server.url, self.server.options.timeout_seconds)
         for line in alive:
             found = list(wire.deltas(line, taken))
             said += len(found)
+=======
+    def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
+        said: list[Delta] = []
+        alive = http.alive(chunks, lambda: len(said), self.server.url, self.server.options.timeout_seconds)
+        for chunk in alive:
+            if chunk.get("error") is not None:
+                raise self.server.refused(200, json.dumps(chunk), self.model)
+            found = list(wire.deltas(chunk, taken))
+            said += found
+>>>>>>> h20-D
             yield from found
             if line.done:
                 yield self._truly(wire.usage(line))
                 return
-        raise http.stopped()
+        raise Circled if guard.stopped(said) else http.stopped()
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""

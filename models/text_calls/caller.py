@@ -7,6 +7,7 @@ from contextlib import closing
 from functools import cached_property
 
 from agent.budget import Counter
+from agent.errors import Circled
 from agent.messages import Message, Schema, ToolCall, last_turn
 from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
 from models.server import ServedBackend, ToolsRefused
@@ -95,27 +96,33 @@ class ToolCaller(BackendDefaults):
 def _with_calls(stream: Generator[Delta, None, None], printed: PrintedCalls) -> Generator[Delta, None, None]:
     """A reply, with calls for those printed in its text. After a native call the rest of the text is only text.
 
-    If the model makes up the result of its call, the stream is closed, and its usage is unknown.
+    If the model makes up the result of its call, the stream is closed, and its usage is unknown. If its server ends the
+    reply because it went round in circles, so does this one, behind all that came.
     """
-    usage, native = Usage(), False
+    usage, native, circled = Usage(), False, False
     with closing(stream):
-        for delta in stream:
-            if isinstance(delta, Usage):
-                usage = delta
-            elif isinstance(delta, Text) and not native:
-                shown = printed.feed(delta.text)
-                if shown:
-                    yield Text(shown)
-                if printed.over:
-                    break
-            elif isinstance(delta, ToolCall) and not native:
-                native = True
-                yield from map(Text, filter(None, [printed.held]))
-                yield delta
-            else:
-                yield delta
+        try:
+            for delta in stream:
+                if isinstance(delta, Usage):
+                    usage = delta
+                elif isinstance(delta, Text) and not native:
+                    shown = printed.feed(delta.text)
+                    if shown:
+                        yield Text(shown)
+                    if printed.over:
+                        break
+                elif isinstance(delta, ToolCall) and not native:
+                    native = True
+                    yield from map(Text, filter(None, [printed.held]))
+                    yield delta
+                else:
+                    yield delta
+        except Circled:
+            circled = True
     if not native:
-        yield from printed.close(cut=usage.finish == "length")
+        yield from printed.close(cut=circled or usage.finish == "length")
+    if circled:
+        raise Circled
     yield usage
 
 

@@ -27,7 +27,11 @@ MOST_FILES = 2_000
 MODELS_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
 BUDGETS = ("2000", "4000", "8000", "16000", "32000")
-CONTEXTS = (("next", "what the next call would be sent"), ("raw", "the exact request of the last call"))
+CONTEXTS = (
+    ("next", "what the next call would be sent"),
+    ("raw", "the exact request of the last call"),
+    ("prompt", "the last call as the model reads it"),
+)
 GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
 
 Offer = tuple[str, str]

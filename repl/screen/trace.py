@@ -30,6 +30,11 @@ LABELS: dict[Kind, str] = {
     "thought": "thinking",
 }
 """The label of each kind of line, where its sign is not drawn."""
+CIRCLES = {
+    "thimble": "the model said the same again and again, so its reply was stopped here",
+    "server": "the model wrote the same again and again, so the server stopped its reply here",
+}
+"""What is told of a reply that went round in circles, by who stopped it."""
 LONGEST = 2_000
 """Characters of an untrusted text that are looked at for a line."""
 
@@ -178,7 +183,9 @@ def who(message: Message) -> str:
 
 
 def cut_off_line(event: Replied) -> str | None:
-    """The warning that the server cut a reply at its limit; None if the model ended it."""
+    """The warning that a reply was ended, at its limit or in circles; None if the model ended it."""
+    if event.stopped_by:
+        return f"  ! {CIRCLES[event.stopped_by]}: ask again, in other words or with another model (/model)"
     if event.usage.finish != "length":
         return None
     return f"  ! the reply was cut off after {figures.tokens(event.usage.output_tokens)} tokens"

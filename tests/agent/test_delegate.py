@@ -160,7 +160,7 @@ def tokens(text: str) -> int:
 
 
 def test_a_brief_that_is_too_long_is_cut_and_says_so() -> None:
-    session = delegating([TASK], says("word " * 3_000), says("done"))
+    session = delegating([TASK], says("".join(f"{number:04} word " for number in range(1_500))), says("done"))
     list(run(session, "?"))
     (text,) = observations(session)
     assert tokens(text) <= TOKENS

@@ -288,7 +288,16 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
 }
 COMMANDS = (
     *("/stats", "/strategy", "/strategy {}", "/help {}", "/help strategy {}", "/budget {}", "/articles {}", "/{}"),
-    *("/context", "/context next", "/context raw", "/context 1-9", "/context 4", "/context +1", "/context {}"),
+    *(
+        "/context",
+        "/context next",
+        "/context raw",
+        "/context prompt",
+        "/context 1-9",
+        "/context 4",
+        "/context +1",
+        "/context {}",
+    ),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
     *("/sessions", "/sessions {}", "/save", "/save {}", "/load", "/load {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),

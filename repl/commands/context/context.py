@@ -12,6 +12,7 @@ from agent import figures
 from agent.errors import UsageError
 from repl.commands.context.listing import Group, folded, most_rows, row_by_row, show_list, span
 from repl.commands.context.message import sentence, show_message
+from repl.commands.context.prompt import show_prompt
 from repl.commands.context.raw import show_raw
 from repl.commands.context.rows import Xray, last_call, next_call
 from repl.commands.context.strip import in_words, show_strip
@@ -22,7 +23,7 @@ from session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
-FORMS = "/context, /context next, /context raw, /context 12, /context +1, /context 12-57"
+FORMS = "/context, /context next, /context raw, /context prompt, /context 12, /context +1, /context 12-57"
 OFFERED = 100
 
 
@@ -31,7 +32,8 @@ def context(session: Session, rest: str, console: Console) -> None:
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
     /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
-    12-57: these messages, a row each. /context raw: the exact request.
+    12-57: these messages, a row each. /context raw: the exact request. /context prompt: the last call as the model
+    reads it, where its server tells.
     """
     between = RANGE.fullmatch(rest)
     if not rest:
@@ -41,6 +43,8 @@ def context(session: Session, rest: str, console: Console) -> None:
         show_call(next_call(session), console)
     elif rest == "raw":
         show_raw(session, console)
+    elif rest == "prompt":
+        show_prompt(session, console)
     elif MESSAGE.fullmatch(rest):
         xray = last_call(session)
         show_message(xray, xray.find(rest), console)

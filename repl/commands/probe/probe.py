@@ -13,7 +13,8 @@ from agent.events import Asked, Planted, SideCalled
 from agent.history import question as asked_last
 from agent.loop import prepare
 from agent.messages import Message
-from agent.protocols import Text, Usage
+from agent.protocols import Usage
+from agent.reply import Reply
 from agent.view import View
 from agent.why import why
 from corpus.missing import missing, quotes
@@ -80,14 +81,12 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
     """The probe, asked of this copy of a session, and the view that was sent."""
     fork.enter(Asked(Message(next(fork.state.new_ids()), "user", question)))
     view = prepare(fork, fork.next_call())
-    said, usage, started = [], Usage(), perf_counter()
+    reply, started = Reply(), perf_counter()
     with closing(fork.backend.stream(view.messages, (), max_tokens=fork.max_output)) as stream:
-        for delta in stream:
-            if isinstance(delta, Text):
-                said.append(delta.text)
-            elif isinstance(delta, Usage):
-                usage = delta
-    answer, reported = "".join(said).strip(), usage.prompt_tokens
+        for _ in reply.read(stream):
+            pass
+    answer, usage = "".join(reply.text).strip(), reply.usage
+    reported = usage.prompt_tokens
     found = Probe(
         question=question,
         answer=answer,

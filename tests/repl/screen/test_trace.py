@@ -158,6 +158,12 @@ def test_a_reply_that_was_cut_off_is_told() -> None:
     assert line(Usage(output_tokens=1024, finish="stop")) is None
 
 
+def test_who_stopped_a_reply_that_went_round_in_circles_is_told() -> None:
+    for who, told in (("thimble", "its reply was stopped here"), ("server", "the server stopped its reply here")):
+        event = Replied(1, Message("m1", "assistant", "It is"), Usage(), 1.0, 0.1, stopped_by=who)  # type: ignore[arg-type]
+        assert told in (trace.cut_off_line(event) or "")
+
+
 def test_side_calls_are_told() -> None:
     event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4, model=ModelId("reader", "extractive"))
     assert trace.side_line(event) == "  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s"

@@ -1,0 +1,31 @@
+"""The pager in a real terminal: it is left with `q` or Ctrl-C, and the program goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from tests.support.pty_terminal import Terminal
+
+pytestmark = pytest.mark.skipif(which("less", path="/usr/bin:/bin") is None, reason="there is no less")
+
+
+@pytest.mark.parametrize("keys", ["q", "\x03"])
+def test_a_long_text_is_scrolled_and_left(tmp_path: Path, keys: str) -> None:
+    terminal = Terminal("tests.support.paging", "300", state=tmp_path)
+    terminal.see("line 58 ⟦x⟧")
+    assert "line 60" not in terminal.text
+    terminal.type(" ")
+    terminal.see("line 100 ⟦x⟧")
+    terminal.type(keys)
+    terminal.see("it goes on")
+    assert terminal.end() == 0
+    assert "line 299" not in terminal.raw
+
+
+def test_a_short_text_is_printed_and_left_there(tmp_path: Path) -> None:
+    terminal = Terminal("tests.support.paging", "5", state=tmp_path)
+    terminal.see("line 4 ⟦x⟧", "it goes on")
+    assert terminal.end() == 0
