@@ -83,7 +83,8 @@ def event(of: events.Event, ledger: Ledger) -> Fields:
         case events.SideCalled():
             fields["error"] = of.error or None
     if isinstance(of, events.Replied | events.SideCalled):
-        fields["cached"] = as_fields(ledger.calls[-1].cached)
+        call = ledger.last if isinstance(of, events.Replied) else ledger.calls[-1]
+        fields["cached"] = as_fields(call.cached) if call else None
     if "usage" in fields:
         fields["usage"]["finish"] = fields["usage"]["finish"] or None
     return fields

@@ -130,7 +130,9 @@ def test_the_ledger_is_a_fold_over_the_events(events: list[Event]) -> None:
     numbers = range(1, ledger.exchanges + 1)
     assert [one for number in numbers for one in ledger.of_exchange(number)] == ledger.calls
     assert total.output.tokens == summed([Amount(event.usage.output_tokens) for event in [*replies, *sides]])[0]
-    reported = sorted(event.usage.cached_tokens for event in [*replies, *sides] if event.usage.cached_tokens is not None)
+    reported = sorted(
+        event.usage.cached_tokens for event in [*replies, *sides] if event.usage.cached_tokens is not None
+    )
     assert sorted(one.cached.tokens for one in ledger.calls if one.cached.exact and one.cached.tokens is not None) == (
         reported
     )
