@@ -39,7 +39,7 @@ HOMES = {
 """Where each name is at home that is only passed on."""
 LEDGER = (
     "exchange purpose strategy model limit prompt=prompt.tokens cached=cached.tokens prefill=prefill.tokens "
-    "output=output.tokens raw_prompt raw_prefill seconds waited exact=prompt.exact"
+    "output=output.tokens raw_prompt raw_prefill seconds waited exact=prompt.exact cached_exact=cached.exact"
 )
 """The columns of the ledger, as `session.jsonl.selected` takes them."""
 
@@ -94,7 +94,7 @@ def ledger(session: Session) -> list[Row]:
 
     `purpose` is "answer" for a turn. `raw_prompt` and `raw_prefill` are what the whole history would have cost;
     `waited` are seconds in which the server was busy or loaded the model, which `seconds` leaves out. `exact` is False
-    where the prompt was estimated by us.
+    where the prompt was estimated by us, `cached_exact` where its cached part was.
     """
     from session.jsonl import selected
 

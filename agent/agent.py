@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent.budget import Budget, Prices
-from agent.events import Cancelled, Entry
+from agent.events import Cancelled, Entry, Replied
 from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message, Schema, last_turn
+from agent.prefix_cache import PrefixCache
 from agent.prices import Timings
 from agent.protocols import Backend, Strategy, Tool
 from agent.side import SideModel
@@ -24,7 +25,8 @@ class NextCall:
     """A model call before its view is made.
 
     `tools` are offered with it. `closing`: the model must answer now, without tools. `before`: the view of the last
-    call. `warm`: the server may still have that view cached, since it went to the same model.
+    call. `warm`: the server may still have that view cached, since it went to the same model with the same tools.
+    `held`: the other prompts that it may still have.
     """
 
     tools: Sequence[Schema]
@@ -32,6 +34,7 @@ class NextCall:
     budget: Budget
     before: View | None
     warm: bool
+    held: Sequence[Sequence[Message]] = ()
 
 
 @dataclass
@@ -40,7 +43,7 @@ class Agent:
 
     `side`: the model that strategies and tools ask; it may be the agent's own. `on_demand`: tools offered only when the
     strategy names them. `prices`: the price card; with None, it comes from the timings of the model in use. `record`
-    gets every event after the state has changed.
+    gets every event after the state has changed. `prefixes`: the prompts that servers can still hold.
     """
 
     backend: Backend
@@ -53,7 +56,11 @@ class Agent:
     prices: Prices | None = None
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
     record: Callable[[Entry], None] | None = None
+    prefixes: PrefixCache = field(default_factory=PrefixCache, compare=False)
     _timings: Timings | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        self.side.prefixes = self.prefixes
 
     @property
     def history(self) -> History:
@@ -78,6 +85,9 @@ class Agent:
     def enter(self, event: Entry) -> None:
         """Add an event that has already happened to the state and the journal."""
         self.state.take(event)
+        last = self.ledger.prepared
+        if isinstance(event, Replied) and last:
+            self.prefixes.read(last.model, last.tools, last.view.messages, self.backend.counter)
         if self.record:
             self.record(event)
 
@@ -111,8 +121,10 @@ class Agent:
         closing = turn >= self.max_turns
         tools = [] if closing else self.schemas()
         last = self.ledger.prepared
-        before, warm = (last.view, last.model == self.backend.id) if last else (None, False)
-        return NextCall(tools, closing, self.budget(tools), before, warm)
+        before = last.view if last else None
+        warm = last is not None and last.model == self.backend.id and [*last.tools] == tools
+        held = [*self.prefixes.held(self.backend.id, tools)]
+        return NextCall(tools, closing, self.budget(tools), before, warm, held)
 
     def budget(self, tools: Sequence[Schema]) -> Budget:
         """The budget of a call that offers these tools."""

@@ -32,7 +32,10 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class SideCalled:
-    """A strategy or a tool asked a model outside the conversation. `error` is empty unless the call failed."""
+    """A strategy or a tool asked a model outside the conversation. `error` is empty unless the call failed.
+
+    `shared`: the tokens at the start of its prompt that the server should still hold; None if unknown.
+    """
 
     purpose: str
     prompt_tokens: int
@@ -42,6 +45,7 @@ class SideCalled:
     error: str = ""
     model: ModelId = UNKNOWN_MODEL
     waited_seconds: float = 0.0
+    shared: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

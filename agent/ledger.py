@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
-from agent.events import Answered, Asked, Entry, Prepared, Preparing, Replied, SideCalled, ToolReturned
+from agent.events import Answered, Asked, Entry, Prepared, Preparing, PromptCut, Replied, SideCalled, ToolReturned
+from agent.prefix_cache import MOST_CALLS, Timed, agrees
 from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from agent.view import View
 
@@ -24,15 +26,18 @@ class Amount:
 
 
 NOTHING = Amount(0)
+UNKNOWN = Amount(None)
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One model call: its prompt, the server's report, and the cost of sending the whole history instead.
 
-    `raw_prompt` and `raw_prefill`: the tokens that the whole history would have cost in this call. `shared`: the tokens
-    at the start of its prompt that equal the last prompt, by our own count; None if unknown. `usage`: the server's
-    report. `seconds`: the time in which it worked; `waited`: the time in which it was busy or loaded the model.
+    `cached` is the one figure that is shown: what the server reported; else `shared`, an estimate; unknown where the
+    seconds of prefill speak against that. `shared`: the tokens at the start of its prompt that the server should still
+    hold, by our own count; None if unknown. `raw_prompt` and `raw_prefill`: the tokens that the whole history would
+    have cost in this call. `usage`: the server's report. `seconds`: the time in which it worked; `waited`: the time in
+    which it was busy or loaded the model.
     """
 
     exchange: int
@@ -54,8 +59,17 @@ class Call:
     def prefill(self) -> Amount:
         """Prompt tokens that were computed anew."""
         if self.prompt.tokens is None or self.cached.tokens is None:
-            return Amount(None)
+            return UNKNOWN
         return Amount(self.prompt.tokens - self.cached.tokens, self.prompt.exact and self.cached.exact)
+
+    @property
+    def timed(self) -> Timed | None:
+        """Its tokens and its seconds of prefill, to read a rate from; None where one is unknown."""
+        cached = self.shared if self.usage.cached_tokens is None else self.usage.cached_tokens
+        if self.prompt.tokens is None or cached is None or not self.usage.prefill_seconds:
+            return None
+        prompt = max(1, self.prompt.tokens)
+        return Timed(max(1, prompt - cached), prompt, self.usage.prefill_seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +120,19 @@ class Ledger:
     """The exchange of the newest view."""
     sent: Sent | None = None
     """The request that sent the newest view; None if there was none."""
+    replied: bool = False
+    """Whether the newest view has its reply."""
 
     @property
     def view(self) -> View | None:
         """The newest view."""
         return self.prepared.view if self.prepared else None
+
+    @property
+    def last(self) -> Call | None:
+        """The call of the newest view; None while it has no reply."""
+        answers = (call for call in reversed(self.calls) if call.purpose == "answer")
+        return next(answers, None) if self.replied else None
 
     def add(self, event: Entry) -> None:
         """Add one event."""
@@ -125,13 +147,16 @@ class Ledger:
             case Preparing():
                 self.preparing = event
             case Prepared():
-                self.prepared, self.prepared_in, self.sent = event, self.exchanges, None
+                self.prepared, self.prepared_in, self.sent, self.replied = event, self.exchanges, None, False
             case Sent():
                 self.sent = event
             case SideCalled():
-                self.calls.append(self._side(event))
+                self.calls.append(self._checked(self._side(event)))
             case Replied():
-                self.calls.append(self._turn(event))
+                self.calls.append(self._checked(self._turn(event)))
+                self.replied = True
+            case PromptCut() if self.calls and not self.calls[-1].cached.exact:
+                self.calls[-1] = replace(self.calls[-1], cached=UNKNOWN)
 
     def of_exchange(self, number: int) -> list[Call]:
         """The calls of one exchange, counted from 1."""
@@ -144,11 +169,12 @@ class Ledger:
             strategy=self.preparing.strategy if self.preparing else "",
             limit=self.preparing.limit if self.preparing else 0,
             prompt=_reported(event.usage.prompt_tokens, Amount(event.prompt_tokens, event.exact)),
-            cached=Amount(event.usage.cached_tokens),
+            cached=UNKNOWN,
             output=Amount(event.usage.output_tokens),
             seconds=event.seconds - event.waited_seconds,
             model=event.model,
             usage=event.usage,
+            shared=event.shared,
             waited=event.waited_seconds,
         )
 
@@ -163,7 +189,7 @@ class Ledger:
             strategy=self.prepared.strategy,
             limit=view.limit,
             prompt=_reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact)),
-            cached=Amount(usage.cached_tokens),
+            cached=UNKNOWN,
             output=Amount(usage.output_tokens),
             seconds=event.seconds - event.waited_seconds,
             raw_prompt=view.history_tokens,
@@ -173,6 +199,18 @@ class Ledger:
             shared=view.cached,
             waited=event.waited_seconds,
         )
+
+    def _checked(self, call: Call) -> Call:
+        """The call with what was cached, as far as anyone knows."""
+        if call.usage.cached_tokens is not None:
+            return replace(call, cached=Amount(call.usage.cached_tokens))
+        if call.shared is None or call.prompt.tokens is None:
+            return call
+        if call.timed:
+            earlier = (one.timed for one in reversed(self.calls) if one.model == call.model and one.timed)
+            if not agrees(call.timed, [*filter(None, islice(earlier, MOST_CALLS))]):
+                return call
+        return replace(call, cached=Amount(min(call.shared, call.prompt.tokens), exact=False))
 
 
 def _reported(tokens: int | None, counted: Amount) -> Amount:

@@ -101,13 +101,13 @@ def _ending(reply: Message, closing_turn: bool) -> Ending:
 
 def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
-    budget, before, warm = call.budget, call.before, call.warm
+    budget, before, warm, held = call.budget, call.before, call.warm, call.held
     agent.side.offer(call.tools, agent.backend)
     if not call.closing:
-        return views.prepare(agent.history, agent.strategy, budget, before, warm)
+        return views.prepare(agent.history, agent.strategy, budget, before, warm, held)
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
-    view = views.prepare(agent.history, agent.strategy, tight, before, warm)
-    closed = views.measure(view.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes)
+    view = views.prepare(agent.history, agent.strategy, tight, before, warm, held)
+    closed = views.measure(view.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes, held)
     return replace(closed, left_out=view.left_out, fit=view.fit)
 
 

@@ -57,8 +57,8 @@ class Timings:
         """The price card of this model, from the seconds of its calls, where a computed prompt token takes 1.
 
         The seconds of a prefill are fitted as a * computed + b * cached, both at least 0 (least squares); then cached
-        costs b / a. The cached tokens are those that the server reported, else our own count. A written token costs its
-        decode seconds / a. If the calls are few or too much alike, the default card is used.
+        costs b / a. A call whose cached tokens are unknown is left out. A written token costs its decode seconds / a.
+        If the calls are few or too much alike, the default card is used.
         """
         for call in self.calls[self._read :]:
             self._fits.setdefault(call.model, _Fit()).add(call)
@@ -81,7 +81,7 @@ class _Fit:
 
     def add(self, call: Call) -> None:
         """Add a call, if its times are known."""
-        cached, t = call.shared if call.cached.tokens is None else call.cached.tokens, call.usage.prefill_seconds
+        cached, t = call.cached.tokens, call.usage.prefill_seconds
         if call.prompt.tokens is None or cached is None or not t:
             return
         x, y = max(0, call.prompt.tokens - cached), cached

@@ -11,6 +11,7 @@ from agent.budget import Counter
 from agent.errors import Circled, ModelError
 from agent.events import SideCalled
 from agent.messages import Message, Schema
+from agent.prefix_cache import PrefixCache
 from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text
 from agent.reply import Reply
 
@@ -21,6 +22,7 @@ class SideModel:
     `embedder`: makes vectors of texts; None if there are none.
     `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
     `on_ask` gets the purpose of each call before it starts.
+    `prefixes`: the prompts that servers can still hold; the agent's own.
     `mapper` draws a map of the library for strategies; None if there is no library.
     """
 
@@ -30,6 +32,7 @@ class SideModel:
         self.offered: Sequence[Schema] = ()
         self.on_ask: Callable[[str], object] = lambda purpose: None
         self.mapper: Mapper | None = None
+        self.prefixes = PrefixCache()
         self._calls: list[SideCalled] = []
 
     def offer(self, tools: Sequence[Schema], backend: Backend) -> None:
@@ -53,7 +56,7 @@ class SideModel:
     def reporting(self, backend: Backend, purpose: str) -> Backend:
         """The same backend, whose every call is reported here, failed ones too."""
         self.on_ask(purpose)
-        return _Reporting(backend, purpose, self._calls)
+        return _Reporting(backend, purpose, self._calls, self.prefixes)
 
     def drain(self) -> Iterator[SideCalled]:
         """The calls not drained yet; each is removed as it is yielded."""
@@ -68,6 +71,7 @@ class _Reporting(BackendDefaults):
     backend: Backend
     purpose: str
     calls: list[SideCalled]
+    prefixes: PrefixCache
 
     def __post_init__(self) -> None:
         self.name, self.model = self.backend.name, self.backend.model
@@ -83,6 +87,7 @@ class _Reporting(BackendDefaults):
         """The backend's reply."""
         started, reply, error, counter = perf_counter(), Reply(), "", self.counter
         prompt, exact = counter.overhead(tools) + sum(map(counter.count, messages)), counter.exact
+        shared = self.prefixes.read(self.backend.id, tools, [*messages], counter)
         try:
             with closing(self.backend.stream(messages, tools, max_tokens=max_tokens)) as deltas:
                 for delta in deltas:
@@ -96,4 +101,5 @@ class _Reporting(BackendDefaults):
         finally:
             seconds, model = perf_counter() - started, self.backend.id
             waited = min(seconds, reply.waited_seconds)
-            self.calls.append(SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited))
+            account = SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited, shared)
+            self.calls.append(account)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -12,7 +12,8 @@ from agent.budget import Budget
 from agent.chunked import Chunked
 from agent.fit import Fitted, fitted
 from agent.history import History, pinned
-from agent.messages import Message, common_prefix
+from agent.messages import Message
+from agent.prefix_cache import shared as shared_messages
 from agent.protocols import Strategy
 from agent.repair import repair
 from agent.settle import messages_of, settle
@@ -25,12 +26,12 @@ class View:
     """What one model call is sent, beside the history that it was made from. All sizes are tokens.
 
     `fates` has one entry a message of the history, `inserted` the positions in `messages` that are not in it.
-    `overhead` belongs to no message (tool schemas, template). `cached` is the part that the prompt before began with,
-    byte for byte; `prefill` the rest. `edited` says that the strategy changed the prefix: something of the view
-    before is not where it was. `acted` counts the messages whose fate is new in this view. `warm` says that the server
-    could use the prompt before at all: the same model with the same tools. `history` is the one beside it, repaired.
-    `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has it. `fit` is where
-    the next call goes on from.
+    `overhead` belongs to no message (tool schemas, template). `cached` is the longest beginning that it shares with a
+    prompt that the server can still hold; `prefill` the rest. `edited` says that the strategy changed the prefix:
+    something of the view before is not where it was. `acted` counts the messages whose fate is new in this view. `warm`
+    says that the server could use the prompt before at all: the same model with the same tools. `history` is the one
+    beside it, repaired. `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has
+    it. `fit` is where the next call goes on from.
     """
 
     messages: Sequence[Message]
@@ -63,12 +64,18 @@ class View:
 
 
 def prepare(
-    history: Sequence[Message], strategy: Strategy, budget: Budget, before: View | None = None, warm: bool = True
+    history: Sequence[Message],
+    strategy: Strategy,
+    budget: Budget,
+    before: View | None = None,
+    warm: bool = True,
+    held: Iterable[Sequence[Message]] = (),
 ) -> View:
     """The one road from history to view: repair, the strategy, the laws, `fit`, measurement.
 
     `before` is the view of the call before, whose prefix `fit` keeps to; `warm` says that its server would still know
-    it. As far as this call's history and answer are the same objects as that one's, nothing is looked at again.
+    it, and `held` are the other prompts that it may know. As far as this call's history and answer are the same objects
+    as that one's, nothing is looked at again.
 
     Raises:
         BudgetError: the system message, the task, the question and the last turn alone are over budget.
@@ -80,7 +87,7 @@ def prepare(
     fit = Fitted(settled.messages, settled.messages)
     if getattr(strategy, "fitted", True) and budget.over(settled.messages):
         fit = _fitted(settled.messages, sound.messages, budget, before)
-    view = measure(sound.messages, fit.messages, budget, before, warm, (*sound.notes, *settled.notes))
+    view = measure(sound.messages, fit.messages, budget, before, warm, (*sound.notes, *settled.notes), held)
     return replace(view, fit=fit, left_out=LeftOut(view, settled.messages, strategy, budget))
 
 
@@ -152,15 +159,16 @@ def measure(
     before: View | None = None,
     warm: bool = True,
     notes: Sequence[str] = (),
+    held: Iterable[Sequence[Message]] = (),
 ) -> View:
-    """Compare a view with its history and with the view before it. Nothing is taken from the strategy's word."""
+    """Compare a view with its history and with prompts before it. Nothing is taken from the strategy's word."""
     history, messages = History.of(history), History.of(messages)
     fates, acted = _fates(history, messages, before)
     tokens = budget.size(messages)
-    same = messages.shared(before.messages) if before else 0
-    shared = same + common_prefix(messages[same:], before.messages[same:]) if before else 0
-    warm = warm and before is not None and before.overhead == budget.overhead
-    prefill = sum(map(budget.count, messages[shared:])) if warm and shared else tokens
+    shared = shared_messages(messages, before.messages) if before else 0
+    warm = warm and before is not None
+    kept = max([shared if warm else 0, *(shared_messages(messages, one) for one in held)])
+    prefill = sum(map(budget.count, messages[kept:])) if kept else tokens
     return View(
         messages=messages,
         fates=fates,

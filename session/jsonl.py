@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent import events
 from agent.checked import as_fields, as_json
-from agent.ledger import totals
+from agent.ledger import Ledger, totals
 from agent.protocols import Sent, Waiting
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def selected(of: object, names: str) -> Fields:
     return {pair[0]: as_fields(attrgetter(pair[-1])(of)) for pair in pairs}
 
 
-def event(of: events.Event) -> Fields:
-    """The fields of an event of an exchange; what is not known is None."""
+def event(of: events.Event, ledger: Ledger) -> Fields:
+    """The fields of an event of an exchange, the newest in the ledger; what is not known is None."""
     kind, _, names = EVENTS[type(of)].partition(": ")
     fields = {"type": kind, **selected(of, names)}
     match of:
@@ -83,6 +83,9 @@ def event(of: events.Event) -> Fields:
             fields["stopped_by"] = of.stopped_by or None
         case events.SideCalled():
             fields["error"] = of.error or None
+    if isinstance(of, events.Replied | events.SideCalled):
+        call = ledger.last if isinstance(of, events.Replied) else ledger.calls[-1]
+        fields["cached"] = as_fields(call.cached) if call else None
     if "usage" in fields:
         fields["usage"]["finish"] = fields["usage"]["finish"] or None
     return fields

@@ -80,7 +80,7 @@ def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool,
             return True, DONE
         new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
         for event in new:
-            write(jsonl.to_line(jsonl.event(event)))
+            write(jsonl.to_line(jsonl.event(event, session.agent.ledger)))
         question = answer
     return False, _ask(session, question, printer) if question else DONE
 
@@ -217,7 +217,7 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
             if printer:
                 printer.show(event)
             else:
-                write(jsonl.to_line(jsonl.event(event)))
+                write(jsonl.to_line(jsonl.event(event, session.agent.ledger)))
             if isinstance(event, Answered):
                 code, what, fix = ENDINGS.get(event.ending, (DONE, "", ""))
     if session.guess:

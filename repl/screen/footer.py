@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from rich.cells import cell_len
 
 from agent import figures
-from agent.ledger import Amount, Call, Ledger, totals
+from agent.ledger import Amount, Ledger, totals
 from agent.view import View
 from repl.screen.sanitise import line
 
@@ -93,9 +93,7 @@ def level(tokens: int | None, limit: int) -> Level:
 
 def _unanswered(ledger: Ledger) -> View | None:
     """The newest view, if it is of the newest exchange and the call that it was sent with was stopped or failed."""
-    answered: Call | None = next((call for call in reversed(ledger.calls) if call.purpose == "answer"), None)
-    view = ledger.view if ledger.prepared_in == ledger.exchanges else None
-    return view if view and (answered is None or view.history_tokens != answered.raw_prompt) else None
+    return ledger.view if ledger.prepared_in == ledger.exchanges and not ledger.replied else None
 
 
 def _saved(agent: Agent) -> str:

@@ -165,7 +165,7 @@ def saved_state(lines: Iterable[Line]) -> SavedState:
     for line in listed:
         saved.read(line, whole=line.number >= newest)
     if saved.ledger.view and not saved.ledger.view.messages:
-        saved.ledger.prepared, saved.ledger.prepared_in, saved.ledger.sent = None, 0, None
+        saved.ledger.prepared, saved.ledger.prepared_in, saved.ledger.sent, saved.ledger.replied = None, 0, None, False
     if saved.kept is None:
         saved.lost.append("what the session remembered")
     if not is_sound(saved.history):

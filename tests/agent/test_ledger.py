@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
-from agent.events import Answered, Asked, Event, Prepared, Preparing, Replied, SideCalled, ToolReturned
+from agent.events import Answered, Asked, Event, Prepared, Preparing, PromptCut, Replied, SideCalled, ToolReturned
 from agent.ledger import NOTHING, Amount, Call, Ledger, totals
 from agent.loop import run
 from agent.messages import Message
+from agent.prefix_cache import LEAST_CALLS
 from agent.protocols import Text, Usage
 from agent.side import SideModel
 from agent.view import measure
@@ -127,9 +129,13 @@ def test_the_ledger_is_a_fold_over_the_events(events: list[Event]) -> None:
     assert total.seconds == 1.5 * len(replies) + 0.5 * len(sides)
     numbers = range(1, ledger.exchanges + 1)
     assert [one for number in numbers for one in ledger.of_exchange(number)] == ledger.calls
-    for name in ("cached", "output"):
-        reported = [Amount(getattr(event.usage, f"{name}_tokens")) for event in [*replies, *sides]]
-        assert getattr(total, name).tokens == summed(reported)[0]
+    assert total.output.tokens == summed([Amount(event.usage.output_tokens) for event in [*replies, *sides]])[0]
+    reported = sorted(
+        event.usage.cached_tokens for event in [*replies, *sides] if event.usage.cached_tokens is not None
+    )
+    assert sorted(one.cached.tokens for one in ledger.calls if one.cached.exact and one.cached.tokens is not None) == (
+        reported
+    )
 
 
 # --- what is booked ---------------------------------------------------------------------------------------------------
@@ -152,7 +158,38 @@ def test_what_the_server_did_not_report_is_counted_or_unknown(exact: bool) -> No
     (booked,) = session.ledger.calls
     assert session.ledger.view is not None
     assert booked.prompt == Amount(session.ledger.view.tokens, exact)
-    assert (booked.cached.tokens, booked.output.tokens, booked.prefill.tokens) == (None, None, None)
+    assert booked.output.tokens is None
+    assert booked.cached == Amount(session.ledger.view.cached, exact=False)
+    assert booked.prefill == Amount(session.ledger.view.prefill, exact=False)
+
+
+@given(USAGES, st.lists(st.floats(1e-3, 1e3), max_size=6), st.integers(0, 10_000))
+def test_the_cached_figure_is_reported_or_expected_or_unknown(usage: Usage, seconds: list[float], had: int) -> None:
+    ledger = Ledger(preparing=Preparing(1, "none", 8_000))
+    for number in range(len(seconds) + 1):
+        took = replace(usage, prefill_seconds=seconds[number] if number < len(seconds) else None)
+        ledger.add(SideCalled("summary", 7_000, True, took, 1.0, shared=had))
+        booked = ledger.calls[-1]
+        if usage.cached_tokens is not None:
+            assert booked.cached == Amount(usage.cached_tokens)
+            continue
+        assert booked.prompt.tokens is not None
+        expected = Amount(min(had, booked.prompt.tokens), exact=False)
+        trusted = number < LEAST_CALLS or took.prefill_seconds is None
+        assert booked.cached == expected or (not trusted and booked.cached == Amount(None))
+
+
+def test_a_cache_that_was_lost_is_unknown_and_a_prompt_that_was_cut_too() -> None:
+    def took(prompt: int, seconds: float) -> Usage:
+        return Usage(prompt_tokens=prompt, output_tokens=5, prefill_seconds=seconds)
+
+    ledger = Ledger(preparing=Preparing(1, "none", 8_000))
+    for prompt, seconds, had in [(1_000, 1.0, 0), (2_000, 1.0, 1_000), (2_500, 0.5, 2_000), (3_000, 3.0, 2_500)]:
+        ledger.add(SideCalled("summary", prompt, True, took(prompt, seconds), seconds, shared=had))
+    assert [figures.amount(one.cached) for one in ledger.calls] == ["~0", "~1,000", "~2,000", "?"]
+    ledger.add(SideCalled("summary", 3_500, True, took(3_500, 0.5), 0.5, shared=3_000))
+    ledger.add(PromptCut(1, 3_500, 900, True))
+    assert ledger.calls[-1].cached == Amount(None)
 
 
 def test_raw_is_what_the_whole_history_would_have_cost() -> None:

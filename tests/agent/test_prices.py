@@ -30,8 +30,8 @@ def timed(
     shared: int | None = None,
 ) -> Call:
     usage = Usage(prompt, cached, output, prefill_seconds=prefill, decode_seconds=decode)
-    amounts = Amount(prompt), Amount(cached), Amount(output)
-    return Call(1, "answer", "none", 8_000, *amounts, seconds=1.0, model=MODEL, usage=usage, shared=shared)
+    amounts = Amount(prompt), Amount(shared, exact=False) if cached is None else Amount(cached), Amount(output)
+    return Call(1, "answer", "none", 8_000, *amounts, seconds=1.0, model=MODEL, usage=usage)
 
 
 MODEL = ModelId("server", "model")

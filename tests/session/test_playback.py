@@ -521,7 +521,7 @@ def shown(data: bytes) -> None:
                     obey(session, line, Paper().console)
                 else:
                     for event in session.ask(line):
-                        to_line(as_json(event))
+                        to_line(as_json(event, session.agent.ledger))
         assert not is_sound(session.agent.history)
 
 

@@ -315,7 +315,7 @@ def test_the_trace_names_the_model_that_was_asked() -> None:
     sides = [event for event in ask(session) if isinstance(event, SideCalled)]
     assert {(event.purpose, str(event.model)) for event in sides} == {("brief", "reader/extractive")}
     assert "brief asked of reader: " in trace.side_line(sides[0])
-    assert jsonl.event(sides[0])["model"] == "reader/extractive"
+    assert jsonl.event(sides[0], session.agent.ledger)["model"] == "reader/extractive"
 
 
 def test_a_summariser_that_cannot_be_used_is_told_with_a_way_to_mend() -> None:

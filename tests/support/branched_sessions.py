@@ -6,6 +6,7 @@ import io
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,8 @@ def stands(session: Session) -> Any:
     """All that the next call depends on, and that call, as it is now."""
     agent = session.agent
     following = outcome(lambda: prepare(agent, agent.next_call()))
-    view = following.what if isinstance(following, ThimbleError) else following
+    # what the server has cached comes of all branches, and is no part of one
+    view = following.what if isinstance(following, ThimbleError) else replace(following, cached=0, prefill=0)
     state = agent.history, agent.ledger, getattr(agent.strategy, "state", None), session.notes.kept, view
     return deepcopy((state, session.spec, agent.limit, [one.fact for one in session.planted]))
 

@@ -9,7 +9,7 @@ from agent.messages import Message
 from agent.side import SideModel
 from agent.view import View, prepare
 from models.scripted import Scripted
-from repl.commands.context.rows import Xray, rows_of
+from repl.commands.context.rows import Xray, estimated, rows_of
 from strategies import STRATEGIES, parse
 from tests.support.histories import TinyCounter, budget
 
@@ -35,4 +35,4 @@ def viewed(history: Sequence[Message], spec: str, limit: int) -> View | None:
 
 def xray_of(view: View) -> Xray:
     """Its X-ray, as counted by the tiny counter."""
-    return Xray(view, rows_of(view, TinyCounter().count), "last call", "any", True)
+    return Xray(view, rows_of(view, TinyCounter().count), "last call", "any", True, *estimated(view))

@@ -11,10 +11,10 @@ from rich.text import Text
 from agent import figures
 from agent.budget import Prices
 from agent.errors import UsageError
-from agent.ledger import NOTHING, Call, totals
+from agent.ledger import Call, totals
 from repl.commands.branches.accounts import Account, accounts
 from repl.commands.branches.moves import as_it_is
-from repl.commands.compare.trial import cost, prefill
+from repl.commands.compare.trial import cost
 from repl.commands.stats import SHOWN_CALLS, chart
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
@@ -103,9 +103,9 @@ def _costs(found: Sequence[Account], names: Sequence[Text], prices: Prices) -> T
 
 
 def _spent(name: Text, exchanges: int, calls: Sequence[Call], prices: Prices) -> Sequence[str | Text]:
-    sums, computed = totals(calls), sum(map(prefill, calls), NOTHING)
-    amounts = (sums.prompt, computed, sums.output)
-    priced = figures.amount(cost(sums.prompt, computed, sums.output, prices))
+    sums = totals(calls)
+    amounts = (sums.prompt, sums.prefill, sums.output)
+    priced = figures.amount(cost(*amounts, prices))
     return (name, str(exchanges), str(sums.turns), *map(figures.amount, amounts), f"{sums.seconds:.1f}", priced)
 
 

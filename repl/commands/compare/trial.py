@@ -32,7 +32,7 @@ class Trial:
     """The answer to the question under one strategy, and its cost.
 
     `outcome` says in words how it ended, `answer` is "" where there is none. `prompt`, `prefill` and `out` are tokens
-    of all calls, those that the strategy made among them; prefill that the server does not report is our estimate.
+    of all calls, those that the strategy made among them.
     `seconds` are those of the model. `cost` is in prices of a computed prompt token; None where it is unknown.
     """
 
@@ -51,7 +51,7 @@ class Trial:
         rows = list(calls)
         sums = totals(rows)
         self.turns, self.prompt, self.out, self.seconds = sums.turns, sums.prompt, sums.output, sums.seconds
-        self.prefill = sum(map(prefill, rows), NOTHING)
+        self.prefill = sums.prefill
         self.cost = cost(self.prompt, self.prefill, self.out, prices)
 
 
@@ -92,13 +92,6 @@ def unlearnt(counter: Any) -> Iterator[None]:
     finally:
         if learnt is not None:
             counter.learnt = learnt
-
-
-def prefill(call: Call) -> Amount:
-    """Prompt tokens that were computed anew: as the server reports, else as our own count expects, an estimate."""
-    if call.cached.tokens is None and call.prompt.tokens is not None and call.shared is not None:
-        return Amount(max(0, call.prompt.tokens - call.shared), exact=False)
-    return call.prefill
 
 
 def cost(prompt: Amount, prefill: Amount, out: Amount, prices: Prices) -> Amount:

@@ -88,7 +88,7 @@ def head(xray: Xray, width: int) -> str:
     """
     view = xray.view
     size = figures.against(view.tokens, view.limit, xray.exact)
-    parts = [f"cached {xray.tokens(view.cached)}", f"prefill {xray.tokens(view.prefill)}"]
+    parts = [f"cached {figures.amount(xray.cached)}", f"prefill {figures.amount(xray.prefill)}"]
     fields = fitting([xray.call, xray.strategy, size, *parts], width, least=3)
     room = width - cell_len(" · ".join([fields[0], "", *fields[2:]]))
     fields[1] = cut(fields[1], max(8, room))

@@ -33,6 +33,8 @@ FIRST_CHARACTERS = 400
 """Characters of a message that are looked at for its first words."""
 WHO_COLUMNS = 16
 PLAIN_COLUMNS = 100
+MARKS = {True: "═", False: "╌", None: "?"}
+WORDS = {True: "cached", False: "computed anew", None: "cached or not: unknown"}
 """Columns of who says it, and of first words where nothing is drawn."""
 
 Group = Sequence[Row]
@@ -48,7 +50,7 @@ class Line:
     fate: str
     before: str
     after: str
-    cached: bool
+    cached: bool | None
     sent: bool
     words: str
     style: str = ""
@@ -114,14 +116,15 @@ def span(group: Group) -> str:
 def _schemas(xray: Xray) -> Line:
     size = xray.tokens(xray.view.overhead)
     words = f"{_share(xray.view.overhead, xray)} of the budget"
-    return Line("", xray.overhead, TOOLS, size, size, xray.view.cached > 0, True, words, "quiet")
+    cached = None if xray.cached.tokens is None else xray.cached.tokens > 0
+    return Line("", xray.overhead, TOOLS, size, size, cached, True, words, "quiet")
 
 
 def _line(xray: Xray, group: Group) -> Line:
     before = sum(row.tokens_before for row in group)
     after = sum(row.tokens_after for row in group)
     first, sent = group[0], any(row.after for row in group)
-    cached = sent and all(row.cached for row in group if row.after)
+    cached = None if xray.cached.tokens is None else sent and all(row.cached for row in group if row.after)
     sizes = xray.tokens(before), xray.tokens(after)
     fates = Tally(row.fate for row in group)
     if len(group) > 1:
@@ -182,11 +185,11 @@ def _padded(text: str, width: int) -> str:
 
 
 def _mark(row: Line) -> str:
-    return "═" if row.cached else "╌" if row.sent else " "
+    return MARKS[row.cached] if row.sent else " "
 
 
 def _in_words(row: Line) -> str:
-    return "cached" if row.cached else "computed anew" if row.sent else "not sent"
+    return WORDS[row.cached] if row.sent else "not sent"
 
 
 def _share(tokens: int, xray: Xray) -> str:

@@ -10,6 +10,7 @@ from typing import Literal
 
 from agent import figures
 from agent.errors import UsageError
+from agent.ledger import Amount
 from agent.messages import Message
 from agent.view import Fate, View
 from repl.screen.sanitise import line
@@ -24,7 +25,7 @@ class Row:
     """One message as it was (`before`) and as it is sent (`after`), None where it is not there; sizes are tokens.
 
     `name` is what it is called on the screen: its place in the history from 1, or `+1`, `+2`, … where the view
-    inserted it. `cached` says that it is in the prefix that the server has already.
+    inserted it. `cached` says that it is in the prefix that the server has already; None if nobody knows.
     """
 
     name: str
@@ -33,7 +34,7 @@ class Row:
     after: Message | None
     tokens_before: int
     tokens_after: int
-    cached: bool
+    cached: bool | None
 
     @property
     def message(self) -> Message:
@@ -52,6 +53,8 @@ class Row:
 class Xray:
     """A view with its rows. `call` says which call it is of, `exact` whether its tokens are the model's own.
 
+    `cached` and `prefill` are those of the ledger; before the reply an estimate.
+
     `tools` says whether tools were offered with it, as they are but in the last turn of an exchange.
     """
 
@@ -60,6 +63,8 @@ class Xray:
     call: str
     strategy: str
     exact: bool
+    cached: Amount
+    prefill: Amount
     tools: bool = True
 
     @property
@@ -92,7 +97,9 @@ def last_call(session: Session) -> Xray:
         return next_call(session)
     call = f"last call: turn {ledger.prepared.turn} of exchange {ledger.prepared_in}"
     last = ledger.prepared
-    return _xray(session, last.view, call, last.strategy, last.exact, bool(last.tools))
+    replied = ledger.last
+    found = (replied.cached, replied.prefill) if replied else estimated(last.view)
+    return _xray(session, last.view, call, last.strategy, last.exact, bool(last.tools), *found)
 
 
 def next_call(session: Session) -> Xray:
@@ -108,17 +115,25 @@ def next_call(session: Session) -> Xray:
         what = f"the next prompt needs {found.tokens:,} tokens and the budget holds {found.limit:,}"
         raise UsageError(what, "raise it with /budget N; /context shows the last call")
     call = "next call, if the summary fails" if found.asks else "next call"
-    return _xray(session, found.view, call, session.spec, session.agent.backend.counter.exact, found.tools > 0)
+    exact, amounts = session.agent.backend.counter.exact, estimated(found.view)
+    return _xray(session, found.view, call, session.spec, exact, found.tools > 0, *amounts)
 
 
-def _xray(session: Session, view: View, call: str, strategy: str, exact: bool, tools: bool) -> Xray:
+def estimated(view: View) -> tuple[Amount, Amount]:
+    """What of a view is expected to be cached, and the rest."""
+    return Amount(view.cached, exact=False), Amount(view.prefill, exact=False)
+
+
+def _xray(
+    session: Session, view: View, call: str, strategy: str, exact: bool, tools: bool, cached: Amount, prefill: Amount
+) -> Xray:
     count = session.agent.backend.counter.count
-    rows = rows_of(view, count)
+    rows = rows_of(view, count, cached)
     still = view.tokens == view.overhead + sum(map(count, view.messages))
-    return Xray(view, rows, call, line(strategy), exact and still, tools)
+    return Xray(view, rows, call, line(strategy), exact and still, cached, prefill, tools)
 
 
-def rows_of(view: View, count: Callable[[Message], int]) -> list[Row]:
+def rows_of(view: View, count: Callable[[Message], int], cached: Amount | None = None) -> list[Row]:
     """The rows of a view in order; what it inserted stands before the message that it precedes there.
 
     Their tokens add up to those of the view and of the history: where a counter has learnt since, or the model is
@@ -126,7 +141,7 @@ def rows_of(view: View, count: Callable[[Message], int]) -> list[Row]:
     """
     before = spread(view.history_tokens - view.overhead, [count(message) for message in view.history])
     after = spread(view.tokens - view.overhead, [count(message) for message in view.messages])
-    cached = _cached_messages(view, after)
+    known = _cached_messages(view, after, (cached or estimated(view)[0]).tokens)
     at = {message.id: position for position, message in enumerate(view.messages)}
     rows: list[tuple[int, Row]] = []
     for place, (message, fate) in enumerate(view.fated):
@@ -134,12 +149,12 @@ def rows_of(view: View, count: Callable[[Message], int]) -> list[Row]:
         if position is None:
             rows.append((place, Row(f"{place + 1}", fate, message, None, before[place], 0, False)))
         else:
-            sent = view.messages[position], before[place], after[position], position < cached
+            sent = view.messages[position], before[place], after[position], None if known is None else position < known
             rows.append((place, Row(f"{place + 1}", fate, message, *sent)))
-    return [row for _, row in sorted([*_inserted(view, after, cached), *rows], key=lambda pair: pair[0])]
+    return [row for _, row in sorted([*_inserted(view, after, known), *rows], key=lambda pair: pair[0])]
 
 
-def _inserted(view: View, after: Sequence[int], cached: int) -> list[tuple[int, Row]]:
+def _inserted(view: View, after: Sequence[int], known: int | None) -> list[tuple[int, Row]]:
     """The inserted messages, each with the place in the history of the message that follows."""
     places = {message.id: place for place, message in enumerate(view.history)}
     following, rows = len(places), []
@@ -149,18 +164,19 @@ def _inserted(view: View, after: Sequence[int], cached: int) -> list[tuple[int, 
         if message.id in places:
             following = places[message.id]
             continue
-        rows.append((following, Row(f"+{number}", "inserted", None, message, 0, after[position], position < cached)))
+        cached = None if known is None else position < known
+        rows.append((following, Row(f"+{number}", "inserted", None, message, 0, after[position], cached)))
         number -= 1
     return rows[::-1]
 
 
-def _cached_messages(view: View, sizes: Sequence[int]) -> int:
-    """How many messages of the view are in its cached prefix."""
+def _cached_messages(view: View, sizes: Sequence[int], cached: int | None) -> int | None:
+    """How many messages of the view are in a cached prefix of so many tokens; None if nobody knows."""
     ends = [*accumulate(sizes, initial=view.overhead)]
-    if not view.cached:
-        return 0
-    found = min(bisect_left(ends, view.cached), len(ends) - 1)
-    return found - 1 if found and view.cached - ends[found - 1] < ends[found] - view.cached else found
+    if not cached:
+        return cached
+    found = min(bisect_left(ends, cached), len(ends) - 1)
+    return found - 1 if found and cached - ends[found - 1] < ends[found] - cached else found
 
 
 def spread(total: int, weights: Sequence[int]) -> list[int]:

@@ -44,7 +44,7 @@ def show_strip(xray: Xray, console: Console) -> None:
     shown = bar(sent, columns)
     console.print(over(shown, limit_column(view.tokens, view.limit, console.width)))
     console.print(ruler(xray, sent, columns))
-    cached, prefill = xray.tokens(view.cached), xray.tokens(view.prefill)
+    cached, prefill = figures.amount(xray.cached), figures.amount(xray.prefill)
     console.print(Text.assemble((f"═ cached {cached}", "calm"), " · ", (f"╌ prefill {prefill}", "warn")))
     console.print(legend(xray))
 
@@ -102,9 +102,11 @@ def limit_column(tokens: int, limit: int, columns: int) -> int:
 
 
 def ruler(xray: Xray, blocks: Sequence[Block], columns: Sequence[int]) -> Text:
-    """`═` below what is cached, `╌` below what is computed anew."""
-    cached = sum(row.cached for row in xray.rows) + len(_tools(xray)) if xray.view.cached else 0
+    """`═` below what is cached, `╌` below what is computed anew; `?` where nobody knows."""
     used = [width for block, width in zip(blocks, columns, strict=True) if block.letter != FREE]
+    if xray.cached.tokens is None:
+        return Text("?" * sum(used), style="quiet", no_wrap=True)
+    cached = sum(bool(row.cached) for row in xray.rows) + len(_tools(xray)) if xray.cached.tokens else 0
     return Text.assemble(("═" * sum(used[:cached]), "calm"), ("╌" * sum(used[cached:]), "warn"), no_wrap=True)
 
 

@@ -21,7 +21,7 @@ FORMAT, VERSION = "thimble-session", 1
 CALL = (
     "number exchange turn=prepared.turn at strategy=prepared.strategy model=prepared.model budget=prepared.view.limit "
     "tokens=prepared.view.tokens history_tokens=prepared.view.history_tokens overhead=prepared.view.overhead "
-    "cached=prepared.view.cached prefill=prepared.view.prefill exact=prepared.exact edited=prepared.view.edited "
+    "exact=prepared.exact edited=prepared.view.edited "
     "notes=prepared.view.notes"
 )
 """The fields of a call that was made, as `selected` takes them."""
@@ -78,7 +78,7 @@ def _call(made: Made) -> Fields:
     if made.replied:
         reply = selected(made.replied, "reply=message.id seconds first_token_seconds waited_seconds usage")
     results = [selected(done, "id=message.id call_id=call.id ok seconds") for done in made.returned]
-    return {**selected(made, CALL), **reply, "results": results}
+    return {**selected(made, CALL), "cached": asdict(made.cached), **reply, "results": results}
 
 
 class _Views:

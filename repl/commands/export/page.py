@@ -174,8 +174,9 @@ def _call(of: Made, texts: _Texts) -> Fields:
         "all": view.history_tokens,
         "overhead": view.overhead,
         "tools": bool(event.tools),
-        "cached": view.cached,
+        "cached": of.cached.tokens,
         "mark": "" if event.exact else "~",
+        "cachedMark": "" if of.cached.exact else "~",
         "known": bool(view.messages),
         "why": [[line(why), times] for why, times in left_out(view)],
         "did": trace.deeds(event) if view.messages else [],
@@ -197,7 +198,7 @@ def _figures(of: Made) -> list[list[str]]:
     if account and reply:
         rows += [
             ["prompt, by the server", figures.tokens(reply.usage.prompt_tokens)],
-            ["cached, by the server", figures.amount(account.cached)],
+            ["cached", figures.amount(account.cached)],
             ["computed anew", figures.amount(account.prefill)],
             ["written", figures.amount(account.output)],
             ["time", figures.duration(account.seconds)],

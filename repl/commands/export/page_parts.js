@@ -184,6 +184,7 @@ const toolsOf = (call) => `${call.tools ? "tool schemas and template" : "templat
 
 /** Below what was sent: which part of it the server could have had already, and which it had to compute. */
 function under(call, whole) {
+  if (call.cached === null) return [make("p", { className: "keys", textContent: "cached ?" })];
   const parts = [["cached", "cached", call.cached], ["prefill", "computed anew", call.tokens - call.cached]];
   const line = make("div", { className: "under", aria: { hidden: "true" } }, ...parts.map(([name, , tokens]) => {
     const part = make("div", { className: name });
@@ -191,7 +192,7 @@ function under(call, whole) {
     return part;
   }));
   const words = parts.map(([name, said, tokens]) =>
-    make("span", {}, make("i", { className: name }), `${said} ${number(tokens, call.mark)}`));
+    make("span", {}, make("i", { className: name }), `${said} ${number(tokens, call.cachedMark)}`));
   return [line, make("p", { className: "keys" }, ...words)];
 }
 

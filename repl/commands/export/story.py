@@ -8,8 +8,19 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
-from agent.events import Answered, Asked, Cancelled, Planted, Prepared, Replied, SideCalled, ToolReturned, Withdrawn
-from agent.ledger import Call
+from agent.events import (
+    Answered,
+    Asked,
+    Cancelled,
+    Planted,
+    Prepared,
+    PromptCut,
+    Replied,
+    SideCalled,
+    ToolReturned,
+    Withdrawn,
+)
+from agent.ledger import Amount, Call
 from agent.messages import Message
 from session.journal.records import Change, Named, Record
 from session.journal.state import SavedState
@@ -36,6 +47,11 @@ class Made:
     account: Call | None = None
     returned: list[ToolReturned] = field(default_factory=list)
     asides: list[SideCalled] = field(default_factory=list)
+
+    @property
+    def cached(self) -> Amount:
+        """What of its prompt was cached: as the ledger has it, without a reply as it is expected."""
+        return self.account.cached if self.account else Amount(self.prepared.view.cached, exact=False)
 
 
 @dataclass
@@ -123,6 +139,8 @@ def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
             exchange.asides = []
         case Replied() if call and told.past.ledger.calls:
             call.replied, call.account = record, told.past.ledger.calls[-1]
+        case PromptCut() if call and call.account:
+            call.account = told.past.ledger.last
         case ToolReturned() if call:
             call.returned.append(record)
             call.asides += exchange.asides

@@ -20,7 +20,7 @@ from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiti
 from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.commands.compare.known import known, verdict
-from repl.commands.compare.trial import Trial, ask, cost, prefill
+from repl.commands.compare.trial import Trial, ask, cost
 from repl.commands.compare.trials import shortened
 from repl.commands.table import obey
 from session.session import Session, open_session
@@ -345,12 +345,6 @@ def test_hostile_words_steer_nothing(question: str, answer: str, markup: bool) -
 
 
 # ---- figures ---------------------------------------------------------------------------------------------------------
-
-
-def test_prefill_is_what_the_server_says_or_our_estimate() -> None:
-    assert prefill(answer_call(prompt=100, cached=Amount(30), shared=90)) == Amount(70)
-    assert prefill(answer_call(prompt=100, shared=90)) == Amount(10, exact=False)
-    assert prefill(answer_call(prompt=100)) == Amount(None)
 
 
 def test_the_cost_goes_by_the_price_card() -> None:

@@ -1,0 +1,175 @@
+"""The prefix cache: what a server can still hold, against a server written apart; and what seconds say of that."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.history import History
+from agent.messages import Message
+from agent.prefix_cache import LEAST_CALLS, MOST_PROMPTS, PrefixCache, Timed, agrees, seconds_per_token, shared
+from agent.protocols import ModelId
+from tests.support.histories import TinyCounter
+
+ONE, OTHER = ModelId("server", "one"), ModelId("server", "other")
+TOOLS = {"name": "read"}
+COUNTER = TinyCounter()
+PROMPTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=6), max_size=12)
+
+
+def prompt(letters: Sequence[str]) -> list[Message]:
+    """A prompt of one message a letter; a later letter has more tokens."""
+    return [Message(f"{at}", "user", letter * 40 * (ord(letter) - 96)) for at, letter in enumerate(letters)]
+
+
+def tokens(letters: Sequence[str]) -> int:
+    return sum(map(COUNTER.count, prompt(letters)))
+
+
+class Server:
+    """Holds prompts as strings, the newest last, and says how long a beginning of the next one it has."""
+
+    def __init__(self) -> None:
+        self.memory: list[tuple[object, str]] = []
+
+    def reads(self, kind: object, new: str) -> str:
+        beginnings = [new[:end] for end in range(len(new), 0, -1)]
+        for beginning in beginnings:
+            known = [old for of, old in self.memory if of == kind and old.startswith(beginning)]
+            if known:
+                old = known[-1]
+                if 2 * (self.overhead + tokens(beginning)) >= self.overhead + tokens(old):
+                    place = max(at for at, row in enumerate(self.memory) if row == (kind, old))
+                    del self.memory[place]
+                break
+        else:
+            beginning = ""
+        self.memory.append((kind, new))
+        del self.memory[:-MOST_PROMPTS]
+        return beginning
+
+    overhead = COUNTER.overhead([])
+
+
+@given(st.lists(st.tuples(st.sampled_from([ONE, OTHER]), st.lists(st.sampled_from("abcd"), max_size=6)), max_size=20))
+def test_cached_is_what_a_server_has_that_holds_several_prompts(calls: list[tuple[ModelId, list[str]]]) -> None:
+    cache, server = PrefixCache(), Server()
+    for model, letters in calls:
+        had = server.reads(model, "".join(letters))
+        expected = COUNTER.overhead([]) + tokens(had) if had else 0
+        assert cache.read(model, [], History(prompt(letters)), COUNTER) == expected
+
+
+@given(PROMPTS, PROMPTS)
+def test_what_two_prompts_share_is_the_same_for_every_kind_of_sequence(one: list[str], other: list[str]) -> None:
+    for left, right in zip(one, other, strict=False):
+        same = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), None)
+        expected = min(len(left), len(right)) if same is None else same
+        assert shared(History(prompt(left)), prompt(right)) == shared(prompt(left), tuple(prompt(right))) == expected
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=2, max_size=30), st.integers(0, MOST_PROMPTS - 1))
+def test_side_calls_cost_a_conversation_nothing(letters: list[str], sides: int) -> None:
+    cache = PrefixCache()
+    for length in range(1, len(letters) + 1):
+        cached = cache.read(ONE, [TOOLS], prompt(letters[:length]), COUNTER)
+        before = COUNTER.overhead([TOOLS]) + tokens(letters[: length - 1]) if length > 1 else 0
+        assert cached == before
+    for side in range(sides):
+        assert cache.read(ONE, [], [Message("s", "user", f"sum up {side}")], COUNTER) == 0
+    assert cache.read(ONE, [TOOLS], prompt(letters), COUNTER) == COUNTER.overhead([TOOLS]) + tokens(letters)
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6))
+def test_another_model_or_other_tools_share_nothing(letters: list[str]) -> None:
+    cache = PrefixCache()
+    cache.read(ONE, [TOOLS], prompt(letters), COUNTER)
+    assert cache.read(OTHER, [TOOLS], prompt(letters), COUNTER) == 0
+    assert cache.read(ONE, [], prompt(letters), COUNTER) == 0
+
+
+def test_an_edit_loses_the_old_tail() -> None:
+    cache = PrefixCache()
+    cache.read(ONE, [], prompt("dddda"), COUNTER)
+    cache.read(ONE, [], prompt("ddddb"), COUNTER)
+    assert cache.read(ONE, [], prompt("dddda"), COUNTER) == COUNTER.overhead([]) + tokens("dddd")
+
+
+# --- seconds ----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def timed_sessions(draw: st.DrawFn) -> tuple[float, list[Timed]]:
+    """A rate in seconds a token, and calls of a growing conversation at that rate, up to 20% off."""
+    rate = draw(st.floats(1e-5, 1e-2))
+    chance = random.Random(draw(st.integers(0, 999)))
+    size, calls = 0, []
+    for _ in range(draw(st.integers(LEAST_CALLS + 1, 30))):
+        new = chance.randint(50, 2_000)
+        size += new
+        calls.append(Timed(new, size, rate * new * chance.uniform(0.8, 1.2)))
+    return rate, calls
+
+
+@given(timed_sessions())
+def test_seconds_speak_for_what_was_computed(session: tuple[float, list[Timed]]) -> None:
+    rate, calls = session
+    assert rate / 2.5 <= seconds_per_token(calls) <= rate * 2.5
+    assert agrees(calls[-1], calls[:-1])
+
+
+@given(timed_sessions(), st.integers(0, 2))
+def test_a_lost_cache_is_seen_and_a_few_do_not_move_the_rate(session: tuple[float, list[Timed]], lost: int) -> None:
+    rate, calls = session
+    for at in range(lost):
+        place = 1 + at * 2
+        if len(calls) > 6:
+            calls[place] = Timed(calls[place].computed, calls[place].prompt, rate * calls[place].prompt)
+    whole = Timed(100, 20_000, rate * 20_000)
+    assert not agrees(whole, calls)
+    assert agrees(Timed(20_000, 20_000, rate * 20_000), calls)
+
+
+@given(timed_sessions())
+def test_a_server_that_held_more_than_we_know_is_seen(session: tuple[float, list[Timed]]) -> None:
+    rate, calls = session
+    assert not agrees(Timed(20_000, 20_000, rate * 100), calls)
+
+
+@given(timed_sessions(), st.floats(1e-9, 1e9))
+def test_the_unit_of_time_does_not_matter(session: tuple[float, list[Timed]], unit: float) -> None:
+    _, calls = session
+    scaled = [Timed(one.computed, one.prompt, one.seconds * unit) for one in calls]
+    assert seconds_per_token(scaled) == pytest.approx(seconds_per_token(calls) * unit)
+
+
+def test_few_calls_say_nothing() -> None:
+    assert agrees(Timed(1, 9_000, 99.0), [Timed(1_000, 1_000, 1.0)] * (LEAST_CALLS - 1))
+
+
+OLLAMA = [
+    Timed(3_508, 3_508, 10.273),
+    Timed(1, 3_508, 0.024),
+    Timed(2_708, 2_708, 7.410),
+    Timed(1, 3_508, 0.025),
+    Timed(1, 2_708, 0.020),
+    Timed(627, 4_135, 2.813),
+    Timed(60, 3_535, 0.223),
+    Timed(660, 4_135, 2.658),
+]
+"""Prompts A, A, B, A, B, A grown, A with a message masked, A unmasked, as Ollama 0.33.0-rc2 took its time for them."""
+
+
+@pytest.mark.parametrize("place", range(LEAST_CALLS, len(OLLAMA)))
+def test_the_seconds_of_a_real_ollama_agree(place: int) -> None:
+    assert agrees(OLLAMA[place], OLLAMA[:place])
+
+
+def test_the_seconds_of_a_real_ollama_tell_an_edit_and_a_lost_prompt() -> None:
+    assert not agrees(Timed(1, 4_135, 2.658), OLLAMA[:7])
+    assert not agrees(Timed(1, 3_508, 10.273), OLLAMA[:5])
+    assert not agrees(Timed(3_508, 3_508, 0.024), OLLAMA[:5])

@@ -1,0 +1,125 @@
+"""The cached tokens: one figure on every screen and in every document, live and resumed."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import thimble
+from agent import figures
+from agent.ledger import Amount, totals
+from agent.protocols import Text, Usage
+from models.scripted import Scripted
+from repl.commands.export.document import export
+from repl.commands.table import obey
+from repl.screen.footer import footer
+from session import jsonl
+from session.journal.journal import Journal
+from session.journal.state import saved_state
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.histories import TinyCounter
+from tests.support.sessions import Paper, ask, scripted, tool_call
+
+STRATEGIES = st.sampled_from(["none", "observation-masking:window=1", "hybrid:window=1", "sliding-window:window=1"])
+REPORTED = st.none() | st.integers(0, 40)
+SECONDS = st.none() | st.sampled_from([0.01, 0.5, 1.0, 30.0])
+
+
+def talked(path: Path, spec: str, usages: list[tuple[int | None, float | None]]) -> Session:
+    """Questions, each with a call of a tool, to a server that tells so much of each call."""
+    session = open_session(Settings(backend="reader", strategy=spec, budget=4_000), Journal(path))
+    steps: list[Any] = []
+    for number, (cached, seconds) in enumerate(usages):
+        said = Text("Yes.") if number % 2 else tool_call("list_articles", number)
+        steps.append([said, Usage(None, cached, 5, prefill_seconds=seconds)])
+    session.agent.use(Scripted([*steps, *["Done."] * 20], TinyCounter()))
+    for number in range(len(usages) // 2):
+        ask(session, f"Question {number}?")
+    return session
+
+
+def printed(session: Session, command: str) -> str:
+    paper = Paper(120)
+    obey(session, command, paper.console)
+    return paper.text
+
+
+def found(pattern: str, text: str) -> str:
+    match = re.search(pattern, text)
+    assert match, text
+    return match[1]
+
+
+def told(session: Session) -> list[tuple[Amount, Amount]]:
+    return [(call.cached, call.prefill) for call in session.agent.ledger.calls]
+
+
+@settings(max_examples=12)
+@given(STRATEGIES, st.lists(st.tuples(REPORTED, SECONDS), min_size=2, max_size=10).filter(lambda of: not len(of) % 2))
+def test_every_screen_and_document_has_the_same_figure(
+    spec: str, usages: list[tuple[int | None, float | None]]
+) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "it.jsonl"
+        session = talked(path, spec, usages)
+        ledger = session.agent.ledger
+        last, sums = ledger.calls[-1], totals(ledger.calls)
+        cached, prefill = figures.amount(last.cached), figures.amount(last.prefill)
+        assert found(r"cached (\S+)", footer(session.agent, 200)) == cached
+        shown = printed(session, "/context")
+        assert found(r"═ cached (\S+)", shown) == cached
+        assert found(r"╌ prefill (\S+)", shown) == prefill
+        in_sum = found(r"session +\d+ +\S+ +(\S+ +\S+)", printed(session, "/stats")).split()
+        assert in_sum == [figures.amount(sums.cached), figures.amount(sums.prefill)]
+        together = found(r"together +\d+ +\d+ +\S+ +(\S+)", printed(session, "/tree"))
+        assert together == figures.amount(sums.prefill)
+        line = jsonl.session(session)
+        assert line["cached_tokens"] == {"tokens": sums.cached.tokens, "exact": sums.cached.exact}
+        assert [row["cached"] for row in thimble.ledger(session)] == [call.cached.tokens for call in ledger.calls]
+        document = json.loads("".join(export(session, 80)))
+        answers = (call for call in ledger.calls if call.purpose == "answer")
+        assert [call["cached"] for call in document["calls"]] == [
+            {"tokens": call.cached.tokens, "exact": call.cached.exact} for call in answers
+        ]
+        session.leave()
+        journal = Journal.reopen(path)
+        saved = saved_state(journal.tree.path(journal.tree.current))
+        resumed = open_session(Settings(backend="reader", strategy=spec, budget=4_000), journal, saved)
+        assert told(resumed) == told(session)
+        assert footer(resumed.agent, 200).split(" · ")[2] == f"cached {cached}"
+        assert found(r"═ cached (\S+)", printed(resumed, "/context")) == cached
+        resumed.leave()
+
+
+def test_each_reply_in_json_has_the_figure_of_the_ledger() -> None:
+    session = scripted([Text("Yes."), Usage()], [Text("No."), Usage()])
+    for _ in range(2):
+        events = [jsonl.event(event, session.agent.ledger) for event in session.ask("Why?")]
+        (prepared,) = [event for event in events if event["type"] == "prepared"]
+        (reply,) = [event for event in events if event["type"] == "replied"]
+        assert reply["cached"] == {"tokens": prepared["cached"], "exact": False}
+        assert reply["usage"]["cached_tokens"] is None
+    assert prepared["cached"] > 0
+
+
+def test_where_nobody_knows_context_marks_nothing_as_cached_or_computed(tmp_path: Path) -> None:
+    usages: list[tuple[int | None, float | None]] = [(None, 1.0)] * 4 + [(None, 1.0), (None, 1e6)]
+    session = talked(tmp_path / "it.jsonl", "none", usages)
+    assert session.agent.ledger.calls[-1].cached == Amount(None)
+    shown = printed(session, "/context")
+    assert "═ cached ? · ╌ prefill ?" in shown
+    assert not re.search("═{2}|╌{2}", shown)
+    assert "cached or not: unknown" in _plain(session)
+
+
+def _plain(session: Session) -> str:
+    paper = Paper(120, drawn=False)
+    obey(session, "/context", paper.console)
+    return paper.text
