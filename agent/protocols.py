@@ -121,6 +121,12 @@ class Backend(Protocol):
         connection. Raises ModelError.
         """
 
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
+        """The prompt as the model reads it, special tokens as text; None where the server does not tell.
+
+        Raises ModelError.
+        """
+
 
 class BackendDefaults:
     """The default members of a backend."""
@@ -142,6 +148,10 @@ class BackendDefaults:
     def protocol(self) -> str:
         """Empty: the model gets the tools in the server's own way."""
         return ""
+
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
+        """None: nothing tells how the model reads a prompt."""
+        return None
 
 
 class Strategy(Protocol):

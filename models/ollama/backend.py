@@ -69,13 +69,14 @@ class Ollama(BackendDefaults):
         self._options = dict(options or {})
         self._counter = counter
         self._loaded_until = 0.0
+        self._renders = True
 
     @cached_property
     def counter(self) -> Counter:
-        """Counts tokens as this model does, where its vocabulary is at hand."""
-        from models.counting.choose import counter_for
+        """Counts tokens as this model does, where the server tells how."""
+        from models.ollama.counter import OllamaCounter
 
-        return self._counter or counter_for(self.model)
+        return self._counter or OllamaCounter(self)
 
     @property
     def tools(self) -> bool | None:
@@ -101,6 +102,21 @@ class Ollama(BackendDefaults):
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
         yield from retried(lambda: self._reply(request, taken), sleep=self.server.sleep)
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
+
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
+        """The prompt as the model reads it; None where the server does not tell. Raises ModelError.
+
+        Where the model is loaded it stays as it is. A server that does not know the field replies, with one token.
+        """
+        if not self._renders:
+            return None
+        body = self._request(messages, tools, None)
+        body["options"] |= {"num_ctx": self.server.loaded(self.model) or self.context, "num_predict": 1}
+        answer = self.server.ask(CHAT, body | {"stream": False, "_debug_render_only": True}, self.model)
+        told = answer.get("_debug_info")
+        prompt = told.get("rendered_template") if isinstance(told, dict) else None
+        self._renders = isinstance(prompt, str)
+        return prompt if isinstance(prompt, str) else None
 
     def with_room(self, tokens: int) -> Ollama:
         """The same model with a context of at least this many tokens; itself if large enough."""

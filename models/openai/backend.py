@@ -97,6 +97,10 @@ class OpenAIBackend(BackendDefaults):
             for delta in deltas:
                 yield self._completed(delta, before) if isinstance(delta, Usage) else delta
 
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
+        """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
+        return self.counter.rendered(messages, tools)
+
     def with_room(self, tokens: int) -> OpenAIBackend:
         """Itself: a server's context does not grow while it runs."""
         self._needed = tokens

@@ -70,6 +70,12 @@ class ToolCaller(BackendDefaults):
         printed = PrintedCalls(offered(tools), labelled=True, tells=tells)
         yield from _with_calls(self.inner.stream(texts, (), max_tokens=max_tokens), printed)
 
+    def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
+        """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
+        if self.protocol:
+            messages, tools = conversation(messages, tools), ()
+        return self.inner.rendered(messages, tools)
+
     def with_room(self, tokens: int) -> ToolCaller:
         """The same model with this much room, if its server can give it; itself where it has it already."""
         inner = self.inner.with_room(tokens) if isinstance(self.inner, ServedBackend) else self.inner

@@ -1,0 +1,137 @@
+"""Byte-pair vocabularies that a server tells: how a GGUF file describes them, and the tokens of a text by them.
+
+Counts are those of llama.cpp (src/llama-vocab.cpp), which does not compose a text before it reads it. Vocabularies that
+are not made of bytes, such as those of SentencePiece, are not read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+_SHORT = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
+_REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_PATHS = r" ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+_UPPER, _LOWER = r"(?:(?![a-z])\p{L})", r"(?:(?![A-Z])\p{L})"
+_CASED = r"[^\r\n\p{L}\p{N}]?" + _UPPER + "*" + _LOWER + r"+{0}|[^\r\n\p{L}\p{N}]?" + _UPPER + "+" + _LOWER + "*{0}|"
+_HAN = "[一-龥぀-ゟ゠-ヿ]"
+
+LLAMA_3 = _SHORT + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|" + _REST
+QWEN_2 = _SHORT + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}|" + _REST
+QWEN_3_5 = _SHORT + r"|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}|" + _REST.replace(r"\p{L}", r"\p{L}\p{M}")
+GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+DIGITS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+"
+GPT_4O = _CASED.replace("{0}", _SHORT + "?") + r"\p{N}{1,3}|" + _PATHS
+TEKKEN = _CASED.replace("{0}", "") + r"\p{N}|" + _PATHS
+DEEPSEEK_3 = (
+    rf"\p{{N}}{{1,3}}|{_HAN}+|[!-/:-~&&[^\p{{L}}]][A-Za-z]+"
+    rf"|[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}]?(?:(?!{_HAN})[\p{{L}}\p{{M}}])+| ?(?:(?!{_HAN})[\p{{P}}\p{{S}}])+[\r\n]*"
+    rf"|\s*[\r\n]+|\s+(?=\p{{N}}|{_HAN})|\s+(?!\S)|\s+"
+)
+
+PATTERNS: Mapping[str, str] = {
+    name: pattern
+    for names, pattern in (
+        ("llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral lfm2 dbrx smaug-bpe glm4 chatglm-bpe", LLAMA_3),
+        ("qwen2 deepseek-r1-qwen stablelm2 megrez hunyuan solar-open grok-2", QWEN_2),
+        ("qwen35", QWEN_3_5),
+        ("gpt-2 phi-2 mpt olmo jais exaone4 gigachat mellum trillion granite-docling", GPT_2),
+        ("smollm starcoder refact command-r codeshell exaone minerva-7b mellum2", DIGITS),
+        ("gpt-4o llama4 kanana2 minimax-m2", GPT_4O),
+        ("tekken", TEKKEN),
+        ("deepseek-v3 hunyuan-dense", DEEPSEEK_3),
+    )
+    for name in names.split()
+}
+"""How texts are split into words, by the name of the pre-tokenizer in a GGUF file (`tokenizer.ggml.pre`)."""
+
+WHOLE_WORDS = frozenset(["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2", "tekken"])
+"""Where a word that is in the vocabulary is one token whether or not merges lead to it; these also begin a prompt."""
+
+_NORMAL, _SPECIAL = 1, (2, 3, 4)
+_PART_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True)
+class BytePairs:
+    """A vocabulary. Its fields are plain, so that it can be kept as JSON."""
+
+    pre: str
+    """The name of its pre-tokenizer."""
+
+    merged: Sequence[str]
+    """Its tokens of more than one byte, in the order in which they are merged, a letter a byte (latin-1)."""
+
+    special: Sequence[str]
+    """Texts that are one token wherever they stand."""
+
+    begin: int = 0
+    """Tokens that the server adds around a prompt."""
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a text; spellings of special tokens in it count as those."""
+        parts = self._around.split(text) if self.special else [text]
+        return len(parts) // 2 + sum(map(self._words, parts[::2]))
+
+    def _words(self, text: str) -> int:
+        try:
+            return len(self._encoding.encode_ordinary(text))
+        except ValueError:  # the pattern gives up on more than half a million blanks
+            starts = range(0, len(text), _PART_CHARACTERS)
+            return sum(len(self._encoding.encode_ordinary(text[at : at + _PART_CHARACTERS])) for at in starts)
+
+    @cached_property
+    def _around(self) -> re.Pattern[str]:
+        return re.compile(f"({'|'.join(map(re.escape, sorted(self.special, key=len, reverse=True)))})")
+
+    @cached_property
+    def _encoding(self) -> Encoding:
+        from tiktoken import Encoding
+
+        ranks = {bytes([byte]): byte for byte in range(256)}
+        for token in self.merged:
+            ranks.setdefault(token.encode("latin-1"), len(ranks))
+        return Encoding(self.pre, pat_str=PATTERNS[self.pre], mergeable_ranks=ranks, special_tokens={})
+
+
+def byte_pairs(facts: Mapping[str, Any]) -> BytePairs | None:
+    """The vocabulary in the facts of a GGUF file; None if they leave it out, or it is of another kind.
+
+    Args:
+        facts: The keys and values that begin with `tokenizer.ggml.`, among others.
+    """
+    pre, merges, tokens, types = (
+        facts.get(f"tokenizer.ggml.{key}") for key in ("pre", "merges", "tokens", "token_type")
+    )
+    if facts.get("tokenizer.ggml.model") != "gpt2" or not isinstance(pre, str) or pre not in PATTERNS:
+        return None
+    try:
+        kinds = list(zip(tokens or (), types or (), strict=True))
+        merged = [merge.replace(" ", "", 1) for merge in merges or ()]
+        if pre in WHOLE_WORDS:
+            merged += [token for token, kind in kinds if kind == _NORMAL]
+        letters = [token.translate(_BYTES).encode("latin-1").decode("latin-1") for token in merged]
+    except (AttributeError, TypeError, ValueError):
+        return None
+    if not letters or not kinds:
+        return None
+    begin = facts.get("tokenizer.ggml.add_bos_token", pre in WHOLE_WORDS)
+    end = facts.get("tokenizer.ggml.add_eos_token", False)
+    special = [token for token, kind in kinds if kind in _SPECIAL and token]
+    return BytePairs(pre, list(dict.fromkeys(letters)), special, bool(begin) + bool(end))
+
+
+def _letters() -> dict[int, int]:
+    """The byte of each letter by which vocabularies write bytes: printable ones as they are, the others from U+0100."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    return {byte: byte for byte in printable} | {0x100 + at: byte for at, byte in enumerate(others)}
+
+
+_BYTES = _letters()
