@@ -141,23 +141,12 @@ class Ollama(BackendDefaults):
         with closing(self.server.chat(request, self.model)) as lines:
             yield from thinking.apart(self._deltas(lines, set(taken)))
 
-<<<<<<< HEAD
     def _deltas(self, lines: Iterable[Line], taken: set[str]) -> Iterator[Delta]:
-        said = 0
-        alive = http.alive(lines, lambda: said, self.server.url, self.server.options.timeout_seconds)
+        said: list[Delta] = []
+        alive = http.alive(lines, lambda: len(said), self.server.url, self.server.options.timeout_seconds)
         for line in alive:
             found = list(wire.deltas(line, taken))
-            said += len(found)
-=======
-    def _deltas(self, chunks: Iterable[dict[str, Any]], taken: set[str]) -> Iterator[Delta]:
-        said: list[Delta] = []
-        alive = http.alive(chunks, lambda: len(said), self.server.url, self.server.options.timeout_seconds)
-        for chunk in alive:
-            if chunk.get("error") is not None:
-                raise self.server.refused(200, json.dumps(chunk), self.model)
-            found = list(wire.deltas(chunk, taken))
             said += found
->>>>>>> h20-D
             yield from found
             if line.done:
                 yield self._truly(wire.usage(line))
