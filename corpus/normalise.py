@@ -109,7 +109,9 @@ def holds(sentence: str, way: str) -> bool:
     `_` in a word stands for itself or for a blank: `84_%` is one place.
     """
     places = (place.split("|") for place in way.split())
-    return all(any(states(sentence, word) or states(sentence, word.replace("_", " ")) for word in one) for one in places)
+    return all(
+        any(states(sentence, word) or states(sentence, word.replace("_", " ")) for word in one) for one in places
+    )
 
 
 def mentions(text: str, wanted: Token) -> bool:
