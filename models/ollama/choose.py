@@ -26,12 +26,16 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
         if found is None:
             raise missing(wanted, names)
         return found
+
+    def chats(name: str) -> bool:
+        return "embed" not in name and (can is None or can(name, "completion") is not False)
+
     ranks: tuple[Callable[[str], bool], ...] = (
         lambda name: name == DEFAULT_MODEL,
         lambda name: name.startswith("qwen2.5:"),
         lambda name: name.startswith("qwen3:"),
-        lambda name: can is not None and can(name, "tools") is True,
-        lambda name: "embed" not in name and (can is None or can(name, "completion") is not False),
+        lambda name: can is not None and can(name, "tools") is True and chats(name),
+        chats,
     )
     for suits in ranks:
         for name in names:
