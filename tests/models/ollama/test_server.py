@@ -109,7 +109,7 @@ def test_a_model_is_asked_what_it_can_only_when_none_is_known() -> None:
     assert choose_model(["a", "c", "qwen3:4b"], "", can("c", "ac")) == "qwen3:4b"
     assert asked == []
     assert choose_model(["a", "c", "d"], "", can("c", "ac")) == "c"
-    assert asked == [("a", "tools"), ("c", "tools")]
+    assert asked == [("a", "tools"), ("c", "tools"), ("c", "completion")]
     assert choose_model(["a", "c", "d"], "", can("", "cd")) == "c", "one that chats, where none calls tools"
     assert choose_model(["e", "c"], "", can("e", "c")) == "c", "one that embeds may have tools in its template"
 
