@@ -46,7 +46,8 @@ STRATEGIES = ("none", "observation-masking", "sliding-window", "summary-buffer")
 
 def model(variable: str, calls: bool) -> str:
     """The named model, or the first that calls tools (or does not, but chats); skips without one."""
-    for name in [os.environ[variable]] if os.environ.get(variable) else SERVER.models():
+    named = os.environ.get(variable)
+    for name in [SERVER.choose(named)] if named else SERVER.models():
         info = SERVER.info(name)
         if "embed" not in name and info.can("completion") and info.can("tools") is calls:
             return name
