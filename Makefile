@@ -14,7 +14,7 @@ LLAMA := .servers/llama-cpp
 
 TINY := .tiny/bin/python
 
-.PHONY: run test check test-servers nightly laws format lock bench cassettes pictures reference tiny-model clean
+.PHONY: run test check test-servers test-ollama nightly laws format lock bench cassettes pictures reference tiny-model clean
 
 run: .venv/run.stamp
 	@$(BIN)/python -m repl $(ARGS)
@@ -32,6 +32,9 @@ check: .venv/dev.stamp
 
 test-servers: .venv/dev.stamp .servers/stamp $(SERVERS)/llama-server  # against a real vLLM and llama-server on loopback
 	$(BIN)/python -m pytest tests/servers $(ARGS)
+
+test-ollama: .venv/dev.stamp  # against the Ollama at OLLAMA_HOST; CALLER=NAME and TALKER=NAME choose its models
+	$(BIN)/python -m pytest tests/servers/test_ollama.py -rs $(ARGS)
 
 nightly: .venv/dev.stamp  # every law on at least 20,000 generated histories; make nightly ARGS="-k hybrid"
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) tests/strategies tests/agent $(ARGS)
