@@ -3,7 +3,8 @@
     thimble lab first-session > docs/results/first-session.md
 
 Every transcript is the program's own output: standard output and standard error, mixed as in a terminal, from its own
-process with the built-in reader. Times are blanked, since they differ from run to run.
+process with the built-in reader. Times, and the progress of what is done once, are blanked: they differ from run to
+run.
 """
 
 from __future__ import annotations
@@ -45,8 +46,12 @@ def transcript(strategy: str) -> str:
         run = subprocess.run(
             [*command, *prompts], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True
         )
-    timeless = re.sub(r"\b\d+(\.\d+)? ?(ms|s)\b", r"… \2", run.stdout)
+    timeless = re.sub(r"^embedding .*\n|\b\d+(\.\d+)? ?(ms|s)\b", _blanked, run.stdout, flags=re.MULTILINE)
     return timeless.replace("\n› ", "\n\n› ").strip("\n")
+
+
+def _blanked(time: re.Match[str]) -> str:
+    return "…" if time[2] else ""
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
