@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from agent.errors import ModelError
 from agent.messages import Message
 from agent.protocols import Thinking, Waiting
 from models import checks
 from models.ollama.server import OllamaServer
-from models.server import ToolsRefused
+from models.server import TooLong, ToolsRefused
 from tests.support.asking import LONG, SYSTEM, THINKER, USER, ask, backend, said, usage
-from tests.support.ollama_http import TOO_LONG, served
+from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama, Reply
 
 # ---- default context; num_ctx ----
@@ -100,9 +99,9 @@ def load(url: str, context: int) -> None:
 
 def test_truncate_is_off_and_shift_is_left_out(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
-    with pytest.raises(ModelError, match=TOO_LONG) as caught:
+    with pytest.raises(TooLong) as caught:
         ask(backend(url), SYSTEM, LONG)
-    assert "longer than the model's context" in caught.value.what
+    assert caught.value.what.startswith("the prompt ")
     assert "--budget" in caught.value.fix
     assert [(body["truncate"], body.get("shift")) for body in server.sent()] == [(False, None)]
 
