@@ -40,7 +40,7 @@ QUESTIONS = (
     *("What is a prompt cache?", "When does the cache break?", "What is retrieval good for?"),
     *("Which notes should be kept?", "What is a tool result?", "What was my first question?"),
 )
-REPLY_TOKENS = 48
+REPLY_TOKENS = 256
 STRATEGIES = ("none", "observation-masking", "sliding-window", "summary-buffer")
 
 
