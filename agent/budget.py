@@ -64,6 +64,10 @@ class Counter(Protocol):
         False, and nothing learnt, if the number is so small that the server must have cut the prompt.
         """
 
+    def doubt(self) -> str:
+        """A line for the user, once after a reply has shown that counts are not exact; else ""."""
+        return ""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tokens:

@@ -174,6 +174,8 @@ class Session:
             self._checked = agent.backend  # known only now
             warning = agent.backend.check()
             self.notices += [warning] if warning else []
+        doubt = agent.backend.counter.doubt() if isinstance(agent.backend, ServedBackend) else ""
+        self.notices += [doubt] if doubt else []
 
     def _answers(self, agent: Agent, question: str) -> Generator[Event, None, None]:
         """The events of one exchange; how it ended without an answer goes into the journal."""

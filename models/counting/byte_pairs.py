@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,10 +29,11 @@ GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)
 DIGITS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+"
 GPT_4O = _CASED.replace("{0}", _SHORT + "?") + r"\p{N}{1,3}|" + _PATHS
 TEKKEN = _CASED.replace("{0}", "") + r"\p{N}|" + _PATHS
+_LETTERS, _SIGNS = r"[\p{L}\p{M}]", r"[\p{P}\p{S}]"
 DEEPSEEK_3 = (
-    rf"\p{{N}}{{1,3}}|{_HAN}+|[!-/:-~&&[^\p{{L}}]][A-Za-z]+"
-    rf"|[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}]?(?:(?!{_HAN})[\p{{L}}\p{{M}}])+| ?(?:(?!{_HAN})[\p{{P}}\p{{S}}])+[\r\n]*"
-    rf"|\s*[\r\n]+|\s+(?=\p{{N}}|{_HAN})|\s+(?!\S)|\s+"
+    rf"\p{{N}}{{1,3}}|(?:(?={_HAN}){_LETTERS})+|(?:(?={_HAN}){_SIGNS})+|[!-/:-@\[-`{{-~][A-Za-z]+"
+    rf"|(?:(?!{_HAN})[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}])?(?:(?!{_HAN}){_LETTERS})+| ?(?:(?!{_HAN}){_SIGNS})+[\r\n]*"
+    rf"|\s*[\r\n]+|\s+(?=\p{{N}}|{_HAN})|\s+(?!\S)|\s+|(?s:.)"
 )
 
 PATTERNS: Mapping[str, str] = {
@@ -80,11 +81,12 @@ class BytePairs:
         return len(parts) // 2 + sum(map(self._words, parts[::2]))
 
     def _words(self, text: str) -> int:
+        encode = partial(self._encoding.encode, allowed_special=set(), disallowed_special=())
         try:
-            return len(self._encoding.encode_ordinary(text))
+            return len(encode(text))
         except ValueError:  # the pattern gives up on more than half a million blanks
             starts = range(0, len(text), _PART_CHARACTERS)
-            return sum(len(self._encoding.encode_ordinary(text[at : at + _PART_CHARACTERS])) for at in starts)
+            return sum(len(encode(text[at : at + _PART_CHARACTERS])) for at in starts)
 
     @cached_property
     def _around(self) -> re.Pattern[str]:

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import AddedToken, Regex, Tokenizer
+from tokenizers import models as tokenizer_models
+from tokenizers import pre_tokenizers as pre
+
+from models.counting.byte_pairs import DEEPSEEK_3, DIGITS, GPT_2, PATTERNS, BytePairs, byte_pairs
+from tests.support.paths import ROOT
+
+SHOWN = ROOT / "tests" / "models" / "recorded" / "ollama-0.33.0-rc2" / "show-verbose-tiny.response"
+
+texts = st.lists(
+    st.text(st.characters(codec="utf-8"), max_size=8)
+    | st.sampled_from(["<|im_start|>", "<tool_call>", "<|im_", "don't", "I'LL", " context", "  12345", "\n\n", " \t"])
+    | st.sampled_from(
+        ["上下文", "한국어", "ゼロ゛", "ÉCOLEs", "camelCase", "e\u0301", "\u200b", "a/b/c\n", "x" * 40, "\r\n"]
+    ),
+    max_size=8,
+).map("".join)
+
+
+@lru_cache
+def facts() -> dict[str, Any]:
+    """What a real server told of a model."""
+    lines = SHOWN.read_bytes().partition(b"\r\n\r\n")[2].splitlines(keepends=True)
+    told: dict[str, Any] = json.loads(b"".join(lines[1:])[: int(lines[0], 16)])["model_info"]
+    return told
+
+
+@lru_cache
+def vocabulary(name: str = "qwen2") -> BytePairs:
+    found = byte_pairs(facts() | {"tokenizer.ggml.pre": name})
+    assert found
+    return found
+
+
+@lru_cache
+def other_tokenizer(name: str) -> Tokenizer:
+    """The same vocabulary, read by the library of its makers."""
+    tokens, types = facts()["tokenizer.ggml.tokens"], facts()["tokenizer.ggml.token_type"]
+    merges = [tuple(merge.split(" ")) for merge in facts()["tokenizer.ggml.merges"]]
+    made = Tokenizer(tokenizer_models.BPE({token: at for at, token in enumerate(tokens)}, merges))
+    split = pre.Split(Regex(PATTERNS[name]), "isolated")
+    made.pre_tokenizer = pre.Sequence([split, pre.ByteLevel(add_prefix_space=False, use_regex=False)])
+    made.add_special_tokens([AddedToken(token) for token, kind in zip(tokens, types, strict=True) if kind != 1])
+    return made
+
+
+# ---- laws ----
+
+
+@given(texts, st.sampled_from(["qwen2", "gpt-2"]))
+def test_a_text_has_the_tokens_that_another_tokenizer_finds(text: str, name: str) -> None:
+    assert vocabulary(name).tokens(text) == len(other_tokenizer(name).encode(text, add_special_tokens=False).ids)
+
+
+@pytest.mark.parametrize("name", sorted(PATTERNS))
+@given(texts)
+def test_every_letter_of_a_text_is_counted(name: str, text: str) -> None:
+    plain = BytePairs(name, (), ())
+    assert plain.tokens(text) == len(text.encode())
+
+
+def staged(text: str, stages: Sequence[str]) -> list[str]:
+    """A text split by one pattern after another, as llama.cpp does; what a pattern leaves is a piece, too."""
+    pieces = [text]
+    for stage in stages:
+        pieces = [part for piece in pieces for part in _split(stage, piece)]
+    return pieces
+
+
+def _split(pattern: str, text: str) -> Iterable[str]:
+    at = 0
+    for found in regex.finditer(pattern, text):
+        yield from filter(None, [text[at : found.start()], found[0]])
+        at = found.end()
+    yield from filter(None, [text[at:]])
+
+
+LETTERS = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
+STAGES = {
+    DIGITS: [r"\p{N}", GPT_2.removesuffix(r"|\s+")],
+    DEEPSEEK_3: [
+        r"\p{N}{1,3}",
+        "[一-龥぀-ゟ゠-ヿ]+",
+        LETTERS + r"|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    ],
+}
+
+
+@pytest.mark.parametrize("pattern", STAGES)
+@given(st.text(st.sampled_from("aB1²9 \t\n\r.,'s!゠゛ゼ上龥é\u0301_$")))
+def test_one_pattern_splits_as_llama_does_in_stages(pattern: str, text: str) -> None:
+    assert list(_split(pattern, text)) == staged(text, STAGES[pattern])
+
+
+DAMAGED: list[dict[str, Any]] = [
+    {"tokenizer.ggml.model": "llama"},
+    {"tokenizer.ggml.pre": "of next year"},
+    {"tokenizer.ggml.pre": ["qwen2"]},
+    {"tokenizer.ggml.tokens": None},
+    {"tokenizer.ggml.merges": None},
+    {"tokenizer.ggml.merges": [1, 2]},
+    {"tokenizer.ggml.merges": ["▁ a"]},
+    {"tokenizer.ggml.merges": 7},
+    {"tokenizer.ggml.token_type": [1]},
+    {"tokenizer.ggml.token_type": None, "tokenizer.ggml.tokens": None},
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_another_kind_of_vocabulary_is_none(damage: dict[str, Any]) -> None:
+    assert byte_pairs(facts() | damage) is None
+
+
+def test_nothing_told_is_none() -> None:
+    assert byte_pairs({}) is None
+
+
+# ---- what is told beside the merges ----
+
+
+@pytest.mark.parametrize(
+    ("told", "begin"),
+    [
+        ({"tokenizer.ggml.add_bos_token": False}, 0),
+        ({"tokenizer.ggml.add_bos_token": True}, 1),
+        ({"tokenizer.ggml.add_bos_token": True, "tokenizer.ggml.add_eos_token": True}, 2),
+    ],
+)
+def test_what_the_server_adds_is_counted(told: dict[str, Any], begin: int) -> None:
+    found = byte_pairs(facts() | told)
+    assert found
+    assert found.begin == begin
+
+
+def test_llama_begins_a_prompt_unless_it_says_not() -> None:
+    plain = {key: value for key, value in facts().items() if not key.endswith("bos_token")}
+    assert [byte_pairs(plain | {"tokenizer.ggml.pre": name}).begin for name in ("llama-bpe", "qwen2")] == [1, 0]  # type: ignore[union-attr]
+
+
+def test_llama_takes_a_whole_word_where_no_merge_leads_to_it() -> None:
+    more = {"tokenizer.ggml.tokens": [*facts()["tokenizer.ggml.tokens"], "Ġzyzzyva"]}
+    more["tokenizer.ggml.token_type"] = [*facts()["tokenizer.ggml.token_type"], 1]
+    counts = []
+    for name in ("llama-bpe", "qwen2"):
+        found = byte_pairs(facts() | more | {"tokenizer.ggml.pre": name})
+        assert found
+        counts.append(found.tokens(" zyzzyva"))
+    assert counts[0] == 1 < counts[1]
+
+
+def test_a_special_token_that_begins_as_another_is_the_longer_one() -> None:
+    assert BytePairs("gpt-2", (), ("\n", "\n\n", "<a>", "<a><b>")).tokens("\n\n\n<a><b>x") == 4
+
+
+def test_a_million_blanks_are_counted() -> None:
+    assert BytePairs("qwen2", ("  ",), ()).tokens(" " * 1_000_000) == 500_000

@@ -1,0 +1,346 @@
+"""Counts with an Ollama that tells a vocabulary and renders prompts: a session with a real one, told again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.errors import ModelError
+from agent.messages import Message, Schema, ToolCall
+from models.counting import kept
+from models.counting.choose import counter_for
+from models.ollama.backend import Ollama
+from models.ollama.counter import MARK, OllamaCounter
+from models.ollama.server import OllamaServer
+from models.text_calls.caller import ToolCaller
+from models.text_calls.prompt import conversation
+from tests.models.counting.test_byte_pairs import facts, vocabulary
+
+SESSION: Any = json.loads(Path(__file__).with_name("session_of_tiny.json").read_text("utf-8"))
+TOOLS: list[Schema] = SESSION["tools"]
+HISTORY = [
+    Message(**{**message, "calls": tuple(ToolCall(**call) for call in message["calls"])})
+    for message in SESSION["messages"]
+]
+SYSTEM, USER = HISTORY[:2]
+
+
+def ordered(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arguments as the server writes them: an object inside of them by the order of its keys."""
+    return {
+        key: {name: value[name] for name in sorted(value)} if isinstance(value, dict) else value
+        for key, value in arguments.items()
+    }
+
+
+def tiny(messages: Sequence[Mapping[str, Any]], tools: Sequence[Schema]) -> str:
+    """The template of the recorded model."""
+    system = messages[0]["content"]
+    text = f"<|im_start|>system\n{system}"
+    if tools:
+        schemas = "".join("\n" + json.dumps(tool, ensure_ascii=False) for tool in tools)
+        text += (
+            "\n\n" if system else ""
+        ) + f"Tools, one a line:\n<tools>{schemas}\n</tools>\nCall one so:\n<tool_call>"
+        text += '\n{"name": NAME, "arguments": OBJECT}\n</tool_call>'
+    text = text + "<|im_end|>\n" if system or tools else ""
+    before = ""
+    for at, message in enumerate(messages[1:], 2):
+        if message["role"] == "tool":
+            text += "\n" if before == "tool" else "<|im_start|>user\n"
+            text += f"<tool_response>\n{message['content']}\n</tool_response>"
+            text += "" if at < len(messages) and messages[at]["role"] == "tool" else "<|im_end|>\n"
+        else:
+            parts = [message["content"].strip()] if message["content"].strip() else []
+            for call in message.get("tool_calls", ()):
+                arguments = json.dumps(ordered(call["function"]["arguments"]), ensure_ascii=False)
+                name = call["function"]["name"]
+                parts.append(f'<tool_call>\n{{"name": "{name}", "arguments": {arguments}}}\n</tool_call>')
+            text += f"<|im_start|>{message['role']}\n" + "\n".join(parts) + "<|im_end|>\n"
+        before = message["role"]
+    return text + "<|im_start|>assistant\n"
+
+
+class Server(httpx.MockTransport):
+    """An Ollama with this model. `loaded`: its context, 0 if it is not; `renders`: whether it knows the field."""
+
+    def __init__(self, *, loaded: int = 8192, renders: bool = True, told: Mapping[str, Any] | None = None) -> None:
+        super().__init__(self.answer)
+        self.loaded, self.renders, self.failing, self.digest, self.version = loaded, renders, False, "", "0.33.0-rc2"
+        self.told = facts() if told is None else told
+        self.asked: list[tuple[str, Any]] = []
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        path, body = request.url.path, json.loads(request.content or b"null")
+        self.asked.append((path, body))
+        if self.failing:
+            raise httpx.ConnectError("refused")
+        return httpx.Response(200, json=self._answer(path, body))
+
+    def _answer(self, path: str, body: Any) -> Any:
+        match path:
+            case "/api/version":
+                return {"version": self.version}
+            case "/api/tags":
+                return {"models": [{"name": "tiny:latest", "model": "tiny:latest", "digest": self.digest}]}
+            case "/api/ps":
+                listed = {"name": "tiny:latest", "model": "tiny:latest", "context_length": self.loaded}
+                return {"models": [listed] if self.loaded else []}
+            case "/api/show":
+                told = self.told if body.get("verbose") else {}
+                return {"model_info": {**told, "qwen2.context_length": 8192}, "capabilities": ["completion", "tools"]}
+        line = {"model": "tiny", "message": {"role": "", "content": ""}, "done": False}
+        rendered = {"rendered_template": tiny(body["messages"], body.get("tools", ()))}
+        return line | {"_debug_info": rendered} if self.renders else line | {"done": True}
+
+    def chats(self) -> list[Any]:
+        return [body for path, body in self.asked if path == "/api/chat"]
+
+
+def backend(server: Server) -> Ollama:
+    return Ollama("tiny", OllamaServer(transport=server, sleep=lambda _: None))
+
+
+def counter(server: Server) -> OllamaCounter:
+    made = backend(server).counter
+    assert isinstance(made, OllamaCounter)
+    return made
+
+
+def size(counts: Any, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+    return int(counts.overhead(tools)) + sum(map(counts.count, messages))
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "folder", lambda: tmp_path)
+
+
+# ---- what a real server read ----
+
+
+def test_the_template_here_is_the_recorded_one() -> None:
+    assert backend(Server()).rendered(HISTORY, TOOLS) == SESSION["rendered"]
+
+
+@pytest.mark.parametrize("prompt", SESSION["prompts"], ids=str)
+def test_each_prompt_of_a_session_has_the_tokens_that_the_server_read(prompt: Any) -> None:
+    counts, messages = counter(Server()), HISTORY[: prompt["messages"]]
+    assert counts.exact
+    assert size(counts, messages, TOOLS if prompt["tools"] else []) == prompt["prompt_eval_count"]
+
+
+# ---- laws ----
+
+contents = st.text(st.characters(codec="utf-8")) | st.sampled_from(
+    ["words of a text", " blank ", "<think>x</think>", "<|im_end|>", MARK.format(0), MARK.format(1), "\\1 \\g<0>", "\n"]
+)
+rounds = st.lists(st.tuples(contents, contents, st.lists(contents, min_size=1, max_size=3), contents), max_size=3)
+
+
+@given(contents, rounds, contents)
+def test_the_parts_of_a_prompt_add_up_to_the_prompt(system: str, turns: Any, last: str) -> None:
+    """Where the system message ends with a full stop, since this template writes the tools directly behind it."""
+    messages = [Message("s", "system", f"{system}x.")]
+    for number, (asked, said, results, answer) in enumerate(turns):
+        calls = tuple(ToolCall(f"c{number}{at}", "f", json.dumps({"a": one})) for at, one in enumerate(results))
+        messages += [Message("u", "user", asked), Message("a", "assistant", said, calls=calls)]
+        messages += [
+            Message("t", "tool", one, call_id=call.id, name="f") for one, call in zip(results, calls, strict=True)
+        ]
+        messages.append(Message("b", "assistant", answer))
+    messages.append(Message("u", "user", last))
+    model = backend(Server())
+    prompt = model.rendered(messages, TOOLS)
+    assert prompt
+    assert size(model.counter, messages, TOOLS) == vocabulary().tokens(prompt)
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8")).map(lambda text: f"a{text}b"), min_size=1, max_size=9))
+def test_messages_of_one_shape_are_rendered_once(texts: list[str]) -> None:
+    server = Server()
+    counts = counter(server)
+    counts.count(USER)
+    asked = len(server.chats())
+    for text in texts:
+        counts.count(Message("u", "user", text))
+    assert len(server.chats()) == asked + sum("think>" in text for text in set(texts))
+
+
+# ---- never in the way ----
+
+
+def test_counting_loads_no_model_and_changes_nothing_of_a_loaded_one() -> None:
+    server = Server(loaded=0)
+    counts = counter(server)
+    assert size(counts, HISTORY) > 0
+    assert not server.chats()
+    assert not counts.exact
+    server.loaded = 4096
+    assert counts.calibrate(100, 101)
+    assert counts.exact
+    assert {chat["options"]["num_ctx"] for chat in server.chats()} == {4096}
+
+
+def test_a_session_is_exact_from_its_second_prompt_on() -> None:
+    server = Server(loaded=0)
+    counts = counter(server)
+    guess = size(counts, HISTORY[:2], TOOLS)
+    server.loaded = 8192
+    before = counts.learnt
+    assert counts.calibrate(guess, SESSION["prompts"][0]["prompt_eval_count"])
+    assert counts.learnt != before, "sizes that were remembered are counted anew"
+    assert size(counts, HISTORY[:4], TOOLS) == SESSION["prompts"][2]["prompt_eval_count"]
+
+
+def test_a_server_that_does_not_render_is_tried_once() -> None:
+    server = Server(renders=False)
+    counts = counter(server)
+    guess = size(counts, HISTORY[:2], TOOLS)
+    assert not counts.exact
+    assert counts.calibrate(guess, guess + 20)
+    assert size(counts, HISTORY[:2], TOOLS) == pytest.approx(guess + 20, abs=2)
+    assert len(server.chats()) == 1
+    assert server.chats()[0]["options"]["num_predict"] == 1, "a server that takes it for a question says one word"
+
+
+@pytest.mark.parametrize("told", [{}, {"tokenizer.ggml.model": "llama"}])
+def test_without_a_vocabulary_counts_are_what_they_are_without_a_server(told: dict[str, Any]) -> None:
+    server = Server(told=told)
+    counts, without = counter(server), counter_for("tiny")
+    assert size(counts, HISTORY, TOOLS) == size(without, HISTORY, TOOLS)
+    assert counts.exact is without.exact
+    assert not server.chats()
+
+
+def test_a_server_that_is_away_is_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("models.ollama.counter.monotonic", lambda: now[0])
+    server = Server()
+    counts = counter(server)
+    server.failing = True
+    assert size(counts, HISTORY) > 0
+    asked = len(server.asked)
+    assert size(counts, HISTORY) > 0
+    assert len(server.asked) == asked
+    server.failing, now[0] = False, 111.0
+    assert counts.exact
+    assert size(counts, HISTORY, TOOLS) == SESSION["prompts"][-2]["prompt_eval_count"]
+
+
+# ---- kept ----
+
+
+def test_the_next_session_counts_exactly_before_the_model_is_loaded() -> None:
+    first = Server()
+    first.digest = "abc"
+    expected = size(counter(first), HISTORY[:4], TOOLS)
+    second = Server(loaded=0)
+    second.digest = "abc"
+    counts = counter(second)
+    assert size(counts, HISTORY[:2], TOOLS) == SESSION["prompts"][0]["prompt_eval_count"]
+    assert counts.exact
+    assert not [body for path, body in second.asked if path == "/api/show" and body.get("verbose")]
+    second.loaded = 8192
+    assert size(counts, HISTORY[:4], TOOLS) == expected
+
+
+def test_another_version_of_the_server_renders_anew() -> None:
+    for version, chats in (("0.33.0", True), ("0.33.0", False), ("0.34.0", True)):
+        server = Server()
+        server.digest, server.version = "abc", version
+        counter(server).count(USER)
+        assert bool(server.chats()) is chats
+
+
+def test_no_text_of_a_conversation_is_kept(tmp_path: Path) -> None:
+    server = Server()
+    server.digest = "abc"
+    size(counter(server), HISTORY, TOOLS)
+    files = {file.name.partition("-")[0]: file.read_text("utf-8") for file in tmp_path.iterdir()}
+    assert sorted(files) == ["template", "vocabulary"]
+    for message in HISTORY:
+        assert not message.content or json.dumps(message.content)[1:-1] not in files["template"]
+    assert "deep" not in files["template"], "an argument of a call"
+
+
+@pytest.mark.parametrize("damage", ["{}", "[1]", '{"pre": "qwen2", "merged": ["☃"], "special": []}', '{"a": 1}'])
+def test_a_damaged_file_is_asked_for_anew(damage: str, tmp_path: Path) -> None:
+    expected = SESSION["prompts"][-2]["prompt_eval_count"]
+    for _ in range(2):
+        server = Server()
+        server.digest = "abc"
+        assert size(counter(server), HISTORY, TOOLS) == expected
+        for file in tmp_path.iterdir():
+            file.write_text(damage)
+
+
+# ---- checked by every reply ----
+
+
+def test_a_difference_is_said_once_and_counts_are_estimates_then(tmp_path: Path) -> None:
+    server = Server()
+    server.digest = "abc"
+    counts = counter(server)
+    counted = size(counts, HISTORY, TOOLS)
+    assert counts.calibrate(counted, counted)
+    assert (counts.exact, counts.doubt()) == (True, "")
+    assert counts.calibrate(counted, counted + 100)
+    assert not counts.exact
+    assert f"{counted + 100:,}" in counts.doubt()
+    assert counts.doubt() == ""
+    assert size(counts, HISTORY, TOOLS) == pytest.approx(counted + 100, abs=20)
+    assert counts.calibrate(counted, counted + 200)
+    assert counts.doubt() == ""
+    assert [file.read_text() for file in tmp_path.glob("template-*")] == ["{}"], "the next session asks anew"
+
+
+def test_a_cut_prompt_is_no_difference() -> None:
+    counts = counter(Server())
+    counted = size(counts, HISTORY, TOOLS)
+    assert not counts.calibrate(counted, counted // 2)
+    assert counts.exact
+
+
+def test_what_was_learnt_is_restored() -> None:
+    one, other = counter(Server()), counter(Server())
+    counted = size(one, HISTORY)
+    one.calibrate(counted, counted + 100)
+    other.learnt = json.loads(json.dumps(one.learnt))
+    assert size(other, HISTORY) == size(one, HISTORY)
+    assert not other.exact
+    older = counter(Server(told={}))
+    older.learnt = [1.1, True]
+    assert size(older, HISTORY) > size(counter(Server(told={})), HISTORY)
+
+
+# ---- the prompt as the model reads it ----
+
+
+def test_text_react_is_rendered_as_it_is_sent() -> None:
+    server = Server()
+    caller = ToolCaller(backend(server))
+    caller._refused = True
+    texts = conversation(HISTORY, TOOLS)
+    assert caller.rendered(HISTORY, TOOLS) == backend(server).rendered(texts, ())
+
+
+def test_a_server_that_renders_nothing_is_not_asked_twice() -> None:
+    server = Server(renders=False)
+    model = backend(server)
+    assert [model.rendered(HISTORY, TOOLS), model.rendered(HISTORY, TOOLS)] == [None, None]
+    assert len(server.chats()) == 1
+
+
+def test_a_server_that_is_away_is_an_error() -> None:
+    server = Server()
+    server.failing = True
+    with pytest.raises(ModelError):
+        backend(server).rendered(HISTORY, TOOLS)
