@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from agent.errors import ModelError
-from models.counting.choose import counter_for
 from models.ollama.backend import Ollama
 from models.ollama.errors import DEFAULT_MODEL
 from models.ollama.model_info import Level, ModelInfo, keep_seconds, think
@@ -40,11 +39,8 @@ def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:
     if info.examples:
         found = f"its Modelfile puts {info.examples} messages of its own before every prompt"
         yield Check("prompt", "warn", found, f"see them: ollama show --modelfile {model}")
-    exact, estimated = (
-        "its vocabulary is here: counts are exact",
-        "counts are estimates (~) until the first reply tells",
-    )
-    yield Check.of("tokenizer", counter_for(model).exact, exact, estimated, "pip install 'thimble[qwen]'")
+    exact, estimated = "counts are exact", "counts are estimates (~) until the model has replied once"
+    yield Check.of("tokenizer", Ollama(model, server).counter.exact, exact, estimated, "ask it something")
     yield _cache(version)
     alive = server.options.keep_alive
     stays = f"the model stays loaded {'for good' if alive[:1] == '-' else alive}"
@@ -80,5 +76,6 @@ def _context(server: OllamaServer, model: str, info: ModelInfo) -> Check:
 def _cache(version: str) -> Check:
     numbers = re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
     reports = numbers and tuple(map(int, numbers.groups())) >= REPORTS_CACHED
-    found, otherwise = "the server reports what it had cached", "the server does not report what it had cached"
+    found = "the server reports what it had cached"
+    otherwise = "the server does not report what it had cached: thimble estimates it (~)"
     return Check.of("prefix cache", reports, found, otherwise, f"update Ollama to {'.'.join(map(str, REPORTS_CACHED))}")
