@@ -163,12 +163,12 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     assert len(by_type["prepared"]["fates"]) == 4
 
 
-def test_what_a_server_does_not_report_is_null(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_server_does_not_report_is_null_in_its_usage(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answers(scripted(articles, (Text("So."), Usage())), ["one?"], as_json=True)
     by_type = {line["type"]: line for line in lines(capsys.readouterr().out)}
     assert by_type["replied"]["usage"]["cached_tokens"] is None
     assert by_type["replied"]["usage"]["finish"] is None
-    assert by_type["session"]["cached_tokens"] == {"tokens": None, "exact": True}
+    assert by_type["replied"]["cached"] == by_type["session"]["cached_tokens"] == {"tokens": 0, "exact": False}
     assert by_type["session"]["prompt_tokens"]["exact"] is False
 
 
