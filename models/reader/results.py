@@ -31,8 +31,8 @@ TITLE = re.compile(r"(?:and )?“[^“”]+”")
 """A title by itself; it says nothing that can be quoted."""
 GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
 REFERENCE = re.compile(r"\A\[offloaded: .*?recall\(id=\"(?P<id>\w+)\"\)")
-CUT = re.compile(r"[^.!?\n]*\n\[… \d+ tokens cut …\]\n[^.!?\n]*[.!?]?")
-"""What stands in the place of a result's middle, with the halves of sentences on both sides."""
+CUT = re.compile(r"\n\[… \d+ tokens cut …\]\n")
+"""What stands in the place of a result's middle."""
 RECALLED = re.compile(r"\A(?P<id>\w+) · result of \w+ · page 1 of \d+\n\n")
 USER = "user"
 """The source of what the user said."""
@@ -78,7 +78,7 @@ class Result:
 @lru_cache(maxsize=512)
 def read(text: str) -> Result:
     """What a tool result shows; what was masked or cancelled shows nothing."""
-    text = CUT.sub("\n", RECALLED.sub("", text.replace("\r\n", "\n")))
+    text = _whole_sentences(RECALLED.sub("", text.replace("\r\n", "\n")))
     first = text.split("\n", 1)[0]
     if GONE.match(text):
         found = REFERENCE.match(text)
@@ -93,6 +93,16 @@ def read(text: str) -> Result:
         if opening.match(first):
             return form(text)
     return Result("text", tuple(Said(passage.text) for passage in passages(text)))
+
+
+def _whole_sentences(text: str) -> str:
+    """The text without the halves of sentences on both sides of a cut."""
+    before, *after = CUT.split(text, maxsplit=1)
+    if not after:
+        return text
+    head = before[: max(before.rfind(end) for end in ".!?\n") + 1]
+    ends = [at for end in ".!?\n" if (at := after[0].find(end)) >= 0]
+    return f"{head}\n{after[0][min(ends, default=len(after[0])) + 1 :]}"
 
 
 def _page(body: str, found: re.Match[str]) -> Result:

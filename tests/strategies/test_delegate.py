@@ -91,7 +91,7 @@ def test_what_is_not_bulky_is_never_read_for_a_brief() -> None:
 
 
 def test_an_edit_is_rare_and_then_enough() -> None:
-    backend = Summariser(lambda messages: "w123 " * 80)
+    backend = Summariser(lambda messages: " ".join(f"w{number}" for number in range(80)))
     strategy, before, edits = build("delegate", backend), None, 0
     for messages in calls_of(react40()):
         before = prepare(messages, strategy, budget(), before)

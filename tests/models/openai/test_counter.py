@@ -266,6 +266,28 @@ def test_the_counter_learns_from_what_the_server_read() -> None:
     assert not counts.calibrate(1000, 400)
 
 
+# ---- the prompt as the model reads it ----
+
+
+def test_llama_server_tells_the_prompt() -> None:
+    prompt = backend(llama(chatml)).rendered([SYSTEM, USER], [])
+    assert prompt == (
+        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nWhat holds 2 ml?<|im_end|>\n<|im_start|>assistant\n"
+    )
+
+
+def test_vllm_tells_the_prompt_by_its_tokens() -> None:
+    wire = vllm(chatml)
+    wire.routes["/detokenize"] = b'{"prompt":"<|im_start|>system"}'
+    assert backend(wire).rendered([SYSTEM, USER], [TOOL]) == "<|im_start|>system"
+    assert wire.requests[-1][1]["tokens"] == []
+
+
+@pytest.mark.parametrize("routes", [{}, {TOKENIZE: b'{"count":5,"tokens":[]}'}])
+def test_another_server_does_not_tell_the_prompt(routes: dict[str, Any]) -> None:
+    assert backend(Wire(routes)).rendered([SYSTEM, USER], []) is None
+
+
 # ---- room for the reply ----
 
 

@@ -321,7 +321,7 @@ def test_the_same_answer_is_told_once() -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_it_is_a_table_in_80_columns(width: int) -> None:
-    session = after_one(*["word " * 400] * 4)
+    session = after_one(*[" ".join(map(str, range(400)))] * 4)
     text = text_of(session, "/compare run Why?", width, drawn=True)
     assert all(cell_len(line) <= width for line in text.splitlines())
     assert "strategy: " not in text

@@ -246,7 +246,7 @@ def test_tab() -> None:
 
     view = SESSION.agent.ledger.view
     assert view is not None
-    assert offered("/context ") == ["next", "raw"]
+    assert offered("/context ") == ["next", "raw", "prompt"]
     assert offered("/context r") == ["raw"]
     assert offered("/why ") == [str(place + 1) for place, fate in enumerate(view.fates) if fate != "kept"]
     assert offered("/why ", scripted()) == []
