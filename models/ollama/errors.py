@@ -76,6 +76,12 @@ REFUSALS = (
         TooLong,
     ),
     Refusal(
+        ('llama-server returned invalid tool call arguments for "list_articles": unexpected end of JSON input',),
+        r"invalid tool call arguments",
+        "{model} ended in the middle of a tool call: its reply was full, or it cannot write the call",
+        f"ask again, or choose a larger model: --model {DEFAULT_MODEL}",
+    ),
+    Refusal(
         ("model requires more system memory (9.1 GiB) than 3.0 GiB", "cudaMalloc failed: out of memory"),
         r"system memory|out of memory|cudamalloc",
         "{error}",
