@@ -192,8 +192,9 @@ def test_seconds_of_prefill_against_the_prediction(caller: str, capsys: pytest.C
         session = opened(caller, strategy=strategy, budget=4_000, max_turns=2)
         for question in QUESTIONS:
             list(session.ask(question))
-        calls = [call for call in session.agent.ledger.calls if call.usage.prefill_seconds is not None]
-        assert len(calls) >= len(QUESTIONS)
+        # The first prompt may be one that the server holds from another session.
+        calls = [call for call in session.agent.ledger.calls[1:] if call.usage.prefill_seconds is not None]
+        assert len(calls) >= len(QUESTIONS) - 1
         seconds = [call.usage.prefill_seconds or 0.0 for call in calls]
         try:
             r = f"{correlation([anew(call) for call in calls], seconds):.2f}"
