@@ -52,6 +52,9 @@ class ServerOptions:
     keep_alive: str = "10m"
     """How long Ollama keeps a model loaded after a reply, in Ollama's notation ("10m", "-1")."""
 
+    sends_key: bool = True
+    """Off for an address that the user has not named: no key goes there."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from collections.abc import Generator, Iterator
+from contextlib import closing, suppress
 
-from agent.errors import ModelError
+from agent.errors import Circled, ModelError
+from agent.messages import ToolCall
+from agent.protocols import Delta, Text, Thinking, Usage
 from models.wire.address import is_loopback
 
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
 """Environment variables for the key; the first that is not empty counts."""
 
 HIDDEN = "[key]"
+LEAST_SECRET = 8
+"""Letters of the shortest key that is hidden: EMPTY or none, which a server without keys is given, are words."""
+Held = dict[type[Text] | type[Thinking], str]
 _NEVER = frozenset("\"'\\")
 
 
@@ -42,15 +48,70 @@ def headers(base_url: str) -> dict[str, str]:
 
 def hidden(text: str) -> str:
     """A server's words without the key, in any JSON spelling of the key."""
-    key = _key()
+    key = _secret()
     if not key:
         return text
     text = text.replace(key, HIDDEN)
     if "\\" in text:
         with suppress(ValueError, RecursionError):
-            text = json.dumps(json.loads(text), ensure_ascii=False).replace(key, HIDDEN)
+            spelt = json.dumps(json.loads(text), ensure_ascii=False)
+            return spelt.replace(key, HIDDEN) if key in spelt else text
     return text
+
+
+def taken_out(deltas: Generator[Delta, None, None]) -> Generator[Delta, None, None]:
+    """A reply without the key: in text, in thinking, also where it is split over deltas, and in each part of a call.
+
+    An end that may be the beginning of the key is held back until the next delta shows it. Closing it closes `deltas`.
+    """
+    held: Held = {Text: "", Thinking: ""}
+    key, circled = _secret(), False
+    with closing(deltas):
+        try:
+            for delta in deltas:
+                if key and isinstance(delta, Text | Thinking):
+                    *before, rest = (held[type(delta)] + delta.text).split(key)
+                    begun = len(rest) - _begun(key, rest)
+                    held[type(delta)] = rest[begun:]
+                    if shown := HIDDEN.join([*before, rest[:begun]]):
+                        yield type(delta)(shown)
+                elif key and isinstance(delta, ToolCall):
+                    yield ToolCall(*map(hidden, (delta.id, delta.name, delta.arguments)))
+                else:
+                    if isinstance(delta, Usage):
+                        yield from _rest(held)
+                    yield delta
+        except Circled:
+            circled = True
+    yield from _rest(held)
+    if circled:
+        raise Circled
+
+
+def _rest(held: Held) -> Iterator[Text | Thinking]:
+    """What was held back, once."""
+    for kind, text in held.items():
+        held[kind] = ""
+        if text:
+            yield kind(text)
+
+
+def _begun(key: str, text: str) -> int:
+    """How many letters at the end of a text may be the beginning of the key."""
+    lengths = range(min(len(key) - 1, len(text)), 0, -1)
+    return next((length for length in lengths if text.endswith(key[:length])), 0)
+
+
+def kept_back(url: str) -> ModelError:
+    """The error for a server that wants a key and gets none, as nobody but itself or a session names it."""
+    what = f"the server at {url} wants a key, and gets none: you have not named this address yourself"
+    return ModelError(what, f"if you trust it with the key in {origin()}, say --base-url {url}")
 
 
 def _key() -> str:
     return os.environ.get(origin(), "").strip()
+
+
+def _secret() -> str:
+    key = _key()
+    return key if len(key) >= LEAST_SECRET else ""

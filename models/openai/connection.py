@@ -25,6 +25,7 @@ class Connection:
         url: Its address without /v1.
         transport: Carries the requests instead of the network.
         sleep: Waits for so many seconds before a busy server is asked again.
+        sends_key: Off for an address that the user has not named: no key goes there.
     """
 
     def __init__(
@@ -32,14 +33,17 @@ class Connection:
         url: str,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
+        sends_key: bool = True,
     ) -> None:
         self.url = url
+        self.sends_key = sends_key
         self.sleep = sleep
         self._transport = transport
 
     def client(self, seconds: float = http.ASK_SECONDS) -> httpx.Client:
-        """An HTTP client that sends the key. Raises ModelError."""
-        return http.client(self.url, seconds, self._transport, api_key.headers(self.url))
+        """An HTTP client that sends the key, where it may. Raises ModelError."""
+        headers = api_key.headers(self.url) if self.sends_key else {}
+        return http.client(self.url, seconds, self._transport, headers)
 
     def asked(self, path: str) -> Any:
         """The JSON at a path. Raises ModelError."""
@@ -53,15 +57,17 @@ class Connection:
     def read(self, response: httpx.Response, model: str = "", route: str = CHAT) -> bytes:
         """The body of a response, at most 16 MB. `route` is named if there is no such path. Raises ModelError."""
         body = http.whole(response)
+        if response.status_code in (401, 403) and not self.sends_key and api_key.origin():
+            raise api_key.kept_back(self.url)
         if response.status_code != 200:
             said = body.decode(errors="replace")
             raise refusal(response.status_code, said, model, self.url, response.headers, route)
         return body
 
     def parsed(self, body: bytes) -> Any:
-        """A body as JSON. Raises ModelError if it is not JSON."""
+        """A body as JSON, without the key. Raises ModelError if it is not JSON."""
         try:
-            return json.loads(body)
+            return json.loads(api_key.hidden(body.decode(json.detect_encoding(body), "surrogatepass")))
         except (ValueError, RecursionError) as error:
             raise unreadable(body, self.url) from error
 

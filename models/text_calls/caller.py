@@ -10,6 +10,7 @@ from agent.budget import Counter
 from agent.errors import Circled
 from agent.messages import Message, Schema, ToolCall, last_turn
 from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
+from models.openai import api_key
 from models.server import ServedBackend, ToolsRefused
 from models.text_calls.parsers import malformed, offered
 from models.text_calls.printed_calls import PrintedCalls
@@ -53,7 +54,12 @@ class ToolCaller(BackendDefaults):
     def stream(
         self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
     ) -> Generator[Delta, None, None]:
-        """Stream one reply, its calls as calls. Closing it closes the connection. Raises ModelError."""
+        """Stream one reply without the key, its calls as calls. Closing it closes the connection. Raises ModelError."""
+        return api_key.taken_out(self._replied(messages, tools, max_tokens))
+
+    def _replied(
+        self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None
+    ) -> Generator[Delta, None, None]:
         tells = not _was_told(messages)
         if not (self.protocol or tools):
             yield from self.inner.stream(messages, tools, max_tokens=max_tokens)
@@ -74,7 +80,8 @@ class ToolCaller(BackendDefaults):
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
         if self.protocol:
             messages, tools = conversation(messages, tools), ()
-        return self.inner.rendered(messages, tools)
+        rendered = self.inner.rendered(messages, tools)
+        return rendered and api_key.hidden(rendered)
 
     def with_room(self, tokens: int) -> ToolCaller:
         """The same model with this much room, if its server can give it; itself where it has it already."""
