@@ -62,16 +62,19 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     for the keywords. `session.journal.close()` gives the file free for another process.
 
     Raises:
-        UsageError: there is no such setting, it cannot be that, or another process has the file.
+        UsageError: there is no such setting, it cannot be that, ./thimble.toml sets what nobody has confirmed, or
+            another process has the file.
     """
     from pathlib import Path
 
+    from session.confirmed import check
     from session.journal.folder import reopened
     from session.journal.journal import Journal
     from session.session import open_session
     from session.settings import resolve
 
     asked = resolve(_known(settings), interactive=False)
+    check(asked.unconfirmed)
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not path.exists():
         return open_session(asked, Journal(path))

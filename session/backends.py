@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent.errors import ModelError, ThimbleError, UsageError
@@ -10,9 +11,10 @@ from agent.protocols import Backend
 from models import READER, SERVERS, backend_on, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import NoModel, ServedBackend, Server, ServerOptions
-from models.wire.address import is_loopback
+from models.wire.address import is_loopback, masked
 from session.once import Once
 from session.settings import AUTO, Settings, address_of
+from session.trust import is_named, is_said
 
 if TYPE_CHECKING:
     from session.playback import Playback
@@ -74,7 +76,8 @@ class Backends:
         """
         if self.playback:
             raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
-        return server_at(kind, address_of(kind, self.settings), self._options)
+        options = replace(self._options, sends_key=is_named(kind, self.settings))
+        return server_at(kind, address_of(kind, self.settings), options)
 
     def of(self, model: str, kind: str = "") -> Backend:
         """The reader, or a model of the server in use or of one of this kind. Raises UsageError and ModelError."""
@@ -108,11 +111,13 @@ class Backends:
         """The one that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
         name, at, url = self.settings.summariser.rpartition("@")
         if at and not (name and url):
-            raise UsageError(f"the summariser cannot be {self.settings.summariser!r}", "write NAME or NAME@URL")
+            what = f"the summariser cannot be {masked(self.settings.summariser)!r}"
+            raise UsageError(what, "write NAME or NAME@URL")
         name, url = (name, url) if at else (url, "")
         if name in ("", READER):
             return built_in() if name else None
-        server = find(url, self._options) if url else self.server
+        options = replace(self._options, sends_key=is_said("summariser", self.settings))
+        server = find(url, options) if url else self.server
         if server is None:
             raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from session.settings import NONE, STATIC, Settings, address_of, served_embeddings
+from session.trust import is_named, is_said
 
 if TYPE_CHECKING:
     from agent.protocols import Embedder
@@ -49,7 +50,8 @@ def unkept(settings: Settings) -> Embedder | None:
     wanted = settings.embeddings
     if served := served_embeddings(wanted):
         address = served.url or address_of(served.kind, settings)
-        server = server_at(served.kind, address, ServerOptions(timeout_seconds=settings.timeout))
+        named = is_said("embeddings", settings) if served.url else is_named(served.kind, settings)
+        server = server_at(served.kind, address, ServerOptions(timeout_seconds=settings.timeout, sends_key=named))
         return embedder_on(server, served.model)
     found = None if wanted == NONE else static_embedder()
     if found is None and wanted == STATIC:

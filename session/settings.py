@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
@@ -18,6 +19,7 @@ from corpus.reading import read_text
 
 if TYPE_CHECKING:
     from models.server import Think
+    from session.confirmed import Claim
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
@@ -32,6 +34,10 @@ EMBEDDINGS = (AUTO, STATIC, NONE)
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
 FILE_LIMIT_BYTES = 1_000_000
+REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
+"""What reading a value may raise; RuntimeError for a ~user that nobody is."""
+FOLDERS = "./thimble.toml"
+"""The origin of a setting that the folder's file brings along."""
 SESSION = "session"
 """The origin of a setting that a resumed session brings along."""
 
@@ -53,7 +59,8 @@ class Settings:
     card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is how many tokens a second the
     reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
     is set; `think`, `stream`, `timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names
-    where each of them came from; `asked` are the settings without those of a resumed session.
+    where each of them came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the
+    folder's file says and does not decide before the user has confirmed it.
     """
 
     backend: str = "auto"
@@ -78,6 +85,7 @@ class Settings:
     keep_alive: str = "10m"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     asked: Settings | None = field(default=None, compare=False, repr=False)
+    unconfirmed: Mapping[str, Claim] = field(default_factory=dict, compare=False)
 
     @property
     def flags(self) -> set[str]:
@@ -217,6 +225,9 @@ def resolve(
 ) -> Settings:
     """The settings, each from the strongest source that gives it.
 
+    Of the folder's file counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
+    `unconfirmed`.
+
     Args:
         flags: what was given on the command line, by setting name; other names are ignored.
         interactive: the reader streams at a pace to watch unless something else is set.
@@ -228,7 +239,9 @@ def resolve(
     """
     environ = os.environ if environ is None else environ
     surroundings = _from_environment(environ, folder)
-    files = (_from_file(path, called) for called, path in settings_files(folder).items())
+    files = [_from_file(path, called) for called, path in settings_files(folder).items()]
+    waiting = _waiting(files[0], folder)
+    files[0] = {name: given for name, given in files[0].items() if name not in waiting}
     sources = (_from_flags(flags, folder), surroundings, *files)
     values: dict[str, Any] = {"pace": INTERACTIVE_PACE if interactive else 0.0}
     origins = dict.fromkeys(SETTINGS, "default")
@@ -240,7 +253,21 @@ def resolve(
         given = next((source[name] for source in sources if name in source), None)
         if given is not None:
             values[name], origins[name] = _read(name, setting, given), given.origin
-    return Settings(**values, origins=origins)
+    decided = {*sources[0], *surroundings}
+    return Settings(**values, origins=origins, unconfirmed={n: waiting[n] for n in waiting if n not in decided})
+
+
+def _waiting(found: Mapping[str, Given], folder: Path) -> Mapping[str, Claim]:
+    """What the folder's file says and its user has not confirmed. What cannot be taken is told where it is used."""
+    values = {}
+    for name, given in found.items():
+        with suppress(*REFUSED):
+            values[name] = SETTINGS[name].read(given)
+    if not values:
+        return {}
+    from session.confirmed import claims, is_confirmed
+
+    return {name: claim for name, claim in claims(folder, values).items() if not is_confirmed(claim)}
 
 
 def going_on(settings: Settings, own: Mapping[str, object]) -> Settings:
@@ -266,13 +293,15 @@ def address_of(backend: str, settings: Settings, environ: Mapping[str, str] | No
 def _read(name: str, setting: Setting, given: Given) -> Any:
     try:
         return setting.read(given)
-    except (ValueError, OverflowError, OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
+    except REFUSED as error:
+        from session.confirmed import shown
+
         near = get_close_matches(str(given.value), BACKENDS, 1) if name == "backend" else ()
         hint = f"did you mean {near[0]}? " if near else ""
         if setting.read is _folder and os.sep == "/" and "\\" in str(given.value):
             hint = "write the path with /, and a drive as it is mounted here, such as /mnt/c; "
         hint += f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
-        what = f"{name} cannot be {repr(given.value)[:80]} ({given.origin})"
+        what = f"{name} cannot be {shown(name, repr(given.value))[:80]} ({given.origin})"
         raise UsageError(what, f"{hint}it takes {setting.legal}") from error
 
 
@@ -326,4 +355,4 @@ def settings_files(folder: Path = Path()) -> dict[str, Path]:
     from platformdirs import user_config_dir
 
     user = Path(user_config_dir("thimble"), "config.toml")
-    return {"./thimble.toml": folder / "thimble.toml", str(user): user}
+    return {FOLDERS: folder / "thimble.toml", str(user): user}

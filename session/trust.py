@@ -1,7 +1,8 @@
 """Trust: a session that is gone on with, and a cassette, are data; their word is not enough where the user decides.
 
-Code is run, and a server on another machine is sent the conversation (and the key for servers), when the user has said
-so: by a flag, in the environment or in the settings, or by typing it in this session.
+Code is run, and a server on another machine is sent the conversation, when the user has said so: by a flag, in the
+environment or in the settings, or by typing it in this session. The key for servers goes to no address but such a one,
+not even on this machine. A folder's thimble.toml needs the user's word of its own: `session.confirmed`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from agent.errors import UsageError
 from models import READER
 from models.wire.address import hidden, host_url, is_loopback
-from session.settings import address_of
+from session.settings import address_of, served_embeddings
 
 if TYPE_CHECKING:
     from session.settings import Settings
@@ -30,6 +31,21 @@ def check(asked: Settings, own: Mapping[str, object]) -> None:
     _, at, url = summariser.rpartition("@")
     if at and summariser != asked.summariser:
         _check_server(url, named, "--summariser")
+    embeddings = str(own.get("embeddings", ""))
+    served = served_embeddings(embeddings)
+    if served and embeddings != asked.embeddings:
+        _check_server(served.url, named, "--embeddings")
+
+
+def is_named(kind: str, settings: Settings) -> bool:
+    """Whether the user has named the server of this kind, by its address or, at its usual address, as the backend."""
+    asked, address = settings.asked or settings, address_of(kind, settings)
+    return address == address_of(kind, asked) if address else asked.backend == kind
+
+
+def is_said(name: str, settings: Settings) -> bool:
+    """Whether this setting is the user's word, and not a session's."""
+    return bool(getattr(settings, name) == getattr(settings.asked or settings, name))
 
 
 def check_strategy(spec: str) -> None:

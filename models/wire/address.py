@@ -51,6 +51,14 @@ def hidden(address: str) -> str:
     return f"{scheme}***@{host}" if at else address
 
 
+def masked(text: str) -> str:
+    """A text that may hold an address, such as NAME@URL, without the name and password in it, for display."""
+    before, scheme, address = text.partition("://")
+    if scheme:
+        return before + scheme + hidden(address)
+    return text if text.count("@") < 2 else text[: text.index("@") + 1] + hidden(text[text.index("@") + 1 :])
+
+
 def is_loopback(base_url: str) -> bool:
     """Whether an address is this machine's own, which must be reached without a proxy."""
     host = urlsplit(base_url).hostname or ""

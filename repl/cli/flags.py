@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-COMMANDS = ("config", "doctor", "prepare")
+COMMANDS = ("config", "doctor", "prepare", "trust")
 
 DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
 EPILOG = """\
@@ -23,6 +23,9 @@ commands:
                    to type to mend what is wrong; with --json a check a line
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
+  trust            let this folder's thimble.toml decide what runs code, names a
+                   server or reaches out of the folder; it is asked for again
+                   where that changes
   lab              experiments, such as a replay of recorded runs; lists them
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
@@ -35,7 +38,7 @@ server, 4 the budget is too small.
 """
 
 
-USAGE = "thimble [config | doctor | prepare] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [config | doctor | prepare | trust] [-p TEXT]... [--json] [options]"
 
 
 def _value(metavar: str, help: str, **more: Any) -> dict[str, Any]:

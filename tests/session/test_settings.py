@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from repl import __version__
+from session.confirmed import confirm
 from session.settings import BACKENDS, SETTINGS, Settings, resolve
 from tests.support.paths import ROOT
 
@@ -42,6 +43,7 @@ SOURCES = ("flag", "environment", "folder", "user")
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A user's configuration folder that nobody else writes to."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "config" / "thimble").mkdir(parents=True)
     (tmp_path / "here").mkdir()
@@ -67,6 +69,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
         path.write_text(written({spelling(name): text for name, text in given_by[source].items()}))
     environ = {f"THIMBLE_{name.upper()}": text for name, text in given_by["environment"].items()}
 
+    confirm(resolve({}, interactive=False, environ={}, folder=home / "here").unconfirmed)
     found = resolve(given_by["flag"], interactive=False, environ=environ, folder=home / "here")
 
     defaults = Settings()
@@ -118,7 +121,7 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     found = resolve({}, interactive=False, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
-    assert {*SETTINGS, "origins", "asked"} == set(Settings.__dataclass_fields__)
+    assert {*SETTINGS, "origins", "asked", "unconfirmed"} == set(Settings.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])

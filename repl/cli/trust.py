@@ -1,0 +1,53 @@
+"""`thimble trust`, and the question at the start: what a folder's thimble.toml sets that only its user may say."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from repl.screen.sanitise import line
+from repl.screen.streams import write
+from session.confirmed import Claim, confirm
+from session.settings import FOLDERS
+
+if TYPE_CHECKING:
+    from session.settings import Settings
+
+YES = ("y", "yes")
+
+
+def trust(settings: Settings) -> int:
+    """Confirm all of it for this folder, and say what that is; the exit code. Raises UsageError."""
+    waiting = settings.unconfirmed
+    confirm(waiting)
+    write("".join(_told(waiting.values())) or f"Nothing in {FOLDERS} waits for you.\n")
+    if waiting:
+        write("Confirmed, for this folder and as long as these stay the same.\n")
+    return 0
+
+
+def agreed(settings: Settings) -> bool:
+    """Ask once whether it may count; what is confirmed is not asked for again. Raises UsageError."""
+    waiting = settings.unconfirmed
+    write(f"{FOLDERS} sets what counts only if you want it:\n{''.join(_told(waiting.values()))}")
+    write("Do you? y confirms it for this folder; anything else leaves it out: ")
+    try:
+        answer = sys.stdin.readline()
+    except KeyboardInterrupt:
+        answer = ""
+    if answer.strip().lower() not in YES:
+        write("" if answer.endswith("\n") else "\n")
+        return False
+    confirm(waiting)
+    return True
+
+
+def without(settings: Settings) -> Settings:
+    """The settings of a user who does not want it: nobody asks again in this run."""
+    return replace(settings, unconfirmed={})
+
+
+def _told(waiting: Iterable[Claim]) -> Iterable[str]:
+    return (f"  {line(str(claim))} ({claim.why})\n" for claim in waiting)
