@@ -38,7 +38,7 @@ server, 4 the budget is too small.
 """
 
 
-USAGE = "thimble [config | doctor | prepare | trust] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [config|doctor|prepare|trust] [-p TEXT]... [--json] [options]"
 
 
 def _value(metavar: str, help: str, **more: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,7 +16,9 @@ from session.settings import FOLDERS
 if TYPE_CHECKING:
     from session.settings import Settings
 
-YES = ("y", "yes")
+YES = (b"y", b"yes")
+MOST_BYTES = 1024
+"""Of a typed line, so many are read."""
 
 
 def trust(settings: Settings) -> int:
@@ -34,11 +37,11 @@ def agreed(settings: Settings) -> bool:
     write(f"{FOLDERS} sets what counts only if you want it:\n{''.join(_told(waiting.values()))}")
     write("Do you? y confirms it for this folder; anything else leaves it out: ")
     try:
-        answer = sys.stdin.readline()
+        answer = os.read(sys.stdin.fileno(), MOST_BYTES)  # a stream that was read from cannot be set up anew
     except KeyboardInterrupt:
-        answer = ""
+        answer = b""
     if answer.strip().lower() not in YES:
-        write("" if answer.endswith("\n") else "\n")
+        write("" if answer.endswith(b"\n") else "\n")
         return False
     confirm(waiting)
     return True

@@ -8,19 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given
+from hypothesis import settings as tried
+from hypothesis import strategies as st
 
+import thimble
 from agent.errors import ThimbleError, UsageError
 from agent.events import Asked, BudgetChanged, ModelChanged, StrategyChanged
+from agent.messages import Message
+from models.openai.server import OpenAIServer
 from repl.cli.recordings import load, settled
 from repl.commands.table import obey
 from repl.screen.resumed import resumed
+from session.backends import Backends
+from session.embeddings import unkept
 from session.journal import folder as shelf
 from session.journal.journal import Journal
 from session.journal.records import Command, Opened
-from session.playback import LEFT_OUT, Playback
+from session.playback import LEFT_OUT, Playback, read_recording
 from session.session import Session, open_session
-from session.settings import Settings
+from session.settings import Settings, going_on
 from strategies.spec import is_code
+from tests.support.failing_server import Answer, Front, says_json
 from tests.support.sessions import Paper, ask
 
 CODE = "import pathlib\n\n\ndef prepare(messages, budget):\n    return messages\n\n\npathlib.Path({!r}).touch()\n"
@@ -74,6 +83,53 @@ def test_a_strategy_that_is_code_is_said_again_or_not_run(
     assert not ran.exists()
 
 
+LIKE_SPECS = st.lists(
+    st.sampled_from(["theirs", "theirs.py", "./theirs.py", "none", "hybrid", "Name", ":", "+", " ", "/", "=1", ","]),
+    min_size=1,
+    max_size=7,
+).map("".join)
+
+
+@tried(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(LIKE_SPECS)
+@example("theirs:Name:")
+@example("theirs:Name:a=1")
+@example("none + theirs:Name:")
+@example("./theirs.py:Name:")
+def test_no_word_of_a_session_or_a_cassette_imports_anything(
+    ran: Path, monkeypatch: pytest.MonkeyPatch, spec: str
+) -> None:
+    monkeypatch.chdir(ran.parent)
+    monkeypatch.syspath_prepend(ran.parent)
+    recording = load("reader/none", ran.parent)
+    for opened, *rest in (
+        [replace(OPENED, strategy=spec)],
+        [OPENED, StrategyChanged(spec)],
+        [OPENED, Command(f"/strategy {spec}")],
+        [OPENED, Asked(Message("m2", "user", f"/strategy {spec}"))],
+    ):
+        path = forged(ran.parent, opened, *rest)
+        with suppress(UsageError):
+            shelf.reopened(Settings(session_dir=ran.parent), path)[1].close()
+        played = read_recording(path.read_bytes(), "one")
+        with suppress(UsageError):
+            settled(Settings(), replace(recording, opened=played.opened))
+        if is_code(spec):
+            assert not Playback(played, "one", lambda seconds, text: 0.0).suggested()
+        path.unlink()
+    assert not ran.exists()
+
+
+def test_nor_from_python(ran: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ran.parent)
+    for spec in ("theirs:Name:", f"{ran.parent}/theirs.py"):
+        path = forged(ran.parent, OPENED, StrategyChanged(spec))
+        with pytest.raises(UsageError, match="which is code"):
+            thimble.session(journal=path, backend="reader")
+        path.unlink()
+    assert not ran.exists()
+
+
 def test_nor_on_another_branch(ran: Path) -> None:
     spec = f"{ran.parent}/theirs.py"
     path = forged(ran.parent, OPENED, StrategyChanged(spec), BudgetChanged(9000), StrategyChanged("none"))
@@ -110,7 +166,13 @@ FAR = "https://far.example"
 
 
 @pytest.mark.parametrize(
-    "settings", [{"base_url": FAR}, {"summariser": f"small@{FAR}"}, {"base_url": "http://10.0.0.1"}]
+    "settings",
+    [
+        {"base_url": FAR},
+        {"base_url": "http://10.0.0.1"},
+        {"summariser": f"small@{FAR}"},
+        {"embeddings": f"openai:small@{FAR}"},
+    ],
 )
 @pytest.mark.parametrize("later", [(), (ModelChanged("openai", "big"),)])
 def test_no_session_names_the_server_that_it_is_sent_to(
@@ -119,11 +181,67 @@ def test_no_session_names_the_server_that_it_is_sent_to(
     path = forged(tmp_path, replace(OPENED, backend="openai", model="big", settings=settings), *later)
     with pytest.raises(UsageError, match="only the session itself names"):
         resume(path)
-    resume(path, backend="reader", base_url="", summariser="").journal.close()
+    resume(path, backend="reader", base_url="", summariser="", embeddings="none").journal.close()
     own = Settings(session_dir=tmp_path, **settings)  # type: ignore[arg-type]
     again, journal, _ = shelf.reopened(own, path)
-    assert (again.base_url, again.summariser) == (own.base_url, own.summariser)
+    assert all(getattr(again, name) == value for name, value in settings.items())
     journal.close()
+
+
+OWN_PORT, THEIR_PORT = "http://127.0.0.1:8001", "http://127.0.0.1:6666"
+
+
+@pytest.mark.parametrize(
+    ("asked", "own", "sends"),
+    [
+        ({}, {}, False),
+        ({"backend": "vllm"}, {}, True),
+        ({"base_url": OWN_PORT}, {}, True),
+        ({}, {"backend": "vllm"}, False),
+        ({}, {"backend": "vllm", "base_url": THEIR_PORT}, False),
+        ({"base_url": OWN_PORT}, {"backend": "vllm", "base_url": THEIR_PORT}, False),
+        ({"backend": "vllm", "base_url": OWN_PORT}, {"backend": "vllm", "base_url": THEIR_PORT}, False),
+        ({"backend": "vllm", "base_url": OWN_PORT}, {"backend": "vllm", "base_url": OWN_PORT}, True),
+    ],
+)
+def test_the_key_goes_to_no_address_that_only_a_session_names(
+    asked: dict[str, str], own: dict[str, str], sends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    user = replace(Settings(**asked), origins=dict.fromkeys(asked, "environment THIMBLE_X"))  # type: ignore[arg-type]
+    now = going_on(user, own) if own else user
+    server = Backends(now, print).server_of("vllm")
+    assert isinstance(server, OpenAIServer)
+    assert server.connection.sends_key == sends
+
+
+@pytest.mark.parametrize("name", ["summariser", "embeddings"])
+def test_nor_to_that_of_a_model_beside(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-our-own-secret")
+    seen: list[bytes] = []
+
+    def answer(request: bytes) -> Answer:
+        seen.append(request)
+        return says_json("200 OK", {"data": [{"id": "m", "index": 0, "embedding": [1.0]}]})
+
+    server = Front(answer)
+    try:
+        value = f"m@{server.url}" if name == "summariser" else f"openai:m@{server.url}"
+        mine = replace(Settings(), **{name: value})  # type: ignore[arg-type]
+        for now, sends in ((mine, True), (going_on(Settings(), {name: value}), False)):
+            seen.clear()
+            with suppress(ThimbleError):
+                _ = Backends(now, print).summariser() if name == "summariser" else embed(now)
+            assert any(b"sk-our-own" in request for request in seen) == sends
+            assert seen
+    finally:
+        server.stop()
+
+
+def embed(settings: Settings) -> None:
+    embedder = unkept(settings)
+    assert embedder
+    embedder.embed(["x"])
 
 
 def test_folders_that_come_along_are_told(tmp_path: Path) -> None:

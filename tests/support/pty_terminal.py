@@ -21,10 +21,16 @@ LINES = termios.ECHO | termios.ICANON | termios.ISIG
 
 
 class Terminal:
-    """Runs `python -m …` in a terminal of 80 columns and 60 rows."""
+    """Runs `python -m …` in a terminal of 80 columns and 60 rows, in the folder `here`."""
 
-    def __init__(self, *arguments: str, state: Path, columns: int = 80, **environment: str) -> None:
-        env = {"PATH": "/usr/bin:/bin", "HOME": str(state), "XDG_STATE_HOME": str(state), "LANG": "C.UTF-8"}
+    def __init__(self, *arguments: str, state: Path, columns: int = 80, here: Path = ROOT, **environment: str) -> None:
+        env = {
+            "PYTHONPATH": str(ROOT),
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(state),
+            "XDG_STATE_HOME": str(state),
+            "LANG": "C.UTF-8",
+        }
         env |= {"XDG_CONFIG_HOME": str(state), "TERM": "xterm-256color", **environment}
         self.screen = pyte.Screen(columns, 60)
         self.raw = ""
@@ -33,7 +39,7 @@ class Terminal:
         self._child = pexpect.spawn(
             sys.executable,
             ["-m", *arguments],
-            cwd=ROOT,
+            cwd=here,
             env=env,
             dimensions=(60, columns),
             encoding="utf-8",
