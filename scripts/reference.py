@@ -22,6 +22,7 @@ from repl.commands.command import ALIASES
 from repl.commands.help import KEYS
 from repl.commands.strategy import first_sentence, paragraphs
 from repl.commands.table import COMMANDS
+from session.confirmed import RULES
 from session.settings import SETTINGS, Settings, sessions_folder
 from strategies.parameter import parameters
 from strategies.table import FAMILIES, asks_a_model
@@ -78,6 +79,12 @@ def _written(default: object) -> str:
     return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "not set"
 
 
+def waiting() -> Iterator[tuple[str, str, str]]:
+    """Each setting that a folder's file does not decide alone: which of its values wait, and why."""
+    for name, rule in RULES.items():
+        yield f"`{name}`", rule.values, rule.why
+
+
 def exit_codes() -> list[tuple[str, str]]:
     """Each exit code and its meaning, from the end of `thimble --help`."""
     told = " ".join(EPILOG.partition("Exit codes: ")[2].split())
@@ -98,7 +105,7 @@ words count: an unknown command is an error that names the nearest one.
 FLAGS_BELOW = """\
 ## Flags
 
-`thimble config`, `thimble doctor`, `thimble prepare` and `thimble lab` work without a conversation.
+`thimble config`, `thimble doctor`, `thimble prepare`, `thimble trust` and `thimble lab` work without a conversation.
 
 ```sh
 thimble --help
@@ -111,6 +118,10 @@ A setting comes from the first source that has it: flag, resumed session, enviro
 user's `config.toml`, default. `thimble config` prints each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL`
 also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`. The default of `pace` is 120 in a
 conversation.
+
+A `thimble.toml` may be somebody else's. These values in it count only after you have confirmed them, once for that
+folder: a conversation asks at its start, and `thimble trust` confirms them all. Where one changes (of a strategy in a
+file, a byte of the file too), it is asked for again.
 """
 STRATEGIES = """\
 # Strategies
@@ -146,6 +157,7 @@ def command_line() -> Iterator[str]:
     yield FLAGS_BELOW
     yield from table(("flag", "does"), flags())
     yield SETTINGS_BELOW
+    yield from table(("in `thimble.toml`", "waits if it is", "since"), waiting())
     yield from table(("in a file", "in the environment", "default", "takes"), settings())
     yield "## Exit codes\n"
     yield from table(("code", "means"), exit_codes())

@@ -25,8 +25,9 @@ CODE_LIMIT_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Why a setting may hurt, for whoever is asked, and which of its values cannot, in a file of this folder."""
+    """Which values of a setting can hurt, in words, and why; and which cannot, in a file of this folder."""
 
+    values: str
     why: str
     is_free: Callable[[Any, Path], bool] = lambda value, folder: False
 
@@ -57,16 +58,18 @@ def _is_inside(value: Path, folder: Path) -> bool:
 
 RULES: Mapping[str, Rule] = {
     "backend": Rule(
-        "the server that OPENAI_BASE_URL names would answer", lambda value, folder: value not in ("vllm", "openai")
+        "vllm or openai",
+        "the server that OPENAI_BASE_URL names would answer",
+        lambda value, folder: value not in ("vllm", "openai"),
     ),
-    "base_url": Rule("this server would be sent all that you ask, and the key for servers"),
-    "strategy": Rule("this code would run", _runs_nothing),
-    "summariser": Rule("this server would be sent what you ask", lambda value, folder: "@" not in value),
-    "embeddings": Rule("this server would be sent the articles", lambda value, folder: ":" not in value),
-    "price": Rule("strategies would decide by these prices"),
-    "corpus": Rule("articles outside this folder would be read", _is_inside),
-    "files": Rule("files outside this folder could be read by the model", _is_inside),
-    "session_dir": Rule("all that you ask would be kept there"),
+    "base_url": Rule("any", "this server would be sent all that you ask, and the key for servers"),
+    "strategy": Rule("a file or a module", "this code would run", _runs_nothing),
+    "summariser": Rule("NAME@URL", "this server would be sent what you ask", lambda value, folder: "@" not in value),
+    "embeddings": Rule("a model", "this server would be sent the articles", lambda value, folder: ":" not in value),
+    "price": Rule("any", "strategies would decide by these prices"),
+    "corpus": Rule("outside the folder", "articles outside this folder would be read", _is_inside),
+    "files": Rule("outside the folder", "files outside this folder could be read by the model", _is_inside),
+    "session_dir": Rule("any", "all that you ask would be kept there"),
 }
 """The settings that can hurt. A law holds that each other one is in FREE."""
 FREE = (
