@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from time import perf_counter
 from typing import Literal
 
@@ -18,14 +19,27 @@ from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 class Reply:
     """The part of a reply received so far. `stopped_by` is set where the model goes round in circles."""
 
-    text: list[str] = field(default_factory=list)
-    thinking: list[str] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     first_token_seconds: float | None = None
     passed_seconds: float = 0.0
     stopped_by: Stopper = ""
-    _said: dict[type[Text | Thinking], Circles] = field(default_factory=lambda: {Text: Circles(), Thinking: Circles()})
+    _circles: Mapping[type[Text | Thinking], Circles] = field(
+        default_factory=lambda: {Text: Circles(), Thinking: Circles()}
+    )
+    _said: Mapping[type[Text | Thinking], StringIO] = field(
+        default_factory=lambda: {Text: StringIO(newline=""), Thinking: StringIO(newline="")}
+    )
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return self._said[Text].getvalue()
+
+    @property
+    def thinking(self) -> str:
+        """The thinking so far."""
+        return self._said[Thinking].getvalue()
 
     @property
     def waited_seconds(self) -> float:
@@ -61,9 +75,9 @@ class Reply:
             self.calls.append(delta)
             return None
         kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"
-        circles = self._said[type(delta)]
+        circles = self._circles[type(delta)]
         said = circles.feed(delta.text)
         if circles.closed:
             self.stopped_by = "thimble"
-        getattr(self, kind).append(said)
+        self._said[type(delta)].write(said)
         return Said(kind, said)
