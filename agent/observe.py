@@ -10,8 +10,6 @@ from agent.agent import Agent
 from agent.errors import ToolError
 from agent.messages import Message, ToolCall
 
-MOST_CHARACTERS = 100_000
-"""Longest arguments that are read."""
 REPEATS = 2
 """The most times that the same call runs in an exchange."""
 
@@ -30,10 +28,6 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
     if tool is None:
         near = get_close_matches(call.name, tools, 1)
         raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
-    if len(call.arguments) > MOST_CHARACTERS:
-        raise ToolError(
-            f"the arguments have {len(call.arguments):,} characters, and at most {MOST_CHARACTERS:,} are read"
-        )
     try:
         arguments = foreign.read(call.arguments or "{}")
     except ValueError as error:

@@ -9,10 +9,13 @@ from time import perf_counter
 from typing import Literal
 
 from agent.circles import Circles
-from agent.errors import Circled
+from agent.errors import Circled, ModelError
 from agent.events import Said, Stopper
 from agent.messages import ToolCall
 from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
+
+CALL_CHARACTERS = 100_000
+"""The longest arguments of a call."""
 
 
 @dataclass
@@ -72,6 +75,8 @@ class Reply:
         if self.first_token_seconds is None:
             self.first_token_seconds = seconds
         if isinstance(delta, ToolCall):
+            if len(delta.arguments) > CALL_CHARACTERS:
+                raise ModelError(f"the model calls a tool with more than {CALL_CHARACTERS:,} characters", "ask again")
             self.calls.append(delta)
             return None
         kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"

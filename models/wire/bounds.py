@@ -1,6 +1,7 @@
 """The bounds of what a model server may send, and what an answer has used of them.
 
-`agent.foreign` bounds the depth of what is sent, `agent.reply` how many of its calls are run.
+`agent.foreign` bounds the depth of what is sent, `agent.reply` how long a call may be, and
+`agent.loop` how many are run.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ REPLY_SECONDS = 1_800.0
 """The longest time for a whole reply, if no setting says another: its retries and pauses included."""
 REPLY_BYTES = 256_000_000
 """Bytes of a streamed reply, as they come over the network."""
-REPLY_CHARACTERS = 16_000_000
-"""Characters of a reply: text, thinking, and the names and arguments of calls."""
+REPLY_CHARACTERS = 1_000_000
+"""Characters of a reply: text, thinking, and the names and arguments of calls. No model here writes a tenth of them."""
 REPLY_CALLS = 1_000
 """Tool calls of a reply that are read."""
 LINE_BYTES = 4_000_000

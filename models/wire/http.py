@@ -132,7 +132,7 @@ def alive(pieces: Iterable[Piece], allowance: Allowance) -> Iterator[Piece]:
     The time that our side takes for a piece is no silence of the server.
 
     Raises:
-        ModelError: The reply has not grown for too long, or is longer than 16 million characters.
+        ModelError: The reply has not grown for too long, or is longer than a million characters.
     """
     for piece in pieces:
         yield piece
