@@ -30,17 +30,57 @@ from agent.messages import Message
 from models.counting.choose import counter_for
 from tests.support.paths import ROOT
 
-IMPORTED = """
-    httpx httpcore certifi sqlite3 tiktoken uuid rich.markdown prompt_toolkit stringprep encodings.idna platformdirs
-    agent.loop corpus.map corpus.search models.counting.choose models.embeddings.kept models.embeddings.static
-    models.ollama.backend models.ollama.client models.ollama.counter models.ollama.server
-    models.openai.backend models.openai.counter models.openai.server models.text_calls.caller
-    models.text_calls.printed_calls
-    repl.__main__ repl.cli.flags repl.cli.headless repl.conversation repl.commands.model repl.commands.next_prompt
-    repl.commands.table repl.screen.captured repl.screen.exchange repl.screen.footer repl.screen.trace
-    session.embeddings session.journal.folder session.journal.journal session.playback session.session
-    strategies.table tools tools.articles tools.delegate tools.files tools.map tools.recall
-""".split()
+IMPORTED = [
+    "httpx",
+    "httpcore",
+    "certifi",
+    "sqlite3",
+    "tiktoken",
+    "uuid",
+    "rich.markdown",
+    "prompt_toolkit",
+    "stringprep",
+    "encodings.idna",
+    "platformdirs",
+    "agent.loop",
+    "corpus.map",
+    "corpus.search",
+    "models.counting.choose",
+    "models.embeddings.kept",
+    "models.embeddings.static",
+    "models.ollama.backend",
+    "models.ollama.client",
+    "models.ollama.counter",
+    "models.ollama.server",
+    "models.openai.backend",
+    "models.openai.counter",
+    "models.openai.server",
+    "models.text_calls.caller",
+    "models.text_calls.printed_calls",
+    "repl.__main__",
+    "repl.cli.flags",
+    "repl.cli.headless",
+    "repl.conversation",
+    "repl.commands.model",
+    "repl.commands.next_prompt",
+    "repl.commands.table",
+    "repl.screen.captured",
+    "repl.screen.exchange",
+    "repl.screen.footer",
+    "repl.screen.trace",
+    "session.embeddings",
+    "session.journal.folder",
+    "session.journal.journal",
+    "session.playback",
+    "session.session",
+    "strategies.table",
+    "tools",
+    "tools.articles",
+    "tools.delegate",
+    "tools.files",
+    "tools.map",
+    "tools.recall",
+]
 """What a conversation imports sooner or later."""
 PIECE = 65_536
 
@@ -56,7 +96,7 @@ class Forks:
     def __enter__(self) -> Forks:
         places = {f"XDG_{name}_HOME": str(self._folder) for name in ("STATE", "CACHE", "CONFIG")}
         env = {"PATH": "/usr/bin:/bin", "HOME": str(self._folder), "LANG": "C.UTF-8", "TERM": "xterm-256color"}
-        threads = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        threads = {"OPENBLAS_NUM_THREADS": "1", "THIMBLE_MAX_TURNS": "2", "PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.forked_terminals"],
             stdin=subprocess.PIPE,
@@ -113,7 +153,7 @@ class Terminal:
     def _take(self, seconds: float) -> None:
         if select.select([self.master], [], [], seconds)[0]:
             self._bytes += os.read(self.master, PIECE)
-            self.raw = self._bytes.decode("utf-8", "backslashreplace")
+            self.raw = self._bytes.decode("utf-8", "surrogateescape")
 
     def end(self, seconds: float) -> dict[str, Any]:
         """Wait until it ends: its exit `code`, and `peak`, the most bytes of memory that it had."""
@@ -132,12 +172,10 @@ def _thimble(job: dict[str, Any]) -> None:
     terminal = os.open(job["tty"], os.O_RDWR)  # the first that a leader of a session opens is its own
     for number in (0, 1, 2):
         os.dup2(terminal, number)
-    sys.stdin, sys.stdout, sys.stderr = (
-        open(number, how, closefd=False) for number, how in ((0, "r"), (1, "w"), (2, "w"))
-    )  # noqa: SIM115, PTH123
+    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
     from repl.__main__ import main
 
-    code, known = 70, set(sys.modules)
+    code = 70
     try:
         code = main(job["arguments"])
     finally:
