@@ -11,6 +11,7 @@ So a terminal costs some 20 ms, and the memory and the signals of each are its o
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import json
 import os
@@ -83,6 +84,7 @@ IMPORTED = [
 ]
 """What a conversation imports sooner or later."""
 PIECE = 65_536
+DECODER = codecs.getincrementaldecoder("utf-8")
 
 
 class Forks:
@@ -132,8 +134,8 @@ class Terminal:
     slave: int
     ended: Path
     raw: str = ""
-    _bytes: bytes = field(default=b"", repr=False)
     _read: int = 0
+    _decoder: codecs.IncrementalDecoder = field(default_factory=lambda: DECODER("surrogateescape"), repr=False)
 
     def type(self, keys: str) -> None:
         """Press keys."""
@@ -152,8 +154,7 @@ class Terminal:
 
     def _take(self, seconds: float) -> None:
         if select.select([self.master], [], [], seconds)[0]:
-            self._bytes += os.read(self.master, PIECE)
-            self.raw = self._bytes.decode("utf-8", "surrogateescape")
+            self.raw += self._decoder.decode(os.read(self.master, PIECE))
 
     def end(self, seconds: float) -> dict[str, Any]:
         """Wait until it ends: its exit `code`, and `peak`, the most bytes of memory that it had."""

@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -32,8 +33,7 @@ AGAIN_SECONDS = 5
 EACH, EACH_OF_DOCTOR = 5, 25
 TOGETHER = 16
 PROMPT = "you: "
-SMALL = ("--corpus", "articles", "--files", "articles", "--embeddings", "none")
-SMALL = (*SMALL, "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
+SMALL = ("--embeddings", "none", "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
 STOPPED = "the session goes on, and knows nothing"
 DRAWN = {
     "texts: titles, links and the clipboard, in a reply": "turns 1",
@@ -49,10 +49,16 @@ UNCLEAN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u
 @pytest.fixture(scope="module")
 def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     folder = tmp_path_factory.mktemp("malicious")
-    (folder / "articles").mkdir()
-    (folder / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    folders(folder)
     with Forks(folder) as found:
         yield found
+
+
+def folders(folder: Path) -> tuple[str, ...]:
+    """Few articles, so that a start is quick."""
+    (folder / "articles").mkdir()
+    (folder / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    return ("--corpus", str(folder / "articles"), "--files", str(folder / "articles"))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +83,7 @@ class Trial:
         backend = "openai" if case.kind == "llama" else case.kind
         self.terminal: Terminal = forks.open(
             *("--plain", "--backend", backend, "--base-url", case.url, "--model", MODELS[0], "--budget", "2000"),
-            *(*SMALL, "--session-dir", "sessions"),
+            *(*SMALL, "--corpus", "articles", "--files", "articles", "--session-dir", "sessions"),
         )
 
     def run(self) -> Trial:
@@ -180,7 +186,7 @@ def test_nor_to_the_doctor(kind: str, forks: Forks, server: Malicious) -> None:
         path = paths(kind)[case.number % len(paths(kind))]
         case.path, case.on = path, True
         backend = "openai" if kind == "llama" else kind
-        terminal = forks.open("doctor", "--backend", backend, "--base-url", case.url, *SMALL)
+        terminal = forks.open("doctor", "--plain", "--backend", backend, "--base-url", case.url, *SMALL)
         ended = terminal.end(START_SECONDS)
         sound = ended.get("code") in (0, 3) and ended["peak"] < MOST_BYTES and not UNCLEAN.search(terminal.raw)
         return "" if sound else f"{kind} {path} {case.mode}: {ended} {terminal.raw[-300:]!r}"
@@ -193,7 +199,7 @@ def test_nor_to_the_doctor(kind: str, forks: Forks, server: Malicious) -> None:
 def test_a_drawn_terminal_stays_whole(server: Malicious, tmp_path: Path) -> None:
     case = server.case("ollama", "framing: hangs")
     case.path = paths("ollama")[0]
-    given = ("--backend", "ollama", "--base-url", case.url, *SMALL[2:])
+    given = ("--backend", "ollama", "--base-url", case.url, *SMALL, *folders(tmp_path))
     terminal = DrawnTerminal("repl", *given, state=tmp_path)
     try:
         terminal.see("9 tools")
@@ -207,9 +213,9 @@ def test_a_drawn_terminal_stays_whole(server: Malicious, tmp_path: Path) -> None
             terminal.see(shown)
             case.on = False
             terminal.type("Once more?\r")
-            terminal.see(ANSWER, until=lambda text: text.rstrip().endswith("›"))
-            terminal.type("/reset\r\x0c")
-            terminal.settle(0.2)
+            terminal.see(ANSWER)
+            terminal.type("\x0c")
+            terminal.see("›", until=lambda text: ANSWER not in text)
         assert MARK not in terminal.screen.title + terminal.screen.icon_name
         assert not FOREIGN.search(terminal.raw)
         terminal.type("\x04")
