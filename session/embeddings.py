@@ -49,7 +49,9 @@ def unkept(settings: Settings) -> Embedder | None:
     wanted = settings.embeddings
     if served := served_embeddings(wanted):
         address = served.url or address_of(served.kind, settings)
-        server = server_at(served.kind, address, ServerOptions(timeout_seconds=settings.timeout))
+        server = server_at(
+            served.kind, address, ServerOptions(timeout_seconds=settings.timeout, reply_seconds=settings.reply_timeout)
+        )
         return embedder_on(server, served.model)
     found = None if wanted == NONE else static_embedder()
     if found is None and wanted == STATIC:

@@ -33,6 +33,8 @@ REST_SECONDS = 10.0
 """Seconds until a server that failed to tell is asked again."""
 
 SHAPES_KEPT = 200
+PROMPT_CHARACTERS = 4_000_000
+"""A longer rendering of a prompt is not believed."""
 
 MARK = "\ue000{0} \"\\<&'>\n\u00e9\ue001"
 """Stands for the content of message {0}. A template that changes any part of it changes contents."""
@@ -206,7 +208,7 @@ class _Rendered:
             if server.answers():
                 raise Refused from error
             raise
-        if prompt is None:
+        if prompt is None or len(prompt) > PROMPT_CHARACTERS:
             raise Refused
         return prompt
 

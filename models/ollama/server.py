@@ -14,8 +14,9 @@ from models.ollama.download import Progress
 from models.ollama.errors import pull_refusal, refusal, unreadable
 from models.ollama.model_info import ModelInfo, model_info, tagged
 from models.server import ServerOptions
-from models.wire import http
+from models.wire import bounds, http
 from models.wire.address import gets, host_url
+from models.wire.bounds import REPLY_BYTES, Allowance, Bounds
 from models.wire.retry import after_seconds
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 CHAT, PULL = "/api/chat", "/api/pull"
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
+PULL_WHOLE_SECONDS = 86_400.0
+VERSION_CHARACTERS = 40
 
 Body = Mapping[str, Any]
 
@@ -63,7 +66,7 @@ class OllamaServer:
 
     def version(self) -> str:
         """Its version, such as "0.34.1". Raises ModelError."""
-        return str(self.ask("/api/version").get("version") or "")
+        return str(self.ask("/api/version").get("version") or "")[:VERSION_CHARACTERS]
 
     def models(self) -> list[str]:
         """Names of the installed models, as the server orders them (newest first). Raises ModelError."""
@@ -72,7 +75,7 @@ class OllamaServer:
     def digest(self, model: str) -> str:
         """The digest of an installed model, "" if the server does not say. Raises ModelError if it is not installed."""
         listed = {_name(each): each for each in self._listed("/api/tags")}
-        return str(listed[choose_model([*listed], model)].get("digest") or "")
+        return bounds.name(listed[choose_model([*listed], model)].get("digest"))
 
     def choose(self, wanted: str = "") -> str:
         """The wanted model if it is installed; "" for the most suitable one. Raises ModelError."""
@@ -100,42 +103,41 @@ class OllamaServer:
         from models.ollama.download import Download
 
         download = Download()
-        with closing(self.replies(PULL, json.dumps({"model": model}), PULL_SECONDS, model)) as steps:
-            for step in steps:
+        allowance = Allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, REPLY_BYTES), self.url)
+        with closing(self._replies(PULL, json.dumps({"model": model}), allowance, model)) as steps:
+            for number, step in enumerate(steps, 1):
+                allowance.grow(number)
                 yield download.add(step)
                 if step.get("status") == "success":
                     self._infos.clear()
                     return
         raise http.stopped()
 
-    def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
+    def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
-        with self._client(path, http.ASK_SECONDS, model) as client:
+        allowance = Allowance(bounds or self.options.answer, self.url)
+        with self._client(path, allowance, model) as client:
             answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
         return answer
 
-    def replies(self, path: str, request: str, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
-        """The lines of a streamed answer, each a JSON object. Closing it closes the connection.
-
-        Args:
-            path: Path of the request.
-            request: Body of the request, as JSON.
-            seconds: Longest wait for the next piece.
-            model: Named in errors.
+    def chat(self, request: str, model: str, allowance: Allowance | None = None) -> Generator[Line, None, None]:
+        """The lines of a model's reply, within the allowance or a whole one. Closing it closes the connection.
 
         Raises:
             Busy: The server accepts no request now, or the connection was lost before the first line.
             ModelError: The server refused, or is not Ollama.
         """
-        with self._client(path, seconds, model) as client:
-            yield from client.replies(dict, path, request)
-
-    def chat(self, request: str, model: str) -> Generator[Line, None, None]:
-        """The lines of a model's reply. Closing it closes the connection. Raises the same errors."""
         from models.ollama.client import Line
 
-        with self._client(CHAT, self.options.timeout_seconds, model) as client:
+        with self._client(CHAT, allowance or Allowance(self.options.reply, self.url), model) as client:
             yield from client.replies(Line, CHAT, request)
+
+    def _replies(
+        self, path: str, request: str, allowance: Allowance, model: str
+    ) -> Generator[dict[str, Any], None, None]:
+        """The lines of a streamed answer, each a JSON object. Closing it closes the connection."""
+        with self._client(path, allowance, model) as client:
+            yield from client.replies(dict, path, request)
 
     def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
@@ -145,7 +147,7 @@ class OllamaServer:
                 return missing(model, self.models())
         return error
 
-    def _client(self, path: str, seconds: float, model: str) -> OllamaClient:
+    def _client(self, path: str, allowance: Allowance, model: str) -> OllamaClient:
         """A client for one request, whose refusals name the model. Raises ModelError."""
         from models.ollama.client import OllamaClient
 
@@ -154,7 +156,7 @@ class OllamaServer:
                 return pull_refusal(text, model)
             return self.refused(response.status_code, text, model, after_seconds(response.headers))
 
-        return OllamaClient(self.url, seconds, self._transport, refused)
+        return OllamaClient(self.url, allowance, self._transport, refused)
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
         answer = self.ask(path)
@@ -172,8 +174,7 @@ class OllamaServer:
 
 
 def _name(model: Mapping[str, Any]) -> str:
-    name = model.get("model") or model.get("name")
-    return name if isinstance(name, str) else ""
+    return bounds.name(model.get("model") or model.get("name"))
 
 
 def _is_version(status: int, answer: Any) -> bool:
