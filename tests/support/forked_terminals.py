@@ -11,6 +11,7 @@ So a terminal costs some 20 ms, and the memory and the signals of each are its o
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import json
 import os
@@ -30,19 +31,60 @@ from agent.messages import Message
 from models.counting.choose import counter_for
 from tests.support.paths import ROOT
 
-IMPORTED = """
-    httpx httpcore certifi sqlite3 tiktoken uuid rich.markdown prompt_toolkit stringprep encodings.idna platformdirs
-    agent.loop corpus.map corpus.search models.counting.choose models.embeddings.kept models.embeddings.static
-    models.ollama.backend models.ollama.client models.ollama.counter models.ollama.server
-    models.openai.backend models.openai.counter models.openai.server models.text_calls.caller
-    models.text_calls.printed_calls
-    repl.__main__ repl.cli.flags repl.cli.headless repl.conversation repl.commands.model repl.commands.next_prompt
-    repl.commands.table repl.screen.captured repl.screen.exchange repl.screen.footer repl.screen.trace
-    session.embeddings session.journal.folder session.journal.journal session.playback session.session
-    strategies.table tools tools.articles tools.delegate tools.files tools.map tools.recall
-""".split()
+IMPORTED = [
+    "httpx",
+    "httpcore",
+    "certifi",
+    "sqlite3",
+    "tiktoken",
+    "uuid",
+    "rich.markdown",
+    "prompt_toolkit",
+    "stringprep",
+    "encodings.idna",
+    "platformdirs",
+    "agent.loop",
+    "corpus.map",
+    "corpus.search",
+    "models.counting.choose",
+    "models.embeddings.kept",
+    "models.embeddings.static",
+    "models.ollama.backend",
+    "models.ollama.client",
+    "models.ollama.counter",
+    "models.ollama.server",
+    "models.openai.backend",
+    "models.openai.counter",
+    "models.openai.server",
+    "models.text_calls.caller",
+    "models.text_calls.printed_calls",
+    "repl.__main__",
+    "repl.cli.flags",
+    "repl.cli.headless",
+    "repl.conversation",
+    "repl.commands.model",
+    "repl.commands.next_prompt",
+    "repl.commands.table",
+    "repl.screen.captured",
+    "repl.screen.exchange",
+    "repl.screen.footer",
+    "repl.screen.trace",
+    "session.embeddings",
+    "session.journal.folder",
+    "session.journal.journal",
+    "session.playback",
+    "session.session",
+    "strategies.table",
+    "tools",
+    "tools.articles",
+    "tools.delegate",
+    "tools.files",
+    "tools.map",
+    "tools.recall",
+]
 """What a conversation imports sooner or later."""
 PIECE = 65_536
+DECODER = codecs.getincrementaldecoder("utf-8")
 
 
 class Forks:
@@ -56,7 +98,7 @@ class Forks:
     def __enter__(self) -> Forks:
         places = {f"XDG_{name}_HOME": str(self._folder) for name in ("STATE", "CACHE", "CONFIG")}
         env = {"PATH": "/usr/bin:/bin", "HOME": str(self._folder), "LANG": "C.UTF-8", "TERM": "xterm-256color"}
-        threads = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        threads = {"OPENBLAS_NUM_THREADS": "1", "THIMBLE_MAX_TURNS": "2", "PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.forked_terminals"],
             stdin=subprocess.PIPE,
@@ -92,8 +134,8 @@ class Terminal:
     slave: int
     ended: Path
     raw: str = ""
-    _bytes: bytes = field(default=b"", repr=False)
     _read: int = 0
+    _decoder: codecs.IncrementalDecoder = field(default_factory=lambda: DECODER("surrogateescape"), repr=False)
 
     def type(self, keys: str) -> None:
         """Press keys."""
@@ -112,8 +154,7 @@ class Terminal:
 
     def _take(self, seconds: float) -> None:
         if select.select([self.master], [], [], seconds)[0]:
-            self._bytes += os.read(self.master, PIECE)
-            self.raw = self._bytes.decode("utf-8", "backslashreplace")
+            self.raw += self._decoder.decode(os.read(self.master, PIECE))
 
     def end(self, seconds: float) -> dict[str, Any]:
         """Wait until it ends: its exit `code`, and `peak`, the most bytes of memory that it had."""
@@ -132,12 +173,10 @@ def _thimble(job: dict[str, Any]) -> None:
     terminal = os.open(job["tty"], os.O_RDWR)  # the first that a leader of a session opens is its own
     for number in (0, 1, 2):
         os.dup2(terminal, number)
-    sys.stdin, sys.stdout, sys.stderr = (
-        open(number, how, closefd=False) for number, how in ((0, "r"), (1, "w"), (2, "w"))
-    )  # noqa: SIM115, PTH123
+    sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
     from repl.__main__ import main
 
-    code, known = 70, set(sys.modules)
+    code = 70
     try:
         code = main(job["arguments"])
     finally:

@@ -1,13 +1,13 @@
 """A model server that means harm: each mode is one way to answer, as Ollama, vLLM or llama-server, at any path.
 
     with malicious() as server:
-        case = server.case("ollama", "a line without an end", "/api/chat")
+        case = server.case("ollama", "framing: hangs")
         ...  # case.url is its address; all is well until case.on
-        case.on = True
+        case.path, case.on = "/api/chat", True
         case.begun.wait()
 
 A mode yields what goes over the wire: bytes, or seconds to wait. After the last the connection is closed; HANGS leaves
-it open. A mode that never ends says so by its `Bound`.
+it open.
 """
 
 from __future__ import annotations
@@ -289,14 +289,22 @@ def _headers() -> None:
 
 
 @cache
-def packed(times: int = 1, coding: int = 31, size: int = 500 * MEGABYTE) -> bytes:
-    """Zeros, compressed so many times."""
-    pack = zlib.compressobj(9, zlib.DEFLATED, coding)
-    body = b"".join([pack.compress(bytes(MEGABYTE)) for _ in range(size // MEGABYTE)] + [pack.flush()])
+def packed(times: int = 1, coding: int = 31) -> bytes:
+    """500 MB of zeros, compressed so many times."""
+    start, block = blocks(coding)
+    body = start + block * 500
     for _ in range(times - 1):
         pack = zlib.compressobj(9, zlib.DEFLATED, coding)
         body = pack.compress(body) + pack.flush()
     return body
+
+
+@cache
+def blocks(coding: int) -> tuple[bytes, bytes]:
+    """The start of a compressed stream, and a megabyte of zeros in it, which may be repeated for ever."""
+    pack = zlib.compressobj(9, zlib.DEFLATED, coding)
+    start, block = (pack.compress(bytes(MEGABYTE)) + pack.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
+    return start, block
 
 
 def _encodings() -> None:
@@ -311,15 +319,15 @@ def _encodings() -> None:
     put("encodings a thousand deep", ", ".join(["gzip"] * 1_000), lambda _: packed())
     put("encodings that do nothing, 6,000 of them", ",".join(["identity"] * 6_000), lambda _: b"{}")
     put("gzip that is none", "gzip", lambda _: b"{}")
-    put("gzip cut off", "gzip", lambda where: packed(size=MEGABYTE)[:-9])
+    put("gzip cut off", "gzip", lambda _: blocks(31)[0][:-9])
     put("an unknown encoding", "\x1b[31mbr", lambda _: b"{}")
 
     @mode("encodings", "a line in gzip, without an end")
     def _(where: Where) -> Iterator[Wire]:
         yield head(where, "content-encoding: gzip")
-        pack = zlib.compressobj(1, zlib.DEFLATED, 31)
-        while True:
-            yield pack.compress(bytes(8 * MEGABYTE)) + pack.flush(zlib.Z_SYNC_FLUSH)
+        start, block = blocks(31)
+        yield start
+        yield from endless(block)
 
     for name, body in {
         "UTF-16": json.dumps({"content": ANSWER}).encode("utf-16"),
@@ -628,12 +636,13 @@ MODES: dict[str, Mode] = {f"{family}: {name}": made for family, each in FAMILIES
 
 @dataclass
 class Case:
-    """One mode at one path of one server, behind an address of its own. All is well while it is not `on`."""
+    """One mode of one kind of server, behind an address of its own. While it is `on`, it answers at `path`."""
 
     kind: str
     mode: str
-    path: str
+    number: int
     url: str
+    path: str = ""
     on: bool = False
     begun: Event = field(default_factory=Event)
     """Set when the mode begins to answer."""
@@ -646,15 +655,15 @@ class Malicious(Front):
         self._cases: dict[str, Case] = {}
         super().__init__(self._chosen)
 
-    def case(self, kind: str, mode: str, path: str) -> Case:
-        """An address where this mode answers at this path."""
-        name = f"/case{len(self._cases)}"
-        self._cases[name] = Case(kind, mode, path, self.url + name)
-        return self._cases[name]
+    def case(self, kind: str, mode: str) -> Case:
+        """An address of its own for this mode."""
+        number = len(self._cases)
+        self._cases[f"case{number}"] = case = Case(kind, mode, number, f"{self.url}/case{number}")
+        return case
 
     def _chosen(self, request: bytes) -> Answer:
         name, slash, path = path_of(request)[1:].partition("/")
-        case, path = self._cases[f"/{name}"], slash + path
+        case, path = self._cases[name], slash + path
         where = Where(case.kind, path, request.partition(b"\r\n\r\n")[2])
         evil = case.on and path == case.path
         if evil:
@@ -667,7 +676,7 @@ def _play(wire: Iterable[Wire], connection: socket, request: bytes) -> None:
         if isinstance(piece, bytes):
             connection.sendall(piece)
         elif piece == HANGS:
-            return hangs(connection, request)
+            hangs(connection, request)
         else:
             time.sleep(piece)
 
