@@ -30,6 +30,8 @@ from agent.prompts import CLOSING
 from agent.repair import named
 from agent.reply import Reply
 
+MOST_CALLS = 64
+"""The most calls of one reply that are run; each other gets a result that says so."""
 CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: the tools are withdrawn")
 
 
@@ -59,8 +61,8 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             if not reply.calls:
                 yield Answered(reply.content, _ending(reply, turn >= agent.max_turns))
                 return
-            for call in reply.calls:
-                yield from _act(agent, call, first)
+            for number, call in enumerate(reply.calls, 1):
+                yield from _act(agent, call, first, number)
     except BudgetError:
         if agent.history[-1] is asked:
             agent.enter(Withdrawn(asked))
@@ -83,7 +85,7 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     with closing(backend.stream(view.messages, call.tools, max_tokens=agent.max_output)) as stream:
         yield from reply.read(stream)
     calls = () if call.closing else named(reply.calls, f"m{len(agent.history) + 1}")
-    message = Message(next(agent.state.new_ids()), "assistant", "".join(reply.text), "".join(reply.thinking), calls)
+    message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
     seconds, first = perf_counter() - started, reply.first_token_seconds
     waited = min(seconds, reply.waited_seconds)
     yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by)
@@ -111,10 +113,12 @@ def prepare(agent: Agent, call: NextCall) -> views.View:
     return replace(closed, left_out=view.left_out, fit=view.fit)
 
 
-def _act(agent: Agent, call: ToolCall, first: int) -> Generator[Event, None, None]:
+def _act(agent: Agent, call: ToolCall, first: int, number: int) -> Generator[Event, None, None]:
     yield ToolCalled(call)
     started = perf_counter()
     try:
+        if number > MOST_CALLS:
+            raise ToolError(f"not run: only the first {MOST_CALLS} calls of a reply are run")
         observation, ok = observe(agent, call, first), True
     except ToolError as error:
         observation, ok = f"Error: {error.what}", False

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from agent import foreign
 from agent.agent import Agent
 from agent.errors import ToolError
 from agent.messages import Message, ToolCall
@@ -29,8 +29,8 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
         near = get_close_matches(call.name, tools, 1)
         raise ToolError(f"there is no tool named {call.name[:80]!r}; {f'did you mean {near[0]}?' if near else known}")
     try:
-        arguments = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError) as error:
+        arguments = foreign.read(call.arguments or "{}")
+    except ValueError as error:
         raise ToolError(f"the arguments are not valid JSON: {str(error)[:100]}") from error
     if not isinstance(arguments, dict):
         raise ToolError(f"the arguments must be a JSON object, not {type(arguments).__name__}")
@@ -48,6 +48,6 @@ def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
 
 def _same_json(left: str, right: str) -> bool:
     try:
-        return left == right or bool(json.loads(left) == json.loads(right))
-    except (ValueError, RecursionError):
+        return left == right or bool(foreign.read(left) == foreign.read(right))
+    except ValueError:
         return False

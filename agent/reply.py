@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from time import perf_counter
 from typing import Literal
 
 from agent.circles import Circles
-from agent.errors import Circled
+from agent.errors import Circled, ModelError
 from agent.events import Said, Stopper
 from agent.messages import ToolCall
 from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
+
+CALL_CHARACTERS = 100_000
+"""The longest arguments of a call."""
 
 
 @dataclass
 class Reply:
     """The part of a reply received so far. `stopped_by` is set where the model goes round in circles."""
 
-    text: list[str] = field(default_factory=list)
-    thinking: list[str] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     first_token_seconds: float | None = None
     passed_seconds: float = 0.0
     stopped_by: Stopper = ""
-    _said: dict[type[Text | Thinking], Circles] = field(default_factory=lambda: {Text: Circles(), Thinking: Circles()})
+    _circles: Mapping[type[Text | Thinking], Circles] = field(
+        default_factory=lambda: {Text: Circles(), Thinking: Circles()}
+    )
+    _said: Mapping[type[Text | Thinking], StringIO] = field(
+        default_factory=lambda: {Text: StringIO(newline=""), Thinking: StringIO(newline="")}
+    )
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return self._said[Text].getvalue()
+
+    @property
+    def thinking(self) -> str:
+        """The thinking so far."""
+        return self._said[Thinking].getvalue()
 
     @property
     def waited_seconds(self) -> float:
@@ -58,12 +75,14 @@ class Reply:
         if self.first_token_seconds is None:
             self.first_token_seconds = seconds
         if isinstance(delta, ToolCall):
+            if len(delta.arguments) > CALL_CHARACTERS:
+                raise ModelError(f"the model calls a tool with more than {CALL_CHARACTERS:,} characters", "ask again")
             self.calls.append(delta)
             return None
         kind: Literal["text", "thinking"] = "text" if isinstance(delta, Text) else "thinking"
-        circles = self._said[type(delta)]
+        circles = self._circles[type(delta)]
         said = circles.feed(delta.text)
         if circles.closed:
             self.stopped_by = "thimble"
-        getattr(self, kind).append(said)
+        self._said[type(delta)].write(said)
         return Said(kind, said)

@@ -9,11 +9,15 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from agent.budget import LEAST_BUDGET
 from agent.errors import ModelError
 from agent.protocols import Backend, Embedder
+from models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, REPLY_BYTES, REPLY_SECONDS, Bounds
 
 Think = Literal["on", "off", "low", "medium", "high"]
 
 REPLY_TOKENS = 2_048
 """Room for a reply, and for the error of an estimate of the prompt."""
+
+NAMES_TOLD = 8
+"""The most names of models in an error."""
 
 THINKING_TOKENS = 4_096
 """What a model that thinks may use for it, beside the tokens of its reply."""
@@ -52,8 +56,21 @@ class ServerOptions:
     keep_alive: str = "10m"
     """How long Ollama keeps a model loaded after a reply, in Ollama's notation ("10m", "-1")."""
 
+    reply_seconds: float = REPLY_SECONDS
+    """The longest time for a whole reply."""
+
     sends_key: bool = True
     """Off for an address that the user has not named: no key goes there."""
+
+    @property
+    def reply(self) -> Bounds:
+        """The bounds of a reply."""
+        return Bounds(self.timeout_seconds, self.reply_seconds, REPLY_BYTES)
+
+    @property
+    def answer(self) -> Bounds:
+        """The bounds of an answer to any other question."""
+        return Bounds(min(ASK_SECONDS, self.timeout_seconds), min(ASK_WHOLE_SECONDS, self.reply_seconds))
 
 
 @dataclass(frozen=True, slots=True)

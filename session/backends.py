@@ -48,7 +48,9 @@ class Backends:
         self.can_pull = False
         self.look_for_server = Once(self._find_server)
         self.reader = Once(lambda: built_in(settings.pace))
-        self._options = ServerOptions(settings.think, settings.stream, settings.timeout, settings.keep_alive)
+        self._options = ServerOptions(
+            settings.think, settings.stream, settings.timeout, settings.keep_alive, settings.reply_timeout
+        )
 
     def names(self) -> list[str]:
         """The models to choose from: the reader, and those of the server if it answers; or those of the recording."""

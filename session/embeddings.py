@@ -51,7 +51,8 @@ def unkept(settings: Settings) -> Embedder | None:
     if served := served_embeddings(wanted):
         address = served.url or address_of(served.kind, settings)
         named = is_said("embeddings", settings) if served.url else is_named(served.kind, settings)
-        server = server_at(served.kind, address, ServerOptions(timeout_seconds=settings.timeout, sends_key=named))
+        options = ServerOptions(timeout_seconds=settings.timeout, reply_seconds=settings.reply_timeout, sends_key=named)
+        server = server_at(served.kind, address, options)
         return embedder_on(server, served.model)
     found = None if wanted == NONE else static_embedder()
     if found is None and wanted == STATIC:

@@ -16,6 +16,7 @@ from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.errors import UsageError
 from agent.prices import read_prices
 from corpus.reading import read_text
+from models.wire.bounds import REPLY_SECONDS
 
 if TYPE_CHECKING:
     from models.server import Think
@@ -58,9 +59,10 @@ class Settings:
     own; `embeddings` is one of EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price
     card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is how many tokens a second the
     reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
-    is set; `think`, `stream`, `timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names
-    where each of them came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the
-    folder's file says and does not decide before the user has confirmed it.
+    is set; `think`, `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are
+    `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
+    of a resumed session; `unconfirmed` is what the folder's file says and does not decide before the user has confirmed
+    it.
     """
 
     backend: str = "auto"
@@ -82,6 +84,7 @@ class Settings:
     think: Think = "on"
     stream: bool = True
     timeout: float = 300.0
+    reply_timeout: float = REPLY_SECONDS
     keep_alive: str = "10m"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     asked: Settings | None = field(default=None, compare=False, repr=False)
@@ -216,6 +219,7 @@ SETTINGS: dict[str, Setting] = {
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
     "stream": Setting(_switch, "true or false"),
     "timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
+    "reply_timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
     "keep_alive": Setting(_keep_alive, "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all"),
 }
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from agent import foreign
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 
@@ -136,8 +137,8 @@ def _rendered(role: str, content: str, calls: Sequence[ToolCall]) -> str:
 def spaced(arguments: str) -> str:
     """JSON text in one line with the usual spacing, as templates write it; text that is no JSON as it is."""
     try:
-        return _json(json.loads(arguments))
-    except (ValueError, RecursionError):
+        return _json(foreign.read(arguments))
+    except ValueError:
         return arguments
 
 

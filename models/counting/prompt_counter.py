@@ -15,6 +15,8 @@ from models.counting.message_counter import MessageCounter
 # The smallest conversation around a message. Some templates require ids of nine letters.
 _IDS = ("callaaaaa", "callbbbbb")
 SYSTEM, USER, ASSISTANT = Message("s", "system", "x."), Message("u", "user", "x"), Message("a", "assistant", "x")
+TEMPLATE_TOKENS = 10_000
+"""What a template may add to a prompt. A count of more than two tokens a byte besides is not believed."""
 RESULTS = tuple(Message("t", "tool", "x", call_id=call_id) for call_id in _IDS)
 
 
@@ -110,7 +112,7 @@ class PromptCounter(MessageCounter):
         """Tokens of exactly this prompt; None if they cannot be counted."""
         tokenizer = self._tokenizer.found()
         try:
-            return tokenizer.prompt(messages, tools) if tokenizer else None
+            return _believed(tokenizer.prompt(messages, tools), messages, tools) if tokenizer else None
         except (ModelError, Refused):
             return None
 
@@ -150,7 +152,8 @@ class PromptCounter(MessageCounter):
     def _overhead(self, tools: Sequence[Schema]) -> int:
         key = json.dumps(tools, default=dict)
         if key not in self._overheads:
-            self._overheads[key] = self._found().prompt((SYSTEM, USER), tools) - 2 * self._short()
+            whole = _believed(self._found().prompt((SYSTEM, USER), tools), (SYSTEM, USER), tools)
+            self._overheads[key] = whole - 2 * self._short()
         return self._overheads[key]
 
     def _short(self) -> int:
@@ -175,13 +178,23 @@ class PromptCounter(MessageCounter):
         return self._known[messages]
 
     def _prompt(self, *messages: Message) -> int:
-        return self._found().prompt(messages)
+        return _believed(self._found().prompt(messages), messages)
 
     def _found(self) -> Tokenizer:
         tokenizer = self._tokenizer.found()
         if tokenizer is None:
             raise Refused
         return tokenizer
+
+
+def _believed(tokens: int, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
+    """A count that a server tells; Refused for more tokens than a template can make of this."""
+    texts = [json.dumps(tools, default=dict)]
+    for one in messages:
+        texts += [one.content or "", *(call.name + call.arguments for call in one.calls)]
+    if tokens > TEMPLATE_TOKENS + 2 * sum(len(text.encode("utf-8", "replace")) for text in texts):
+        raise Refused
+    return tokens
 
 
 def _calling(name: str, calls: int = 1) -> Message:

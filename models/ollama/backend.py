@@ -6,16 +6,17 @@ Ollama's compatible `/v1` is not used: it has no setting for the context window.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from agent.budget import Counter
 from agent.errors import Circled, ModelError
-from agent.messages import Message, Schema
+from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
 from models.ollama import guard, wire
 from models.ollama.model_info import ModelInfo, keep_seconds, think
@@ -23,6 +24,7 @@ from models.ollama.server import CHAT, OllamaServer
 from models.server import THINKING_TOKENS, fitting
 from models.wire import http, thinking
 from models.wire.address import hidden
+from models.wire.bounds import REPLY_CALLS, Allowance, endless
 from models.wire.retry import retried
 
 if TYPE_CHECKING:
@@ -100,7 +102,9 @@ class Ollama(BackendDefaults):
             yield Waiting(f"loading {self.model}")
         request = json.dumps(self._request(messages, tools, max_tokens))
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
-        yield from retried(lambda: self._reply(request, taken), sleep=self.server.sleep)
+        allowance = Allowance(self.server.options.reply, self.server.url)
+        asks = partial(self._reply, request, taken, allowance)
+        yield from retried(asks, sleep=self.server.sleep, seconds_left=allowance.seconds_left)
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
@@ -136,22 +140,27 @@ class Ollama(BackendDefaults):
             return f"{holds}, and this budget wants up to {self._enough():,}: /budget {fitting(loaded)}"
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
-    def _reply(self, request: str, taken: set[str]) -> Generator[Delta, None, None]:
+    def _reply(self, request: str, taken: set[str], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
-        with closing(self.server.chat(request, self.model)) as lines:
-            yield from thinking.apart(self._deltas(lines, set(taken)))
+        allowance.again()
+        with closing(self.server.chat(request, self.model, allowance)) as lines:
+            yield from thinking.apart(self._deltas(lines, set(taken), allowance))
 
-    def _deltas(self, lines: Iterable[Line], taken: set[str]) -> Iterator[Delta]:
-        said: list[Delta] = []
-        alive = http.alive(lines, lambda: len(said), self.server.url, self.server.options.timeout_seconds)
-        for line in alive:
-            found = list(wire.deltas(line, taken))
-            said += found
-            yield from found
+    def _deltas(self, lines: Iterable[Line], taken: set[str], allowance: Allowance) -> Iterator[Delta]:
+        said: deque[Delta] = deque(maxlen=guard.MOST_EQUAL + 1)
+        calls = 0
+        for line in http.alive(lines, allowance):
+            for delta in wire.deltas(line, taken):
+                calls += isinstance(delta, ToolCall)
+                if calls > REPLY_CALLS:
+                    raise endless()
+                said.append(delta)
+                allowance.said += wire.length(delta)
+                yield delta
             if line.done:
                 yield self._truly(wire.usage(line))
                 return
-        raise Circled if guard.stopped(said) else http.stopped()
+        raise Circled if guard.stopped([*said]) else http.stopped()
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from agent.errors import ModelError
 from models.ollama.errors import DEFAULT_MODEL
 from models.ollama.model_info import tagged
-from models.server import NoModel
+from models.server import NAMES_TOLD, NoModel
 
 
 def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str], bool | None] | None = None) -> str:
@@ -47,5 +47,6 @@ def choose_model(names: Sequence[str], wanted: str = "", can: Callable[[str, str
 
 def missing(model: str, names: Sequence[str]) -> ModelError:
     """The error for a model that is not among the installed ones."""
-    others = f"installed: {', '.join(names)}" if names else "no model is installed"
+    more = f" and {len(names) - NAMES_TOLD} more" if len(names) > NAMES_TOLD else ""
+    others = f"installed: {', '.join(names[:NAMES_TOLD])}{more}" if names else "no model is installed"
     return ModelError(f"the model {model!r} is not installed", f"ollama pull {model} ({others})")

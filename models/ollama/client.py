@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import httpx
 from pydantic import BeforeValidator, SkipValidation, ValidationError
 
+from agent import foreign
 from agent.errors import ModelError
 from models.ollama.errors import START, unreadable
 from models.wire import http
+from models.wire.bounds import REPLY_CALLS, Allowance, endless
 
 Refused = Callable[[httpx.Response, str], ModelError]
 """The error for a response and the words of its refusal."""
@@ -53,6 +55,13 @@ Figure = Annotated[int | None, BeforeValidator(http.figure)]
 """A figure that may be missing; one that cannot be is missing too."""
 
 
+def _few(calls: Any) -> Any:
+    """The calls, before each is looked at."""
+    if isinstance(calls, list) and len(calls) > REPLY_CALLS:
+        raise endless()
+    return calls
+
+
 class Chat(ChatRequest):
     """A request for a reply. The messages go as they are, with `id` and `tool_call_id`, and so do the tools."""
 
@@ -82,7 +91,7 @@ class Said(Message):
     role: SkipValidation[str] = "assistant"
     content: SkipValidation[str | None] = None
     thinking: SkipValidation[str | None] = None
-    tool_calls: Sequence[Call] | None = None
+    tool_calls: Annotated[Sequence[Call] | None, BeforeValidator(_few)] = None
 
 
 class Line(ChatResponse):
@@ -113,15 +122,15 @@ class OllamaClient(Client):
 
     Args:
         url: Address of the server.
-        seconds: Longest wait for the next piece.
+        allowance: What the answers may use.
         transport: Replaces the network, for tests.
         refused: The error for a refusal.
     """
 
-    def __init__(self, url: str, seconds: float, transport: httpx.BaseTransport | None, refused: Refused) -> None:
+    def __init__(self, url: str, allowance: Allowance, transport: httpx.BaseTransport | None, refused: Refused) -> None:
         def bounded(headers: Mapping[str, str], **_: object) -> _Bounded:
             headers = {name: value for name, value in headers.items() if name != "authorization"}
-            return _Bounded(http.client(url, seconds, transport, headers), url, seconds, refused)
+            return _Bounded(http.client(url, allowance, transport, headers), url, allowance, refused)
 
         BaseClient.__init__(self, bounded, url)
 
@@ -142,12 +151,12 @@ class OllamaClient(Client):
 class _Bounded:
     """What the package uses of an HTTP client, with our limits and errors."""
 
-    def __init__(self, client: httpx.Client, url: str, seconds: float, refused: Refused) -> None:
-        self._client, self._url, self._seconds, self._refused = client, url, seconds, refused
+    def __init__(self, client: httpx.Client, url: str, allowance: Allowance, refused: Refused) -> None:
+        self._client, self._url, self._allowance, self._refused = client, url, allowance, refused
 
     def request(self, method: str, path: str, **rest: Any) -> httpx.Response:
         with self._response(method, path, **rest) as response:
-            return _Body(200, content=http.whole(response), request=response.request)
+            return _Body(200, content=http.whole(response, self._allowance), request=response.request)
 
     @contextmanager
     def stream(self, method: str, path: str, **rest: Any) -> Iterator[httpx.Response]:
@@ -160,13 +169,14 @@ class _Bounded:
     @contextmanager
     def _response(self, method: str, path: str, **rest: Any) -> Iterator[httpx.Response]:
         with (
-            http.as_model_errors(self._url, self._seconds, START),
+            http.as_model_errors(self._url, self._allowance.bounds.quiet_seconds, START),
             self._client.stream(method, path, **rest) as response,
         ):
             if response.is_redirect:
                 raise http.moved(self._url, response.headers.get("location", ""))
             if response.status_code != 200:
-                raise self._refused(response, http.whole(response).decode(errors="replace"))
+                said = http.whole(response, self._allowance)
+                raise self._refused(response, said.decode(errors="replace"))
             yield response
 
     def _checked(self, response: httpx.Response) -> Iterator[bytes]:
@@ -186,8 +196,8 @@ class _Body(httpx.Response):
 
 def _object(text: bytes) -> dict[str, Any]:
     try:
-        answer = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        answer = foreign.read(text)
+    except ValueError as error:
         raise unreadable(text) from error
     if not isinstance(answer, dict):
         raise unreadable(text)

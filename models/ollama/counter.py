@@ -25,6 +25,7 @@ from models.counting.choose import counter_for
 from models.counting.kept import keep, kept
 from models.counting.message_counter import ChatCounter, MessageCounter
 from models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
+from models.ollama.server import SHOW
 
 if TYPE_CHECKING:
     from models.ollama.server import OllamaServer
@@ -33,6 +34,8 @@ REST_SECONDS = 10.0
 """Seconds until a server that failed to tell is asked again."""
 
 SHAPES_KEPT = 200
+PROMPT_CHARACTERS = 4_000_000
+"""A longer rendering of a prompt is not believed."""
 
 MARK = "\ue000{0} \"\\<&'>\n\u00e9\ue001"
 """Stands for the content of message {0}. A template that changes any part of it changes contents."""
@@ -206,7 +209,7 @@ class _Rendered:
             if server.answers():
                 raise Refused from error
             raise
-        if prompt is None:
+        if prompt is None or len(prompt) > PROMPT_CHARACTERS:
             raise Refused
         return prompt
 
@@ -270,7 +273,7 @@ class _Finding:
             key = digest and f"{digest} {server.version()}"
         self._vocabulary = _read(kept("vocabulary", digest))
         if self._vocabulary is None:
-            answer = server.ask("/api/show", {"model": model, "verbose": True}, model)
+            answer = server.ask(SHOW, {"model": model, "verbose": True}, model)
             facts = answer.get("model_info")
             self._vocabulary = byte_pairs(facts) if isinstance(facts, Mapping) else None
             if self._vocabulary:

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from models.wire.bounds import TOLD_CHARACTERS, name
 from models.wire.http import figure
+
+LAYERS = 1_000
+"""The most layers of a download that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,11 @@ class Download:
 
     def add(self, step: Mapping[str, Any]) -> Progress:
         """The progress after one more line from the server."""
-        layer, total, done = step.get("digest"), figure(step.get("total")), figure(step.get("completed"))
-        if isinstance(layer, str) and total:
+        layer, total, done = name(step.get("digest")), figure(step.get("total")), figure(step.get("completed"))
+        known = layer in self._total or len(self._total) < LAYERS
+        if layer and total and known:
             self._total[layer] = max(total, self._total.get(layer, 0))
             self._done[layer] = min(max(done or 0, self._done.get(layer, 0)), self._total[layer])
-        return Progress(str(step.get("status") or ""), sum(self._done.values()), sum(self._total.values()))
+        return Progress(
+            str(step.get("status") or "")[:TOLD_CHARACTERS], sum(self._done.values()), sum(self._total.values())
+        )

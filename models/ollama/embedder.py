@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 from models.embeddings.served import ServedEmbedder
 from models.ollama.errors import unreadable
 from models.ollama.server import OllamaServer
+from models.wire.bounds import Bounds
 
 EMBED = "/api/embed"
 
@@ -25,10 +25,8 @@ class OllamaEmbedder(ServedEmbedder):
         return self._server.digest(self.model)
 
     def _asked(self, texts: Sequence[str]) -> Any:
-        request = json.dumps({"model": self.model, "input": texts})
-        seconds = self._server.options.timeout_seconds
-        with closing(self._server.replies(EMBED, request, seconds, self.model)) as replies:
-            answer = next(replies, {})
+        bounds = Bounds(self._server.options.timeout_seconds, self._server.options.reply_seconds)
+        answer = self._server.ask(EMBED, {"model": self.model, "input": texts}, self.model, bounds)
         if "embeddings" not in answer:
             raise unreadable(json.dumps(answer).encode())
         return answer["embeddings"]

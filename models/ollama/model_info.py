@@ -6,12 +6,15 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from models.server import Think
+from models.wire.bounds import name
 from models.wire.http import figure
 
 Level = bool | str
+LEVELS = 8
+"""The most levels of thinking that are known of a model."""
 UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -48,9 +51,9 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
         context=next(
             (figure(value) or None for key, value in _table(answer.get("model_info")).items() if _is_context(key)), None
         ),
-        levels=tuple(value for value in values if isinstance(value, bool | str)) if isinstance(values, list) else None,
-        usual=usual if isinstance(usual, bool | str) else None,
-        family=str(details.get("family") or ""),
+        levels=tuple(filter(_is_level, values))[:LEVELS] if isinstance(values, list) else None,
+        usual=usual if _is_level(usual) else None,
+        family=name(details.get("family")),
         examples=len(examples) if isinstance(examples, list) else 0,
         remote=bool(answer.get("remote_host")),
     )
@@ -95,6 +98,10 @@ def tagged(model: str) -> str:
 
 def _is_context(key: object) -> bool:
     return isinstance(key, str) and key.endswith(".context_length")
+
+
+def _is_level(value: object) -> TypeGuard[Level]:
+    return isinstance(value, bool) or bool(name(value))
 
 
 def _is_text(value: object) -> bool:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
@@ -14,8 +15,9 @@ from models.ollama.download import Progress
 from models.ollama.errors import pull_refusal, refusal, unreadable
 from models.ollama.model_info import ModelInfo, model_info, tagged
 from models.server import ServerOptions
-from models.wire import http
+from models.wire import bounds, http
 from models.wire.address import gets, host_url
+from models.wire.bounds import REPLY_BYTES, Allowance, Bounds
 from models.wire.retry import after_seconds
 
 if TYPE_CHECKING:
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
 
     from models.ollama.client import Line, OllamaClient
 
-CHAT, PULL = "/api/chat", "/api/pull"
+CHAT, PULL, SHOW = "/api/chat", "/api/pull", "/api/show"
+REST_SECONDS = 10.0
+"""How long a server that was slow to tell of a model is not asked again: a session asks several times in a row."""
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
+PULL_WHOLE_SECONDS = 86_400.0
+VERSION_CHARACTERS = 40
 
 Body = Mapping[str, Any]
 
@@ -56,6 +62,7 @@ class OllamaServer:
         self.sleep = sleep
         self._transport = transport
         self._infos: dict[str, ModelInfo] = {}
+        self._resting_until = 0.0
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/api/version` returns a version."""
@@ -63,7 +70,7 @@ class OllamaServer:
 
     def version(self) -> str:
         """Its version, such as "0.34.1". Raises ModelError."""
-        return str(self.ask("/api/version").get("version") or "")
+        return str(self.ask("/api/version").get("version") or "")[:VERSION_CHARACTERS]
 
     def models(self) -> list[str]:
         """Names of the installed models, as the server orders them (newest first). Raises ModelError."""
@@ -72,7 +79,7 @@ class OllamaServer:
     def digest(self, model: str) -> str:
         """The digest of an installed model, "" if the server does not say. Raises ModelError if it is not installed."""
         listed = {_name(each): each for each in self._listed("/api/tags")}
-        return str(listed[choose_model([*listed], model)].get("digest") or "")
+        return bounds.name(listed[choose_model([*listed], model)].get("digest"))
 
     def choose(self, wanted: str = "") -> str:
         """The wanted model if it is installed; "" for the most suitable one. Raises ModelError."""
@@ -81,7 +88,7 @@ class OllamaServer:
     def info(self, model: str) -> ModelInfo:
         """The server's facts about a model, requested once. Raises ModelError."""
         if model not in self._infos:
-            self._infos[model] = model_info(self.ask("/api/show", {"model": model}, model))
+            self._infos[model] = model_info(self.ask(SHOW, {"model": model}, model))
         return self._infos[model]
 
     def loaded(self, model: str) -> int | None:
@@ -100,42 +107,48 @@ class OllamaServer:
         from models.ollama.download import Download
 
         download = Download()
-        with closing(self.replies(PULL, json.dumps({"model": model}), PULL_SECONDS, model)) as steps:
-            for step in steps:
+        allowance = Allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, REPLY_BYTES), self.url)
+        with closing(self._replies(PULL, json.dumps({"model": model}), allowance, model)) as steps:
+            for number, step in enumerate(steps, 1):
+                allowance.grow(number)
                 yield download.add(step)
                 if step.get("status") == "success":
                     self._infos.clear()
                     return
         raise http.stopped()
 
-    def ask(self, path: str, body: Body | None = None, model: str = "") -> dict[str, Any]:
+    def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
-        with self._client(path, http.ASK_SECONDS, model) as client:
-            answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
+        allowance = Allowance(bounds or self.options.answer, self.url)
+        if path == SHOW and monotonic() < self._resting_until:
+            raise allowance.late()
+        try:
+            with self._client(path, allowance, model) as client:
+                answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
+        except ModelError:
+            if path == SHOW and allowance.is_slow:
+                self._resting_until = monotonic() + REST_SECONDS
+            raise
         return answer
 
-    def replies(self, path: str, request: str, seconds: float, model: str) -> Generator[dict[str, Any], None, None]:
-        """The lines of a streamed answer, each a JSON object. Closing it closes the connection.
-
-        Args:
-            path: Path of the request.
-            request: Body of the request, as JSON.
-            seconds: Longest wait for the next piece.
-            model: Named in errors.
+    def chat(self, request: str, model: str, allowance: Allowance | None = None) -> Generator[Line, None, None]:
+        """The lines of a model's reply, within the allowance or a whole one. Closing it closes the connection.
 
         Raises:
             Busy: The server accepts no request now, or the connection was lost before the first line.
             ModelError: The server refused, or is not Ollama.
         """
-        with self._client(path, seconds, model) as client:
-            yield from client.replies(dict, path, request)
-
-    def chat(self, request: str, model: str) -> Generator[Line, None, None]:
-        """The lines of a model's reply. Closing it closes the connection. Raises the same errors."""
         from models.ollama.client import Line
 
-        with self._client(CHAT, self.options.timeout_seconds, model) as client:
+        with self._client(CHAT, allowance or Allowance(self.options.reply, self.url), model) as client:
             yield from client.replies(Line, CHAT, request)
+
+    def _replies(
+        self, path: str, request: str, allowance: Allowance, model: str
+    ) -> Generator[dict[str, Any], None, None]:
+        """The lines of a streamed answer, each a JSON object. Closing it closes the connection."""
+        with self._client(path, allowance, model) as client:
+            yield from client.replies(dict, path, request)
 
     def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
@@ -145,7 +158,7 @@ class OllamaServer:
                 return missing(model, self.models())
         return error
 
-    def _client(self, path: str, seconds: float, model: str) -> OllamaClient:
+    def _client(self, path: str, allowance: Allowance, model: str) -> OllamaClient:
         """A client for one request, whose refusals name the model. Raises ModelError."""
         from models.ollama.client import OllamaClient
 
@@ -154,7 +167,7 @@ class OllamaServer:
                 return pull_refusal(text, model)
             return self.refused(response.status_code, text, model, after_seconds(response.headers))
 
-        return OllamaClient(self.url, seconds, self._transport, refused)
+        return OllamaClient(self.url, allowance, self._transport, refused)
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
         answer = self.ask(path)
@@ -172,8 +185,7 @@ class OllamaServer:
 
 
 def _name(model: Mapping[str, Any]) -> str:
-    name = model.get("model") or model.get("name")
-    return name if isinstance(name, str) else ""
+    return bounds.name(model.get("model") or model.get("name"))
 
 
 def _is_version(status: int, answer: Any) -> bool:

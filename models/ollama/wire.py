@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent.chat import UNREADABLE
-from agent.messages import Message
+from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.wire.calls import arguments, given
 
@@ -46,6 +46,13 @@ def deltas(line: Line, taken: set[str]) -> Iterator[Delta]:
         yield Text(str(message.content))
     for call in message.tool_calls or ():
         yield given(call.id, call.function.name, call.function.arguments, taken)
+
+
+def length(delta: Delta) -> int:
+    """The characters of a delta; a call has at least one."""
+    if isinstance(delta, ToolCall):
+        return 1 + len(delta.name) + len(delta.arguments)
+    return len(delta.text) if isinstance(delta, Text | Thinking) else 0
 
 
 def usage(line: Line) -> Usage:

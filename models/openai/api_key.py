@@ -7,6 +7,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 
+from agent import foreign
 from agent.errors import Circled, ModelError
 from agent.messages import ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
@@ -53,8 +54,8 @@ def hidden(text: str) -> str:
         return text
     text = text.replace(key, HIDDEN)
     if "\\" in text:
-        with suppress(ValueError, RecursionError):
-            spelt = json.dumps(json.loads(text), ensure_ascii=False)
+        with suppress(ValueError):
+            spelt = json.dumps(foreign.read(text), ensure_ascii=False)
             return spelt.replace(key, HIDDEN) if key in spelt else text
     return text
 

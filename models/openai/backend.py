@@ -6,9 +6,10 @@ import json
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from agent import foreign
 from agent.errors import ModelError
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
@@ -19,6 +20,7 @@ from models.openai.metrics import PrefixCache, prefix_cache
 from models.server import THINKING_TOKENS, ServerOptions, fitting
 from models.wire import http
 from models.wire.address import hidden
+from models.wire.bounds import Allowance
 from models.wire.retry import retried
 from models.wire.thinking import apart
 
@@ -93,7 +95,10 @@ class OpenAIBackend(BackendDefaults):
         request = encoded(self._request(messages, tools, max_tokens))
         yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
         before = prefix_cache(self._connection) if self._reads_metrics else None
-        with closing(retried(lambda: self._reply(request, messages), sleep=self._connection.sleep)) as deltas:
+        allowance = self._connection.allowance(self._options.reply)
+        asks = partial(self._reply, request, messages, allowance)
+        left = allowance.seconds_left
+        with closing(retried(asks, sleep=self._connection.sleep, seconds_left=left)) as deltas:
             for delta in deltas:
                 yield self._completed(delta, before) if isinstance(delta, Usage) else delta
 
@@ -157,31 +162,31 @@ class OpenAIBackend(BackendDefaults):
             raise ModelError(what, f"{http.LOWER}, or start the server with a longer context")
         return max(1, self.context - prompt)
 
-    def _reply(self, request: bytes, messages: Sequence[Message]) -> Generator[Delta, None, None]:
+    def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply."""
-        seconds = self._options.timeout_seconds
+        allowance.again()
         reply = wire.Reply(wire.call_ids(messages))
         with (
-            self._connection.as_model_errors(seconds),
-            self._connection.client(seconds) as client,
+            self._connection.as_model_errors(allowance),
+            self._connection.client(allowance) as client,
             client.stream("POST", CHAT, content=request, headers=JSON) as response,
         ):
-            for delta in apart(self._deltas(response, reply)):
+            for delta in apart(self._deltas(response, reply, allowance)):
                 self._thinks = self._thinks or isinstance(delta, Thinking)
                 yield delta
 
-    def _deltas(self, response: httpx.Response, reply: wire.Reply) -> Iterator[Delta]:
+    def _deltas(self, response: httpx.Response, reply: wire.Reply, allowance: Allowance) -> Iterator[Delta]:
         """The deltas of a response, streamed or whole."""
         kind = response.headers.get("content-type", "")
         whole = response.status_code != 200 or "json" in kind or "html" in kind
-        for chunk in [self._whole(response)] if whole else self._chunks(response, reply):
+        for chunk in [self._whole(response, allowance)] if whole else self._chunks(response, reply, allowance):
             yield from reply.take(chunk)
         yield from reply.end()
 
-    def _whole(self, response: httpx.Response) -> dict[str, Any]:
+    def _whole(self, response: httpx.Response, allowance: Allowance) -> dict[str, Any]:
         """A reply that comes in one piece."""
         try:
-            body = self._connection.read(response, self.model)
+            body = self._connection.read(response, allowance, self.model)
         except NoModel as error:
             names = []
             with suppress(ModelError):
@@ -189,18 +194,18 @@ class OpenAIBackend(BackendDefaults):
             raise missing(self.model, names) from error
         return self._sound(body, self._connection.parsed(body), begun=False)
 
-    def _chunks(self, response: httpx.Response, reply: wire.Reply) -> Iterator[dict[str, Any]]:
+    def _chunks(self, response: httpx.Response, reply: wire.Reply, allowance: Allowance) -> Iterator[dict[str, Any]]:
         """The chunks of a stream, up to its end. Raises ModelError for one that ends too early."""
         lines = http.lines(response.iter_bytes(), blanks=True)
-        alive = http.alive(lines, lambda: reply.length, self._connection.url, self._options.timeout_seconds)
-        for field, data in wire.events(alive):
+        for field, data in wire.events(http.alive(lines, allowance)):
             if data == wire.DONE:
                 return
             try:
-                chunk = json.loads(data)
-            except (ValueError, RecursionError) as error:
+                chunk = foreign.read(data)
+            except ValueError as error:
                 raise (http.stopped() if field else unreadable(data, self._connection.url)) from error
             yield self._sound(data, {"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)
+            allowance.said = reply.length
         if not reply.finish:
             raise http.stopped()
 

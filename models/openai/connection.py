@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from agent import foreign
 from models.openai import api_key
 from models.openai.errors import CHAT, START, refusal, unreadable
+from models.server import ServerOptions
 from models.wire import http
+from models.wire.bounds import Allowance, Bounds
 
 if TYPE_CHECKING:
     import httpx
@@ -26,6 +29,7 @@ class Connection:
         transport: Carries the requests instead of the network.
         sleep: Waits for so many seconds before a busy server is asked again.
         sends_key: Off for an address that the user has not named: no key goes there.
+        bounds: Of each answer that is no reply of a model.
     """
 
     def __init__(
@@ -34,16 +38,22 @@ class Connection:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = time.sleep,
         sends_key: bool = True,
+        bounds: Bounds | None = None,
     ) -> None:
         self.url = url
         self.sends_key = sends_key
         self.sleep = sleep
+        self.bounds = bounds or ServerOptions().answer
         self._transport = transport
 
-    def client(self, seconds: float = http.ASK_SECONDS) -> httpx.Client:
+    def allowance(self, bounds: Bounds | None = None) -> Allowance:
+        """What an answer may use."""
+        return Allowance(bounds or self.bounds, self.url)
+
+    def client(self, allowance: Allowance) -> httpx.Client:
         """An HTTP client that sends the key, where it may. Raises ModelError."""
         headers = api_key.headers(self.url) if self.sends_key else {}
-        return http.client(self.url, seconds, self._transport, headers)
+        return http.client(self.url, allowance, self._transport, headers)
 
     def asked(self, path: str) -> Any:
         """The JSON at a path. Raises ModelError."""
@@ -51,12 +61,17 @@ class Connection:
 
     def fetched(self, path: str) -> bytes:
         """The body at a path. Raises ModelError."""
-        with self.as_model_errors(http.ASK_SECONDS), self.client() as client, client.stream("GET", path) as response:
-            return self.read(response)
+        allowance = self.allowance()
+        with (
+            self.as_model_errors(allowance),
+            self.client(allowance) as client,
+            client.stream("GET", path) as response,
+        ):
+            return self.read(response, allowance)
 
-    def read(self, response: httpx.Response, model: str = "", route: str = CHAT) -> bytes:
-        """The body of a response, at most 16 MB. `route` is named if there is no such path. Raises ModelError."""
-        body = http.whole(response)
+    def read(self, response: httpx.Response, allowance: Allowance, model: str = "", route: str = CHAT) -> bytes:
+        """The body of a response. `route` is named if there is no such path. Raises ModelError."""
+        body = http.whole(response, allowance)
         if response.status_code in (401, 403) and not self.sends_key and api_key.origin():
             raise api_key.kept_back(self.url)
         if response.status_code != 200:
@@ -67,14 +82,14 @@ class Connection:
     def parsed(self, body: bytes) -> Any:
         """A body as JSON, without the key. Raises ModelError if it is not JSON."""
         try:
-            return json.loads(api_key.hidden(body.decode(json.detect_encoding(body), "surrogatepass")))
-        except (ValueError, RecursionError) as error:
+            return foreign.read(api_key.hidden(body.decode(json.detect_encoding(body), "surrogatepass")))
+        except ValueError as error:
             raise unreadable(body, self.url) from error
 
     @contextmanager
-    def as_model_errors(self, seconds: float) -> Iterator[None]:
+    def as_model_errors(self, allowance: Allowance) -> Iterator[None]:
         """Raise a ModelError for each error of httpx."""
-        with http.as_model_errors(self.url, seconds, START):
+        with http.as_model_errors(self.url, allowance.bounds.quiet_seconds, START):
             yield
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from models.counting.choose import counter_for
 from models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
 from models.openai import wire
 from models.openai.connection import JSON, Connection, encoded
-from models.wire.http import ASK_SECONDS
+from models.wire import http
 
 if TYPE_CHECKING:
     import httpx
@@ -45,17 +46,22 @@ class Asks:
         self.body = body
         self._connection = connection
         self._client: httpx.Client | None = None
+        self._allowance = connection.allowance()
+        self._lock = Lock()  # one question at a time, since all have the one allowance
 
     def post(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
-        with self._connection.as_model_errors(ASK_SECONDS):
+        content = encoded({**self.body, **body})
+        with self._lock, self._connection.as_model_errors(self._allowance):
             if self._client is None:
-                self._client = self._connection.client()
+                self._client = self._connection.client(self._allowance)
                 weakref.finalize(self, self._client.close)
-            response = self._client.post(path, content=encoded({**self.body, **body}), headers=JSON)
+            self._allowance.begin()
+            with self._client.stream("POST", path, content=content, headers=JSON) as response:
+                said = http.whole(response, self._allowance)
         if response.status_code in PASSING:
             raise ModelError(f"the server failed with status {response.status_code}")
-        answer = self._connection.parsed(response.content) if response.status_code == 200 else None
+        answer = self._connection.parsed(said) if response.status_code == 200 else None
         if not isinstance(answer, dict) or wanted not in answer:
             raise Refused
         return answer[wanted]

@@ -11,6 +11,7 @@ from models.embeddings.served import ServedEmbedder, misshapen
 from models.openai import model_list
 from models.openai.connection import JSON, encoded
 from models.openai.server import OpenAIServer
+from models.wire.bounds import Bounds
 
 EMBEDDINGS = "/v1/embeddings"
 
@@ -31,14 +32,15 @@ class OpenAIEmbedder(ServedEmbedder):
 
     def _asked(self, texts: Sequence[str]) -> Any:
         """The vectors, in the order of their index."""
-        connection, seconds = self._server.connection, self._server.options.timeout_seconds
+        connection, options = self._server.connection, self._server.options
+        allowance = connection.allowance(Bounds(options.timeout_seconds, options.reply_seconds))
         body = encoded({"model": self.model, "input": texts})
         with (
-            connection.as_model_errors(seconds),
-            connection.client(seconds) as client,
+            connection.as_model_errors(allowance),
+            connection.client(allowance) as client,
             client.stream("POST", EMBEDDINGS, content=body, headers=JSON) as response,
         ):
-            answer = connection.parsed(connection.read(response, self.model, EMBEDDINGS))
+            answer = connection.parsed(connection.read(response, allowance, self.model, EMBEDDINGS))
         try:
             rows = {row["index"]: row["embedding"] for row in answer["data"]}
             return [rows[place] for place in range(len(texts))]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from agent.errors import ModelError
 from models.openai import api_key
-from models.server import TooLong, ToolsRefused
+from models.server import NAMES_TOLD, TooLong, ToolsRefused
 from models.wire import http
 from models.wire.refusals import Refusal, recognised
 from models.wire.retry import Busy, after_seconds
@@ -18,7 +18,6 @@ WITH_TOOLS = (
     "vllm serve … --enable-auto-tool-choice --tool-call-parser NAME (hermes for Qwen2.5), llama-server … --jinja"
 )
 WITH_EMBEDDINGS = "start it for them: vllm serve … --runner pooling, llama-server … --embeddings --pooling mean"
-NAMES_TOLD = 8
 
 REFUSALS = (
     Refusal(

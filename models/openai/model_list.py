@@ -10,6 +10,7 @@ from typing import Any
 from agent.errors import ModelError
 from models.openai.connection import Connection
 from models.openai.errors import missing, unreadable
+from models.wire.bounds import name
 from models.wire.http import figure
 
 Entry = Mapping[str, Any]
@@ -25,7 +26,7 @@ def listed(connection: Connection) -> list[Entry]:
     entries = answer.get("data") if isinstance(answer, dict) else answer
     if not isinstance(entries, list):
         raise unreadable(str(answer).encode(errors="replace"), connection.url)
-    return [entry for entry in entries if isinstance(entry, dict) and isinstance(entry.get("id"), str)]
+    return [entry for entry in entries if isinstance(entry, dict) and name(entry.get("id"))]
 
 
 def is_list(answer: Any) -> bool:

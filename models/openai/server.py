@@ -35,7 +35,8 @@ class OpenAIServer:
         self.url = host_url(base_url, PORTS[name]).removesuffix("/v1")
         self._at_usual_address = not base_url
         self.options = options or ServerOptions()
-        self.connection = Connection(self.url, transport, sends_key=self.options.sends_key)
+        options = self.options
+        self.connection = Connection(self.url, transport, bounds=options.answer, sends_key=options.sends_key)
         self._entries: list[model_list.Entry] = []
 
     def answers(self, seconds: float = 0.3) -> bool:

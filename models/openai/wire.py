@@ -10,10 +10,13 @@ from typing import Any, Literal
 from agent import chat
 from agent.messages import Message
 from agent.protocols import Delta, Text, Thinking, Usage
+from models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
 from models.wire.calls import arguments, given
 from models.wire.http import figure
 
 DONE = b"[DONE]"
+LINES = 10_000
+"""Lines of data of one event."""
 FINISH: dict[object, Literal["stop", "length"]] = {
     "stop": "stop",
     "tool_calls": "stop",
@@ -45,16 +48,20 @@ def events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
     A line without a known field is its own data, so that a web page or plain JSON can be recognised.
     """
     data: list[bytes] = []
+    length = 0
     for line in lines:
         line = line.rstrip(b"\r\n")
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
             data.append(value)
+            length += len(line)
+            if length > LINE_BYTES or len(data) > LINES:
+                raise endless()
             continue
         if not line and data:
             yield b"data", b"\n".join(data)
-            data = []
+            data, length = [], 0
         elif name == b"error":
             yield b"error", value
         elif line and name not in (b"", b"event", b"id", b"retry"):
@@ -142,6 +149,8 @@ class Reply:
         last = next(reversed(same or self._calls), None)
         call = last if number is None else self._numbered.get(number)
         if call is None or (name and _another(call, call_id, number)):
+            if len(self._calls) == REPLY_CALLS:
+                raise endless()
             call = _Call()
             self._calls.append(call)
             if number is not None:

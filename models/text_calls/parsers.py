@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from agent import foreign
 from agent.messages import Schema, ToolCall
 from models.text_calls import lenient_json
 from models.text_calls.openings import ARGUMENTS, KEYS, NAMES, label
@@ -296,8 +297,8 @@ def _arguments(text: str) -> str:
 
 def _object(text: str) -> dict[str, Any] | None:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = foreign.read(text)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from ipaddress import ip_address
 from threading import Thread
 from typing import Any
@@ -71,14 +72,20 @@ def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: f
     `suits` gets None for a body that is not JSON.
     """
     found: list[bool] = []
+    opened: list[socket.socket] = []
     # A thread, because nothing else ends the wait for a name server that does not answer.
-    probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds)), daemon=True)
+    probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds, opened)), daemon=True)
     probe.start()
     probe.join(seconds)
+    for one in opened:
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)  # a server that goes on sending keeps the thread no longer
     return found == [True]
 
 
-def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float) -> bool:
+def _gets(
+    base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: float, opened: list[socket.socket]
+) -> bool:
     url = urlsplit(base_url)
     try:
         with socket.create_connection((url.hostname or "", url.port or 80), seconds):
@@ -89,6 +96,8 @@ def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: 
     kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
     connection = kind(url.hostname or "", url.port, timeout=seconds)
     try:
+        connection.connect()
+        opened.append(connection.sock)
         connection.request("GET", f"{url.path}{path}")
         response = connection.getresponse()
         return suits(response.status, _json(response.read(1_000_000)))
@@ -99,11 +108,11 @@ def _gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: 
 
 
 def _json(body: bytes) -> Any:
-    import json
+    from agent import foreign
 
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
+        return foreign.read(body)
+    except ValueError:
         return None
 
 

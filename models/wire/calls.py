@@ -6,7 +6,9 @@ import json
 from typing import Any
 from uuid import uuid4
 
+from agent import foreign
 from agent.messages import ToolCall
+from models.wire import bounds
 
 
 def arguments(call: ToolCall) -> dict[str, Any]:
@@ -16,19 +18,19 @@ def arguments(call: ToolCall) -> dict[str, Any]:
     An empty object would hide the mistake.
     """
     try:
-        value = json.loads(call.arguments)
+        value = foreign.read(call.arguments)
         json.dumps(value, allow_nan=False)  # Python reads NaN and 1e999, which other JSON readers refuse
-    except (ValueError, RecursionError):
+    except ValueError:
         value = None
     return value if isinstance(value, dict) else {"_raw": call.arguments}
 
 
 def given(call_id: object, name: object, arguments: object, taken: set[str]) -> ToolCall:
     """A call that a server sent, with an id that no other call of the conversation has; the id is added to `taken`."""
-    fresh = call_id if isinstance(call_id, str) else ""
+    fresh = bounds.name(call_id)
     if not fresh or fresh in taken:
         fresh = f"call_{uuid4().hex[:12]}"  # random, because a view may hide earlier calls
     taken.add(fresh)
     if not isinstance(arguments, str):
         arguments = json.dumps({} if arguments is None else arguments, ensure_ascii=False)
-    return ToolCall(fresh, name if isinstance(name, str) else "", arguments)
+    return ToolCall(fresh, bounds.name(name), arguments)

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
+from agent import foreign
 from agent.errors import ModelError
 from models.wire.address import is_loopback
+from models.wire.bounds import (
+    ANSWER_BYTES,
+    CONNECT_SECONDS,
+    LINE_BYTES,
+    REPLY_CHARACTERS,
+    TOLD_CHARACTERS,
+    Allowance,
+    endless,
+    silent,
+)
 from models.wire.retry import Busy
 
 if TYPE_CHECKING:
     import httpx
 
-CONNECT_SECONDS = 5.0
-ASK_SECONDS = 10.0
-"""Longest wait for an answer other than a model's reply."""
 WHERE = "check the address: --base-url"
 LOWER = "lower the budget (/budget N, --budget N)"
 CERTIFICATES = "name a file of certificates to trust: SSL_CERT_FILE=FILE"
 NO_PROXY = "name hosts to reach without it in NO_PROXY, or unset HTTP_PROXY, HTTPS_PROXY, ALL_PROXY"
-TOLD_CHARACTERS = 300
-LONGEST = 16_000_000
-"""Bytes of a line or an answer, characters of a reply: anything longer counts as endless."""
 LARGEST_FIGURE = 2**53
 """Readers of JSON that use floats cannot tell larger whole numbers apart."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
@@ -36,7 +39,7 @@ Piece = TypeVar("Piece")
 
 def client(
     base_url: str,
-    seconds: float,
+    allowance: Allowance,
     transport: httpx.BaseTransport | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> httpx.Client:
@@ -44,7 +47,7 @@ def client(
 
     Args:
         base_url: Address as `host_url` writes it.
-        seconds: Longest wait for the next piece of a reply.
+        allowance: What the answers may use; with `begin` it is the next one's.
         transport: Replaces the network, for tests.
         headers: Sent with each request.
 
@@ -53,12 +56,16 @@ def client(
     """
     import httpx
 
+    from models.wire.network import bound
+
+    seconds = allowance.bounds.quiet_seconds
     try:
-        return httpx.Client(
+        made = httpx.Client(
             base_url=base_url,
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
             transport=transport,
-            headers=dict(headers or {}),
+            headers={**(headers or {}), "Accept-Encoding": "identity"},
+            event_hooks={"response": [_plain]},
             trust_env=not is_loopback(base_url),
             verify=httpx.create_ssl_context() if base_url.startswith("https:") else False,
         )
@@ -66,13 +73,23 @@ def client(
         raise ModelError(f"the trusted certificates cannot be read: {error}", CERTIFICATES) from error
     except (ImportError, ValueError, httpx.InvalidURL) as error:
         raise ModelError(f"the proxy in the environment cannot be used: {error}", NO_PROXY) from error
+    bound(made, allowance)
+    return made
+
+
+def _plain(response: httpx.Response) -> None:
+    """Refuse what is packed: a few bytes may unpack to any number of them."""
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    if packed not in ("", "identity"):
+        what = f"the server packs its answer ({_one_line(packed)[:40]}), though it was asked not to"
+        raise ModelError(what, "switch compression off in the server, or in what stands before it")
 
 
 def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
     """The lines of a stream, however it is cut into chunks; blank lines only with `blanks`.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may have unescaped,
-    such as U+0085. Raises ModelError for a line of more than 16 MB, and for a connection that is lost after the first
+    such as U+0085. Raises ModelError for a line of more than 4 MB, and for a connection that is lost after the first
     line, when the reply has begun.
     """
     import httpx
@@ -84,7 +101,7 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
             first, *more = chunk.split(b"\n")
             rest.append(first)
             length = len(more[-1]) if more else length + len(first)
-            if length > LONGEST:
+            if length > LINE_BYTES:
                 raise ModelError("the server sends a line without an end", WHERE)
             if more:
                 whole = [b"".join(rest), *more]
@@ -98,33 +115,30 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
         yield last
 
 
-def whole(response: httpx.Response) -> bytes:
-    """The whole body of a response; the first 16 MB of an endless one."""
+def whole(response: httpx.Response, allowance: Allowance) -> bytes:
+    """The whole body of a response, of at most 16 MB; each piece is progress. Raises ModelError."""
     body = bytearray()
     for piece in response.iter_bytes():
         body += piece
-        if len(body) > LONGEST:
-            break
+        if len(body) > ANSWER_BYTES:
+            raise endless()
+        allowance.grow(len(body))
     return bytes(body)
 
 
-def alive(pieces: Iterable[Piece], said: Callable[[], int], base_url: str, seconds: float) -> Iterator[Piece]:
-    """The pieces of a reply, as long as the reply grows. Comments and empty pieces do not count as growth.
+def alive(pieces: Iterable[Piece], allowance: Allowance) -> Iterator[Piece]:
+    """The pieces of a reply, as long as `allowance.said` grows. Comments and empty pieces do not count as growth.
 
-    `said` returns the length of the reply so far, in characters or deltas.
+    The time that our side takes for a piece is no silence of the server.
 
     Raises:
-        ModelError: The reply has not grown for `seconds`, or is longer than 16 million.
+        ModelError: The reply has not grown for too long, or is longer than a million characters.
     """
-    last, length = perf_counter(), said()
     for piece in pieces:
-        if said() > length:
-            last, length = perf_counter(), said()
-        elif perf_counter() - last > seconds:
-            raise silent(base_url, seconds)
-        if length > LONGEST:
-            raise ModelError("the server does not end its reply", "ask again, or take another model")
         yield piece
+        if allowance.said > REPLY_CHARACTERS:
+            raise endless()
+        allowance.grow(allowance.said)
 
 
 def figure(value: object) -> int | None:
@@ -136,8 +150,8 @@ def reason(body: str) -> str:
     """The message in the body of an error, as one line of at most 300 characters."""
     text = body.strip()
     try:
-        error = json.loads(text)
-    except (ValueError, RecursionError):
+        error = foreign.read(text)
+    except ValueError:
         error = "a web page" if text.startswith("<") else text
     for key in ("error", "message", "detail"):  # {"error": "..."}, {"error": {"message": "..."}}, {"detail": "..."}
         if isinstance(error, dict) and key in error:
@@ -154,12 +168,6 @@ def moved(base_url: str, location: str) -> ModelError:
 def stopped() -> ModelError:
     """The error for a stream that ends too early."""
     return ModelError("the server stopped in the middle of a reply", "ask again; its log may say why it stopped")
-
-
-def silent(base_url: str, seconds: float) -> ModelError:
-    """The error for a server that sends nothing."""
-    what = f"nothing came from {base_url} for {seconds:g} seconds"
-    return ModelError(what, "it may be loading the model or answering others: ask again, or choose a smaller model")
 
 
 def lost() -> Busy:

@@ -38,6 +38,7 @@ def retried(
     *,
     sleep: Callable[[float], object] = time.sleep,
     jitter: Callable[[], float] = random,
+    seconds_left: Callable[[], float] = lambda: LONGEST_SECONDS,
 ) -> Stream:
     """The deltas of a reply, asked for up to four times while the server is Busy; a Waiting precedes each pause.
 
@@ -48,9 +49,10 @@ def retried(
         ask: Sends the request and streams the reply.
         sleep: Waits for a number of seconds.
         jitter: A random number from 0 to 1.
+        seconds_left: The time that is left for pauses.
 
     Raises:
-        Busy: The server is still busy after the last try, or asks for a pause of more than 30 s.
+        Busy: The server is still busy after the last try, or asks for a pause of more than 30 s or than is left.
     """
     for tried in range(1, TRIES + 1):
         begun = False
@@ -63,7 +65,7 @@ def retried(
         except Busy as busy:
             pause = FIRST_SECONDS * 2 ** (tried - 1) * (1 + jitter() / 4)
             pause = max(pause, busy.after_seconds or 0)
-            if begun or tried == TRIES or pause > LONGEST_SECONDS:
+            if begun or tried == TRIES or pause > min(LONGEST_SECONDS, seconds_left()):
                 raise
             state = busy.state
         yield Waiting(f"{state}: again in {pause:.1f} s", seconds=pause)

@@ -8,6 +8,8 @@ from typing import Literal
 from agent.protocols import Delta, Text, Thinking, Usage
 
 OPEN, CLOSE = "<think>", "</think>"
+BLANKS = 1_000
+"""Behind more blanks than these, a tag is text."""
 
 
 def apart(deltas: Iterable[Delta]) -> Iterator[Delta]:
@@ -65,7 +67,9 @@ class _Tags:
 
     def _open(self) -> None:
         start = self._held.lstrip()
-        if start.startswith(OPEN):
+        if len(self._held) - len(start) > BLANKS:
+            self._place = "after"
+        elif start.startswith(OPEN):
             self._held, self._place, self._strips = start[len(OPEN) :], "inside", True
         elif not OPEN.startswith(start):
             self._place = "after"

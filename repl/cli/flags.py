@@ -87,6 +87,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--think": _value("HOW", "on, off, low, medium or high, for models that can think; default: on"),
     "--no-stream": _switch("take each reply whole", const="false", dest="stream"),
     "--timeout": _value("SECONDS", "longest wait for the next piece of a reply; default: 300"),
+    "--reply-timeout": _value("SECONDS", "longest wait for the whole of a reply; default: 1800"),
     "--version": {"action": "version", "version": f"thimble {__version__}", "help": "print the version and exit"},
 }
 """The arguments of argparse for each flag."""

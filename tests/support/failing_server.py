@@ -56,6 +56,7 @@ class Front:
 
         class Server(ThreadingTCPServer):
             allow_reuse_address = True
+            request_queue_size = 128
 
         self._server = Server(("127.0.0.1", self._port), Handler)
         self._port = self._server.server_address[1]

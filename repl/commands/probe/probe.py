@@ -85,7 +85,7 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
     with closing(fork.backend.stream(view.messages, (), max_tokens=fork.max_output)) as stream:
         for _ in reply.read(stream):
             pass
-    answer, usage = "".join(reply.text).strip(), reply.usage
+    answer, usage = reply.text.strip(), reply.usage
     reported = usage.prompt_tokens
     found = Probe(
         question=question,

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
 
 import httpx
 import pytest
@@ -10,7 +9,8 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
 from models import make
-from models.wire.http import LONGEST, alive, as_model_errors, client, figure, lines, moved, reason
+from models.wire.bounds import REPLY_CHARACTERS, Allowance, Bounds
+from models.wire.http import alive, as_model_errors, client, figure, lines, moved, reason
 from models.wire.retry import Busy
 
 
@@ -50,14 +50,24 @@ def test_a_connection_lost_before_the_first_line_is_busy_and_after_it_an_error()
     assert not isinstance(caught.value, Busy)
 
 
+def allowance(quiet: float = 60.0, whole: float = 60.0) -> Allowance:
+    return Allowance(Bounds(quiet, whole), "http://box")
+
+
 def test_a_reply_that_does_not_grow_is_given_up_on_and_so_is_one_without_an_end() -> None:
-    assert list(alive(range(5), lambda: 0, "http://box", 60)) == list(range(5))
-    growing = count()
-    assert list(alive(range(5), lambda: next(growing), "http://box", -1)) == list(range(5)), "it may take any time"
-    with pytest.raises(ModelError, match="nothing came from http://box"):
-        list(alive(range(5), lambda: 0, "http://box", -1))
-    with pytest.raises(ModelError, match="does not end its reply"):
-        list(alive(range(5), lambda: LONGEST + 1, "http://box", 60))
+    assert list(alive(range(5), allowance())) == list(range(5))
+    with pytest.raises(ModelError, match="nothing came from http://box for 0 seconds"):
+        list(alive(range(5), allowance(quiet=0)))
+    with pytest.raises(ModelError, match="no whole answer came from http://box in 0 seconds"):
+        list(alive(range(5), allowance(whole=0)))
+    long = allowance()
+    pieces = alive(range(5), long)
+    next(pieces)
+    long.said = REPLY_CHARACTERS
+    next(pieces)
+    long.said += 1
+    with pytest.raises(ModelError, match="does not end its answer"):
+        next(pieces)
 
 
 @pytest.mark.parametrize(
@@ -79,17 +89,17 @@ def test_where_a_proxy_may_be_what_does_not_answer_it_is_told(
 def test_a_proxy_that_is_none_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
     with pytest.raises(ModelError, match="the proxy in the environment cannot be used") as caught:
-        client("http://box.example:1", 1)
+        client("http://box.example:1", allowance())
     assert "NO_PROXY" in caught.value.fix
-    client("http://127.0.0.1:1", 1).close()
+    client("http://127.0.0.1:1", allowance()).close()
 
 
 def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
     with pytest.raises(ModelError, match="certificates cannot be read") as caught:
-        client("https://box.example:1", 1)
+        client("https://box.example:1", allowance())
     assert "SSL_CERT_FILE" in caught.value.fix
-    client("http://box.example:1", 1).close()
+    client("http://box.example:1", allowance()).close()
 
 
 def test_a_redirect_names_where_it_leads() -> None:

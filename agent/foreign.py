@@ -1,0 +1,36 @@
+"""JSON from a model or a server, read within bounds: what is nested too deep or has too many values is no JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+DEPTH = 64
+"""Levels of lists and objects inside each other; nothing here needs more than ten."""
+OBJECTS = 100_000
+"""Lists, objects and named values of one document …"""
+VALUES = 1_500_000
+"""… and values in it. A vocabulary has 1.3 million; each takes up to 70 bytes of memory."""
+
+
+def read(text: str | bytes) -> Any:
+    """The value. Raises ValueError for text that is no JSON or beyond the bounds."""
+    bare = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    opened = bare.count(b"[") + bare.count(b"{")
+    if opened + bare.count(b":") > OBJECTS or bare.count(b",") > VALUES:
+        raise ValueError("it has too many values")
+    try:
+        value = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+    if opened > DEPTH and _is_deep(value):
+        raise ValueError("it is nested too deep")
+    return value
+
+
+def _is_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEPTH):
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [each for every in inner for each in every]
+    return any(isinstance(each, dict | list) for each in level)

@@ -1,0 +1,224 @@
+"""A conversation with a server that means harm: each mode at each path, before a person in a terminal.
+
+For each: an answer or an error within twice the bounds, nothing on the terminal that steers it, Ctrl-C obeyed at once,
+the next question answered, and memory within its limit. Nightly every mode is tried at every path of every server;
+else every fifth mode in a reply and at one other path.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import PROFILE
+from tests.support.forked_terminals import Forks, Terminal
+from tests.support.malicious_server import ANSWER, KINDS, MARK, MODELS, MODES, Case, Malicious, malicious, paths
+from tests.support.pty_terminal import Terminal as DrawnTerminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no PTY")
+
+SILENT_SECONDS, REPLY_SECONDS = 1, 2
+"""The bounds: --timeout, --reply-timeout."""
+MOST_BYTES = 300_000_000
+OBEYED_SECONDS = 0.3
+STOPS = 3
+MOMENT_SECONDS = 0.1
+START_SECONDS = 30
+AGAIN_SECONDS = 5
+EACH, EACH_OF_DOCTOR = 5, 25
+TOGETHER = 16
+PROMPT = "you: "
+SMALL = ("--embeddings", "none", "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
+STOPPED = "the session goes on, and knows nothing"
+DRAWN = {
+    "texts: titles, links and the clipboard, in a reply": "turns 1",
+    "texts: erase, in an error": "fix:",
+    "streams: ever other words, without an end": STOPPED,
+    "framing: 100 Continue, in drips": "nothing came",
+}
+"""Modes before a terminal that is drawn, and what is seen of each in the end."""
+FOREIGN = re.compile("\x1b\\]|\x1bP|\x1b_|[\x80-\x9f]|\x1b\\[[23]J|\x1b\\[9999")
+UNCLEAN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|Traceback|was a bug")
+
+
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    folder = tmp_path_factory.mktemp("malicious")
+    folders(folder)
+    with Forks(folder) as found:
+        yield found
+
+
+def folders(folder: Path) -> tuple[str, ...]:
+    """Few articles, so that a start is quick."""
+    (folder / "articles").mkdir()
+    (folder / "articles" / "thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    return ("--corpus", str(folder / "articles"), "--files", str(folder / "articles"))
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Malicious]:
+    with malicious() as found:
+        yield found
+
+
+def chosen(server: Malicious, kind: str, each: int) -> list[Case]:
+    """The cases of a kind of server: nightly every mode; else one of so many, in turn with the other kinds."""
+    modes = list(MODES) if PROFILE == "nightly" else list(MODES)[KINDS.index(kind) * each :: len(KINDS) * each]
+    return [server.case(kind, mode) for mode in modes]
+
+
+class Trial:
+    """One case in a terminal; `faults` says what was wrong."""
+
+    def __init__(self, forks: Forks, case: Case) -> None:
+        self.case = case
+        self.faults: list[str] = []
+        self.took = 0.0
+        backend = "openai" if case.kind == "llama" else case.kind
+        self.terminal: Terminal = forks.open(
+            *("--plain", "--backend", backend, "--base-url", case.url, "--model", MODELS[0], "--budget", "2000"),
+            *(*SMALL, "--corpus", "articles", "--files", "articles", "--session-dir", "sessions"),
+        )
+
+    def run(self) -> Trial:
+        """The whole trial: the harm in a reply, then in what the server tells about itself."""
+        self.expect(PROMPT, START_SECONDS, "does not begin")
+        chat, *about = paths(self.case.kind)
+        if PROFILE != "nightly":
+            about = [about[self.case.number % len(about)]]
+        for path in (chat, *about):
+            self.case.path = path
+            asked = ("How much?",) if path == chat else ("/model {}", "How much?")
+            self.attacked([each.format(MODELS[1]) for each in asked])
+            self.stopped([each.format(MODELS[0]) for each in asked])
+        self.end()
+        self.faults = [f"{self.case.kind} {self.case.path} {self.case.mode}: {fault}" for fault in self.faults]
+        return self
+
+    def attacked(self, asked: Sequence[str]) -> None:
+        """Ask, while the server does harm; then while it is sound."""
+        self.case.on = True
+        for line in asked:
+            self.type(line)
+            self.expect(PROMPT, 2 * REPLY_SECONDS, f"does not come back from {line}")
+        self.answered("after the harm")
+
+    def stopped(self, asked: Sequence[str]) -> None:
+        """The same, until Ctrl-C: obeyed at once in one of three tries, for the machine may be busy."""
+        self.case.on = True
+        for line in asked:
+            took = [self.stop(line)]
+            while took[-1] > OBEYED_SECONDS and len(took) < STOPS:
+                took.append(self.stop(line))
+            if not self.faults and took[-1] > OBEYED_SECONDS:
+                self.faults.append(f"obeys Ctrl-C after {[round(one, 2) for one in took]} s")
+        self.answered("after Ctrl-C")
+
+    def stop(self, line: str) -> float:
+        """Ask, and press Ctrl-C a moment after the server began; the seconds until the prompt is back."""
+        self.case.begun.clear()
+        self.type(line)
+        while not self.case.begun.is_set():
+            if self.faults or self.terminal.until(PROMPT, 0.02) is not None:
+                return 0
+        if self.terminal.until(PROMPT, MOMENT_SECONDS) is not None:
+            return 0
+        self.type("\x03")
+        self.expect(PROMPT, 2 * REPLY_SECONDS, "does not obey Ctrl-C")
+        return self.took
+
+    def answered(self, when: str) -> None:
+        """Ask, while all is well; once more where Ctrl-C came late and took the question with it."""
+        self.case.on = False
+        self.type("Once more, how much?")
+        if not self.faults and self.terminal.until(ANSWER, AGAIN_SECONDS) is None:
+            self.type("Once more, how much?")
+            self.expect(ANSWER, START_SECONDS, f"does not answer {when}")
+        self.expect(PROMPT, START_SECONDS, f"does not come back {when}")
+
+    def end(self) -> None:
+        """Leave; then look at the memory, and at all that stood on the terminal."""
+        if not self.faults:
+            self.terminal.type("\x04")
+        ended = self.terminal.end(0 if self.faults else START_SECONDS)
+        if not self.faults and ended.get("code") != 0:
+            self.faults.append(f"ends with {ended}")
+        if ended.get("peak", 0) > MOST_BYTES:
+            self.faults.append(f"takes {ended['peak'] / 1e6:.0f} MB")
+        if found := UNCLEAN.search(self.terminal.raw):
+            around = self.terminal.raw[max(0, found.start() - 60) : found.end() + 60]
+            self.faults.append(f"shows {around!r}")
+
+    def type(self, line: str) -> None:
+        """Type a line, or Ctrl-C."""
+        if not self.faults:
+            self.terminal.type(line if line == "\x03" else f"{line}\n")
+
+    def expect(self, text: str, seconds: float, otherwise: str) -> bool:
+        """Wait for a text; once something did not come, nothing is waited for any more."""
+        if self.faults:
+            return False
+        took = self.terminal.until(text, seconds)
+        if took is None:
+            self.faults.append(f"{otherwise} in {seconds:g} s: {self.terminal.raw[-150:]!r}")
+        self.took = took or seconds
+        return took is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_server_that_means_harm_does_none(kind: str, forks: Forks, server: Malicious) -> None:
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        trials = list(pool.map(lambda case: Trial(forks, case).run(), chosen(server, kind, EACH)))
+    # On a busy machine one of many may be late: it is tried once more, alone.
+    faults = [fault for trial in trials if trial.faults for fault in Trial(forks, trial.case).run().faults]
+    assert not faults, "\n".join(faults)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nor_to_the_doctor(kind: str, forks: Forks, server: Malicious) -> None:
+    def examined(case: Case) -> str:
+        path = paths(kind)[case.number % len(paths(kind))]
+        case.path, case.on = path, True
+        backend = "openai" if kind == "llama" else kind
+        terminal = forks.open("doctor", "--plain", "--backend", backend, "--base-url", case.url, *SMALL)
+        ended = terminal.end(START_SECONDS)
+        sound = ended.get("code") in (0, 3) and ended["peak"] < MOST_BYTES and not UNCLEAN.search(terminal.raw)
+        return "" if sound else f"{kind} {path} {case.mode}: {ended} {terminal.raw[-300:]!r}"
+
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        faults = list(filter(None, pool.map(examined, chosen(server, kind, EACH_OF_DOCTOR))))
+    assert not faults, "\n".join(faults)
+
+
+def test_a_drawn_terminal_stays_whole(server: Malicious, tmp_path: Path) -> None:
+    case = server.case("ollama", "framing: hangs")
+    case.path = paths("ollama")[0]
+    given = ("--backend", "ollama", "--base-url", case.url, *SMALL, *folders(tmp_path))
+    terminal = DrawnTerminal("repl", *given, state=tmp_path)
+    try:
+        terminal.see("9 tools")
+        for mode, shown in DRAWN.items():
+            case.mode, case.on = mode, True
+            case.begun.clear()
+            terminal.type("How much?\r")
+            if shown == STOPPED:
+                case.begun.wait(START_SECONDS)
+                terminal.type("\x03")
+            terminal.see(shown)
+            case.on = False
+            terminal.type("Once more?\r")
+            terminal.see(ANSWER)
+            terminal.type("\x0c")
+            terminal.see("›", until=lambda text: ANSWER not in text)
+        assert MARK not in terminal.screen.title + terminal.screen.icon_name
+        assert not FOREIGN.search(terminal.raw)
+        terminal.type("\x04")
+        assert terminal.end() == 0
+    finally:
+        terminal.close()
