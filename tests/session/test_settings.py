@@ -25,7 +25,7 @@ TEXTS = {
     "summariser": ("reader", "a:1b", "b:2b", "c"),
     "embeddings": ("static", "none", "ollama:all-minilm", "vllm:a/b:c@http://box:8001/v1"),
     "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
-    "session_dir": ("a", "b", "c", "d"),
+    "session_dir": ("/nowhere/a", "/nowhere/b", "/nowhere/c", "/nowhere/d"),
     "plain": ("yes", "off", "true", "0"),
     "stage": ("1", "no", "yes", "off"),
     "color": ("no", "on", "false", "1"),
