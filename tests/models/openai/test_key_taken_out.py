@@ -10,10 +10,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from agent.errors import Circled
+from agent.errors import Circled, ModelError
 from agent.messages import ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.openai.api_key import HIDDEN, LEAST_SECRET, VARIABLES, taken_out
+from models.openai.server import OpenAIServer
+from models.server import ServerOptions
+from tests.support.openai_wire import MODELS, URL, Wire
 
 KEY = "sk-abasabasaba"
 PIECES = st.lists(
@@ -92,3 +95,13 @@ def test_a_word_that_stands_for_no_key_stays(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("OPENAI_API_KEY", word)
         (delta,) = taken_out(reply([Text(f"it is {word}")]))
         assert delta == Text(f"it is {word}")
+
+
+def test_a_server_that_gets_no_key_is_told_how_to_get_one() -> None:
+    wire = Wire({MODELS: (401, b'{"error":"Unauthorized"}')})
+    server = OpenAIServer(URL, ServerOptions(sends_key=False), transport=wire)
+    with pytest.raises(ModelError) as caught:
+        server.models()
+    assert "authorization" not in wire.headers[0]
+    assert "you have not named this address" in caught.value.what
+    assert f"--base-url {URL}" in caught.value.fix
