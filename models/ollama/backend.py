@@ -142,7 +142,6 @@ class Ollama(BackendDefaults):
 
     def _reply(self, request: str, taken: set[str], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
-        allowance.again()
         with closing(self.server.chat(request, self.model, allowance)) as lines:
             yield from thinking.apart(self._deltas(lines, set(taken), allowance))
 

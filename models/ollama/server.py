@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from models.ollama.client import Line, OllamaClient
 
-CHAT, PULL, SHOW = "/api/chat", "/api/pull", "/api/show"
+CHAT, PULL, SHOW, PS = "/api/chat", "/api/pull", "/api/show", "/api/ps"
 REST_SECONDS = 10.0
-"""How long a server that was slow to tell of a model is not asked again: a session asks several times in a row."""
+"""How long a server that failed slowly to tell of a model is not asked again: a session asks many times in a row."""
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
 PULL_WHOLE_SECONDS = 86_400.0
@@ -62,7 +62,7 @@ class OllamaServer:
         self.sleep = sleep
         self._transport = transport
         self._infos: dict[str, ModelInfo] = {}
-        self._resting_until = 0.0
+        self._rests: dict[str, float] = {}
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/api/version` returns a version."""
@@ -93,7 +93,7 @@ class OllamaServer:
 
     def loaded(self, model: str) -> int | None:
         """The context in tokens that a model is loaded with: None if not loaded, 0 if the server does not say."""
-        for each in self._listed("/api/ps"):
+        for each in self._listed(PS):
             if tagged(_name(each)) == tagged(model):
                 return http.figure(each.get("context_length")) or 0
         return None
@@ -120,14 +120,14 @@ class OllamaServer:
     def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
         allowance = Allowance(bounds or self.options.answer, self.url)
-        if path == SHOW and monotonic() < self._resting_until:
+        if monotonic() < self._rests.get(path, 0.0):
             raise allowance.late()
         try:
             with self._client(path, allowance, model) as client:
                 answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
         except ModelError:
-            if path == SHOW and allowance.is_slow:
-                self._resting_until = monotonic() + REST_SECONDS
+            if path in (SHOW, PS) and allowance.is_costly:
+                self._rests[path] = monotonic() + REST_SECONDS
             raise
         return answer
 

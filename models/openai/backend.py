@@ -164,7 +164,6 @@ class OpenAIBackend(BackendDefaults):
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """Send one request, and stream the reply."""
-        allowance.again()
         reply = wire.Reply(wire.call_ids(messages))
         with (
             self._connection.as_model_errors(allowance),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from agent.messages import ToolCall
 from agent.protocols import Text
+from agent.reply import CALL_CHARACTERS
 from models.text_calls.openings import FENCE, code_end, label, opening
 from models.text_calls.parsers import SURE, Read, Tools, malformed, read
 
@@ -21,7 +22,8 @@ class PrintedCalls:
     """Separates text and calls of a reply while it streams.
 
     Text that cannot begin a call comes out at once. From the beginning of a call on, everything is held back until
-    the reply ends; no call runs earlier. Held text that is not a call then comes out as text.
+    the reply ends; no call runs earlier. Held text that is not a call then comes out as text, and so does held text
+    that is longer than a call may be.
 
     Args:
         tools: The tools that are offered. Without tools, everything is text.
@@ -80,6 +82,8 @@ class PrintedCalls:
                 return
 
     def _read(self, text: str, cut: bool) -> list[Text | ToolCall]:
+        if len(text) > CALL_CHARACTERS:
+            return [Text(text)]
         pieces = _pieces(self._prose.anew(), text + "\n", cut)
         said = _settled(pieces, self._tells)
         if said and isinstance(said[-1], Text):  # the line break that was put behind all is its last character

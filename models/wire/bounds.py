@@ -75,9 +75,9 @@ class Allowance:
         return self._whole_until - monotonic()
 
     @property
-    def is_slow(self) -> bool:
-        """Whether the answer has taken as long as a silence may."""
-        return monotonic() - self._begun >= self.bounds.quiet_seconds
+    def is_costly(self) -> bool:
+        """Whether the answer has taken as long as a silence may, or more bytes than one line may have."""
+        return monotonic() - self._begun >= self.bounds.quiet_seconds or self._bytes > LINE_BYTES
 
     def take(self, count: int) -> None:
         """Count bytes that came over the network."""

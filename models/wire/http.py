@@ -74,6 +74,7 @@ def client(
     except (ImportError, ValueError, httpx.InvalidURL) as error:
         raise ModelError(f"the proxy in the environment cannot be used: {error}", NO_PROXY) from error
     bound(made, allowance)
+    allowance.again()  # what it took to load the client is no silence of the server
     return made
 
 

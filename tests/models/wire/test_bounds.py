@@ -20,6 +20,9 @@ from hypothesis import strategies as st
 from agent import foreign
 from agent.errors import ModelError
 from agent.messages import Message
+from models.ollama.backend import Ollama
+from models.ollama.server import OllamaServer
+from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
 from models.openai.model_list import listed
 from models.server import ServerOptions
@@ -74,14 +77,15 @@ def drips(first: bytes, again: bytes) -> Callable[[Any, bytes], None]:
 
 
 def backend(kind: str, url: str, options: ServerOptions) -> Any:
-    from models import SERVERS as KINDS
-
-    return KINDS[kind].backend(KINDS[kind].server(url, options), "tiny", 9_000)
+    """A model there; nothing is asked of it yet."""
+    if kind == "ollama":
+        return Ollama("tiny", OllamaServer(url, options))
+    return OpenAIBackend("openai", "tiny", Connection(url), needed=9_000, options=options)
 
 
 @pytest.mark.parametrize("kind", SERVERS)
 def test_what_drips_and_is_no_reply_is_silence(kind: str) -> None:
-    waits = ServerOptions(timeout_seconds=0.15, reply_seconds=60)
+    waits = ServerOptions(timeout_seconds=0.1, reply_seconds=60)
     for name, pieces in DRIPS.items():
         with _front(drips(*pieces(kind))) as url, pytest.raises(ModelError) as caught:
             list(backend(kind, url, waits)._reply(*_request(kind), Allowance(waits.reply, url)))
@@ -159,6 +163,35 @@ def test_bytes_are_counted_over_all_pieces_and_anew_for_each_question(limit: int
             allowance.take(piece)
         with pytest.raises(ModelError, match="does not end"):
             allowance.take(limit % piece + 1)
+
+
+def test_a_server_that_was_slow_to_tell_of_a_model_is_not_asked_again_at_once() -> None:
+    asked: list[bytes] = []
+
+    def silent(connection: Any, request: bytes) -> None:
+        asked.append(request)
+        sleep(0.3)
+
+    with _front(silent) as url:
+        server = OllamaServer(url, ServerOptions(timeout_seconds=0.2))
+        for _ in range(9):
+            with pytest.raises(ModelError, match="nothing came from"):
+                server.info("tiny")
+            with pytest.raises(ModelError, match="nothing came from"):
+                server.loaded("tiny")
+    assert len(asked) <= 2
+
+
+def test_a_count_of_more_tokens_than_were_sent_is_not_believed() -> None:
+    from models.openai.counter import ServerCounter
+
+    def lies(request: httpx.Request) -> httpx.Response:
+        told = {"/tokenize": {"tokens": [1] * 50_000, "count": 50_000}, "/apply-template": {"prompt": "x"}}
+        return httpx.Response(200, json=told[request.url.path])
+
+    counter = ServerCounter(Connection("http://box", httpx.MockTransport(lies)), "tiny")
+    assert counter.count(USER) < 100
+    assert counter.overhead([]) < 100
 
 
 # --- what an answer is made of ----------------------------------------------------------------------------------------
