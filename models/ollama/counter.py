@@ -25,6 +25,7 @@ from models.counting.choose import counter_for
 from models.counting.kept import keep, kept
 from models.counting.message_counter import ChatCounter, MessageCounter
 from models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
+from models.ollama.server import SHOW
 
 if TYPE_CHECKING:
     from models.ollama.server import OllamaServer
@@ -272,7 +273,7 @@ class _Finding:
             key = digest and f"{digest} {server.version()}"
         self._vocabulary = _read(kept("vocabulary", digest))
         if self._vocabulary is None:
-            answer = server.ask("/api/show", {"model": model, "verbose": True}, model)
+            answer = server.ask(SHOW, {"model": model, "verbose": True}, model)
             facts = answer.get("model_info")
             self._vocabulary = byte_pairs(facts) if isinstance(facts, Mapping) else None
             if self._vocabulary:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import ModelError
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
 
     from models.ollama.client import Line, OllamaClient
 
-CHAT, PULL = "/api/chat", "/api/pull"
+CHAT, PULL, SHOW = "/api/chat", "/api/pull", "/api/show"
+REST_SECONDS = 10.0
+"""How long a server that was slow to tell of a model is not asked again: a session asks several times in a row."""
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
 PULL_WHOLE_SECONDS = 86_400.0
@@ -59,6 +62,7 @@ class OllamaServer:
         self.sleep = sleep
         self._transport = transport
         self._infos: dict[str, ModelInfo] = {}
+        self._resting_until = 0.0
 
     def answers(self, seconds: float = 0.3) -> bool:
         """Whether `/api/version` returns a version."""
@@ -84,7 +88,7 @@ class OllamaServer:
     def info(self, model: str) -> ModelInfo:
         """The server's facts about a model, requested once. Raises ModelError."""
         if model not in self._infos:
-            self._infos[model] = model_info(self.ask("/api/show", {"model": model}, model))
+            self._infos[model] = model_info(self.ask(SHOW, {"model": model}, model))
         return self._infos[model]
 
     def loaded(self, model: str) -> int | None:
@@ -116,8 +120,15 @@ class OllamaServer:
     def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
         allowance = Allowance(bounds or self.options.answer, self.url)
-        with self._client(path, allowance, model) as client:
-            answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
+        if path == SHOW and monotonic() < self._resting_until:
+            raise allowance.late()
+        try:
+            with self._client(path, allowance, model) as client:
+                answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
+        except ModelError:
+            if path == SHOW and allowance.is_slow:
+                self._resting_until = monotonic() + REST_SECONDS
+            raise
         return answer
 
     def chat(self, request: str, model: str, allowance: Allowance | None = None) -> Generator[Line, None, None]:

@@ -74,6 +74,11 @@ class Allowance:
         """Seconds left for the whole; none where it is negative."""
         return self._whole_until - monotonic()
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether the answer has taken as long as a silence may."""
+        return monotonic() - self._begun >= self.bounds.quiet_seconds
+
     def take(self, count: int) -> None:
         """Count bytes that came over the network."""
         self._bytes += count

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from agent.agent import CANCELLED
+from agent.errors import ModelError
 from agent.events import (
     Answered,
     Prepared,
@@ -17,11 +18,13 @@ from agent.events import (
     ToolCalled,
     ToolReturned,
 )
+from agent.foreign import DEPTH
 from agent.history import History
-from agent.loop import run
+from agent.loop import MOST_CALLS, run
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Text, Thinking, Usage, Waiting
+from agent.reply import CALL_CHARACTERS
 from agent.side import SideModel
 from models.counting.estimate import EstimateCounter
 from strategies.observation_masking import ObservationMasking
@@ -395,3 +398,32 @@ def test_another_model_has_nothing_cached() -> None:
         session.ledger.calls[1].raw_prompt,
         session.ledger.calls[2].raw_prompt - session.ledger.calls[1].raw_prompt,
     ]
+
+
+@pytest.mark.parametrize("calls", [1, MOST_CALLS, MOST_CALLS + 3])
+def test_of_many_calls_the_first_are_run_and_each_other_gets_a_result_that_says_so(calls: int) -> None:
+    session = agent([call(place, arguments=f'{{"slug": "{place}"}}') for place in range(calls)], says("done"))
+    session.state.limit = 100_000
+    assert list(run(session, "read all"))[-1] == Answered("done", "answered")
+    told = observations(session)
+    run_ = min(calls, MOST_CALLS)
+    assert told == [f"text of {place}" for place in range(run_)] + [
+        f"Error: not run: only the first {MOST_CALLS} calls of a reply are run"
+    ] * (calls - run_)
+    goes_on(session)
+
+
+def test_a_call_of_more_characters_than_can_be_meant_is_an_error() -> None:
+    session = agent([call(1, arguments="x" * (CALL_CHARACTERS + 1))])
+    with pytest.raises(ModelError, match="100,000 characters"):
+        list(run(session, "read"))
+    goes_on(session)
+
+
+@pytest.mark.parametrize("depth", [DEPTH + 1, 900, 40_000])
+def test_arguments_nested_deep_are_told_to_the_model_in_one_line(depth: int) -> None:
+    session = agent([call(1, arguments='{"slug":' + "[" * depth + "]" * depth + "}")], says("done"))
+    session.state.limit = 200_000
+    list(run(session, "read"))
+    assert observations(session) == ["Error: the arguments are not valid JSON: it is nested too deep"]
+    goes_on(session)

@@ -33,6 +33,7 @@ TEXTS = {
     "think": ("off", "low", "medium", "high"),
     "stream": ("false", "true", "no", "yes"),
     "timeout": ("5", "2.5", "60", "300"),
+    "reply_timeout": ("50", "25.5", "600", "1800"),
     "keep_alive": ("-1", "10m", "300", "2h"),
 }
 SOURCES = ("flag", "environment", "folder", "user")

@@ -1,0 +1,305 @@
+"""What a server may send is bounded below every backend, whatever it sends: real bytes over loopback."""
+
+from __future__ import annotations
+
+import gzip
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from time import sleep
+from typing import Any
+
+import httpcore
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent import foreign
+from agent.errors import ModelError
+from agent.messages import Message
+from models.openai.connection import Connection
+from models.openai.model_list import listed
+from models.server import ServerOptions
+from models.wire import http
+from models.wire.address import gets
+from models.wire.bounds import (
+    ANSWER_BYTES,
+    ASK_SECONDS,
+    ASK_WHOLE_SECONDS,
+    LINE_BYTES,
+    NAME_CHARACTERS,
+    REPLY_BYTES,
+    REPLY_CALLS,
+    Allowance,
+    Bounds,
+)
+from models.wire.calls import given as call_given
+from models.wire.retry import Busy, retried
+from models.wire.thinking import BLANKS, apart
+from tests.support import ollama_wire, openai_wire
+from tests.support.both_servers import SERVERS, failure
+from tests.support.failing_server import Front
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+USER = Message("u", "user", "How much?")
+EMPTY = {"ollama": b'{"message":{"content":""}}\n', "openai": openai_wire.chunk('"content":""')}
+WORDS = {"ollama": b'{"message":{"content":"%d"}}\n', "openai": openai_wire.chunk('"content":"%d"')}
+
+DRIPS: dict[str, Callable[[str], tuple[bytes, bytes]]] = {
+    "nothing at all": lambda kind: (b"", b""),
+    "100 Continue": lambda kind: (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "102 Processing": lambda kind: (b"", b"HTTP/1.1 102 Processing\r\nx: y\r\n\r\n"),
+    "a status line": lambda kind: (b"", b"H"),
+    "headers": lambda kind: (b"HTTP/1.1 200 OK\r\n", b"x: y\r\n"),
+    "a header": lambda kind: (b"HTTP/1.1 200 OK\r\nx: ", b"y"),
+    "blank lines": lambda kind: (HEAD, b"\n"),
+    "comments": lambda kind: (HEAD, b": ping\n\n" if kind == "openai" else b"\r\n"),
+    "a line": lambda kind: (HEAD + EMPTY[kind].strip()[:-1], b" "),
+    "empty pieces": lambda kind: (HEAD, EMPTY[kind]),
+}
+"""What never becomes a reply: what comes first, and then again and again."""
+
+
+def drips(first: bytes, again: bytes) -> Callable[[Any, bytes], None]:
+    def answer(connection: Any, request: bytes) -> None:
+        connection.sendall(first)
+        for _ in range(100):
+            sleep(0.02)
+            connection.sendall(again)
+
+    return answer
+
+
+def backend(kind: str, url: str, options: ServerOptions) -> Any:
+    from models import SERVERS as KINDS
+
+    return KINDS[kind].backend(KINDS[kind].server(url, options), "tiny", 9_000)
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_what_drips_and_is_no_reply_is_silence(kind: str) -> None:
+    waits = ServerOptions(timeout_seconds=0.15, reply_seconds=60)
+    for name, pieces in DRIPS.items():
+        with _front(drips(*pieces(kind))) as url, pytest.raises(ModelError) as caught:
+            list(backend(kind, url, waits)._reply(*_request(kind), Allowance(waits.reply, url)))
+        assert "nothing came from" in caught.value.what, name
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_a_reply_that_grows_for_ever_ends_with_the_time_for_the_whole(kind: str) -> None:
+    def grows(connection: Any, request: bytes) -> None:
+        connection.sendall(HEAD)
+        for number in range(1_000):
+            sleep(0.01)
+            connection.sendall(WORDS[kind] % number)
+
+    waits = ServerOptions(timeout_seconds=60, reply_seconds=0.2)
+    with _front(grows) as url, pytest.raises(ModelError, match="no whole answer came") as caught:
+        list(backend(kind, url, waits)._reply(*_request(kind), Allowance(waits.reply, url)))
+    assert "--reply-timeout" in caught.value.fix
+
+
+@pytest.mark.parametrize("piece", [b"", b"HTTP/1.1 100 Continue\r\n\r\n", b" "])
+def test_a_question_about_the_server_is_bounded_alike(piece: bytes) -> None:
+    waits = Bounds(0.1, 0.2)
+    first = HEAD if piece == b" " else b""
+    with _front(drips(first, piece)) as url, pytest.raises(ModelError, match=r"nothing came|no whole answer"):
+        listed(Connection(url, bounds=waits))
+    with _front(drips(first, piece)) as url:
+        assert not gets(url, "/v1/models", lambda status, answer: True, 0.1)
+
+
+def test_the_bounds_of_a_question_are_never_longer_than_those_of_a_reply() -> None:
+    assert ServerOptions().answer == Bounds(ASK_SECONDS, ASK_WHOLE_SECONDS, ANSWER_BYTES)
+    assert ServerOptions(timeout_seconds=1, reply_seconds=2).answer == Bounds(1, 2, ANSWER_BYTES)
+    assert ServerOptions().reply == Bounds(300, 1_800, REPLY_BYTES)
+
+
+ZEROS = gzip.compress(bytes(1_000_000))
+PACKED = {"gzip": ZEROS, "GZIP": ZEROS, "gzip, gzip": gzip.compress(ZEROS), "br": ZEROS}
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("packing", PACKED)
+def test_a_packed_answer_is_refused_before_it_is_unpacked(kind: str, status: int, packing: str) -> None:
+    header = {"content-encoding": packing}
+    assert "packs its answer" in failure(kind, (status, PACKED[packing], header)).what
+    wire = httpx.MockTransport(lambda _: httpx.Response(status, headers=header, content=iter([PACKED[packing]])))
+    with pytest.raises(ModelError, match="packs its answer"):
+        listed(Connection("http://box", wire))
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("piece", [b"x" * 500_000, b"data: " + b"x" * 500_000 + b"\n", b"data:\n" * 80_000])
+def test_replies_without_an_end_are_one_clear_error_each(kind: str, piece: bytes) -> None:
+    error = failure(kind, ollama_wire.Chunks(_limited(repeat(piece), 60)))
+    assert re.search("without an end|does not end|does not speak", error.what)
+
+
+def test_a_question_about_the_server_has_an_answer_of_some_length() -> None:
+    wire = httpx.MockTransport(lambda _: httpx.Response(200, content=_limited(repeat(b"x" * 500_000), 60)))
+    with pytest.raises(ModelError, match="does not end its answer"):
+        listed(Connection("http://box", wire))
+
+
+def test_a_line_is_shorter_than_an_answer_and_both_than_a_reply() -> None:
+    assert LINE_BYTES < ANSWER_BYTES < REPLY_BYTES
+
+
+@given(st.integers(1, 1_000), st.integers(1, 1_000))
+def test_bytes_are_counted_over_all_pieces_and_anew_for_each_question(limit: int, piece: int) -> None:
+    allowance = Allowance(Bounds(60, 60, limit), "http://box")
+    for _ in range(2):
+        allowance.again()
+        for _ in range(limit // piece):
+            allowance.take(piece)
+        with pytest.raises(ModelError, match="does not end"):
+            allowance.take(limit % piece + 1)
+
+
+# --- what an answer is made of ----------------------------------------------------------------------------------------
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(st.text(max_size=3), each, max_size=3),
+    max_leaves=9,
+)
+
+
+@given(JSON)
+def test_json_within_the_bounds_is_read_as_ever(value: Any) -> None:
+    text = json.dumps(value)
+    assert foreign.read(text) == foreign.read(text.encode()) == value
+
+
+@given(st.integers(0, 200), st.sampled_from([("[", "]"), ('{"a":', "}")]), JSON)
+def test_json_is_read_up_to_its_depth(depth: int, brackets: tuple[str, str], value: Any) -> None:
+    text = brackets[0] * depth + json.dumps([value] * 40) + brackets[1] * depth
+    deep = depth + 1 + _depth(value) > foreign.DEPTH
+    if deep:
+        with pytest.raises(ValueError, match="too deep"):
+            foreign.read(text)
+    else:
+        assert foreign.read(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000,
+        "[" * 100_000 + "]" * 100_000,
+        '{"a":' * 100_000 + "1" + "}" * 100_000,
+        "[" + "[]," * foreign.OBJECTS + "0]",
+        '{"a":0,' + '"b":0,' * foreign.OBJECTS + '"c":0}',
+        "[" + "0," * (foreign.VALUES + 1) + "0]",
+    ],
+)
+def test_json_beyond_the_bounds_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match=r"too (deep|many)|delimiter|Expecting"):
+        foreign.read(text)
+
+
+DEEP = [
+    b'{"message":{"content":%s}}\n',
+    b'{"error":%s}\n',
+    b'{"message":{"tool_calls":[{"function":{"name":"f","arguments":%s}}]}}\n',
+    b'{"choices":[{"delta":{"content":%s}}]}',
+    b'{"choices":[{"delta":{"content":[{"text":%s}]}}]}',
+    b'{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":%s}}]}}]}',
+]
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+@pytest.mark.parametrize("around", DEEP)
+@pytest.mark.parametrize("depth", [100, 400, 900, 100_000])
+def test_what_is_nested_deep_is_told_in_one_line(kind: str, around: bytes, depth: int) -> None:
+    line = around % (b"[" * depth + b"]" * depth)
+    failure(kind, (200, (b"data: " if kind == "openai" else b"") + line + b"\n\n"))
+    failure(kind, (500, line))
+
+
+@pytest.mark.parametrize("kind", SERVERS)
+def test_more_calls_than_can_be_meant_are_an_error(kind: str) -> None:
+    one = {"function": {"name": "f", "arguments": {}}}
+    many = [{**one, "index": place} for place in range(REPLY_CALLS + 1)]
+    message: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": many}
+    body = {"message": message, "done": True} if kind == "ollama" else {"choices": [{"message": message}]}
+    assert "does not end" in failure(kind, json.dumps(body).encode()).what
+
+
+@given(st.text(max_size=600), st.text(max_size=600))
+def test_ids_and_names_are_short(call_id: str, name: str) -> None:
+    call = call_given(call_id, name, {}, set())
+    assert 0 < len(call.id) <= NAME_CHARACTERS
+    assert call.name == (name if len(name) <= NAME_CHARACTERS else "")
+
+
+def test_a_server_is_not_waited_for_longer_than_there_is_time() -> None:
+    pauses: list[float] = []
+
+    def busy() -> Any:
+        raise Busy("busy", after_seconds=9)
+        yield
+
+    with pytest.raises(Busy):
+        list(retried(busy, sleep=pauses.append, jitter=lambda: 0, seconds_left=lambda: 8.0))
+    assert not pauses
+
+
+@pytest.mark.parametrize("blanks", [BLANKS - 1, BLANKS + 9])
+def test_blanks_without_an_end_are_text(blanks: int) -> None:
+    from agent.protocols import Text, Thinking
+
+    pieces = [*map(Text, " " * blanks), Text("<think>x</think>")]
+    kinds = {type(delta) for delta in apart(pieces)}
+    assert kinds == ({Thinking} if blanks < BLANKS else {Text})
+
+
+# --- what is private in httpx -----------------------------------------------------------------------------------------
+
+
+def test_every_connection_of_a_client_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    with http.client("http://box.example:1", Allowance(Bounds(1, 1), "http://box")) as client:
+        transports = [client._transport, *filter(None, client._mounts.values())]
+        assert len(transports) == 3
+        for each in transports:
+            assert isinstance(each, httpx.HTTPTransport)
+            assert type(each._pool._network_backend).__name__ == "_Network"
+    for pool in (httpcore.ConnectionPool, httpcore.HTTPProxy):
+        assert "self._network_backend" in inspect.getsource(pool.create_connection)
+
+
+def _front(answer: Callable[[Any, bytes], None]) -> Any:
+    from contextlib import contextmanager
+
+    @contextmanager
+    def served() -> Any:
+        found = Front(lambda request: answer)
+        try:
+            yield found.url
+        finally:
+            found.stop()
+
+    return served()
+
+
+def _request(kind: str) -> tuple[Any, Any]:
+    return ('{"model":"tiny","messages":[]}', set()) if kind == "ollama" else (b'{"model":"tiny"}', [USER])
+
+
+def _limited(pieces: Iterable[bytes], most: int) -> Any:
+    """So many pieces: more were asked for than any bound allows if they all are."""
+    for number, piece in enumerate(pieces):
+        assert number < most
+        yield piece
+
+
+def _depth(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inner is None else 1 + max(map(_depth, inner), default=0)
