@@ -402,6 +402,9 @@ def _bodies() -> None:
         "a key of 2 MB": b'{"' + b"a" * (2 * MEGABYTE) + b'": 1}',
         "50,000 keys": KEYS,
         "blanks of 15 MB": b" " * (15 * MEGABYTE),
+        "5 million empty objects": b"[" + b"{}," * 5_000_000 + b"{}]",
+        "5 million empty lists": b"[" + b"[]," * 5_000_000 + b"[]]",
+        "3 million texts": b"[" + b'"ab",' * 3_000_000 + b"1]",
         "cut off": b'{"models": [{"name": "',
         "a bracket, 15 million times": b"[" * (15 * MEGABYTE),
     }
