@@ -2,7 +2,7 @@
 
 For each: an answer or an error within twice the bounds, nothing on the terminal that steers it, Ctrl-C obeyed at once,
 the next question answered, and memory within its limit. Nightly every mode is tried at every path of every server;
-else every fifth mode in a reply and at one other path.
+else every fifth mode, in a reply and at one other path.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ STOPS = 3
 MOMENT_SECONDS = 0.1
 START_SECONDS = 30
 AGAIN_SECONDS = 5
-EACH, EACH_OF_DOCTOR = 5, 25
+EACH, EACH_OF_DOCTOR = 5, 50
 TOGETHER = 16
 PROMPT = "you: "
 SMALL = ("--embeddings", "none", "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
