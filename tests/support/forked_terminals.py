@@ -29,6 +29,7 @@ from typing import Any
 
 from agent.messages import Message
 from models.counting.choose import counter_for
+from models.text_calls.openings import opening
 from tests.support.paths import ROOT
 
 IMPORTED = [
@@ -203,6 +204,7 @@ def _serve() -> None:
     for name in IMPORTED:
         importlib.import_module(name)
     counter_for("").count(Message("warm", "user", "A vocabulary takes half a second to read."))
+    opening("Patterns take a tenth of a second to compile.", 0, (), labelled=False)
     while text := sys.stdin.readline():
         if os.fork() == 0:
             _keep(json.loads(text))

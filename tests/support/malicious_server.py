@@ -254,6 +254,9 @@ def _framing() -> None:
     for status in (301, 302, 307, 308):
         to = b"location: /api/chat" if status == 301 else b"location: file:///etc/passwd"
         put(f"a redirect, {status}", b"HTTP/1.1 %d Moved\r\n%s\r\ncontent-length: 0\r\n\r\n" % (status, to))
+
+
+def _endless_framing() -> None:
     both = partial(lasting, "framing")
     both("a status line", b"HTTP/1.1 200 ", b"A")
     both("100 Continue", b"", b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -362,6 +365,7 @@ VALUES: dict[str, bytes] = {
     "a deep object": b'{"text":' * DEEP + b"1" + b"}" * DEEP,
     "a list 900 deep": b"[" * 900 + b"]" * 900,
 }
+KEYS = b"{" + b",".join(b'"%d":1' % number for number in range(50_000)) + b"}"
 PLACES: dict[str, type | tuple[type, ...]] = {"texts": str, "figures": (int, float), "lists": list, "objects": dict}
 
 
@@ -388,14 +392,19 @@ def _json() -> None:
         for place in PLACES:
             put(named, spelt, place)
 
+
+def _bodies() -> None:
     bodies: dict[str, bytes] = {
         **{f"only {named}": spelt for named, spelt in VALUES.items()},
         "two documents": b"{}{}",
         "a comment": b'{"a": 1 /* \x1b[31m */}',
         "a web page": b"<!DOCTYPE html><title>\x1b]0;PWNED\x07</title>" + b"<p>" * 99_999,
         "a key of 2 MB": b'{"' + b"a" * (2 * MEGABYTE) + b'": 1}',
-        "200,000 keys": b"{" + b",".join(b'"%d":1' % number for number in range(200_000)) + b"}",
+        "50,000 keys": KEYS,
         "blanks of 15 MB": b" " * (15 * MEGABYTE),
+        "5 million empty objects": b"[" + b"{}," * 5_000_000 + b"{}]",
+        "5 million empty lists": b"[" + b"[]," * 5_000_000 + b"[]]",
+        "3 million texts": b"[" + b'"ab",' * 3_000_000 + b"1]",
         "cut off": b'{"models": [{"name": "',
         "a bracket, 15 million times": b"[" * (15 * MEGABYTE),
     }
@@ -404,21 +413,24 @@ def _json() -> None:
         mode("JSON: errors", f"{named}, as an error")(
             lambda where, body=body: whole(where, body, status="500 Internal Server Error")
         )
-    for named, spelt in VALUES.items():
-        for key, form in {"error": b'{"error": %s}', "inner": b'{"error": {"message": %s, "code": %s}}'}.items():
-            body = form.replace(b"%s", spelt)
-            mode("JSON: errors", f"the {key} message is {named}")(
-                lambda where, body=body: whole(where, body, status="400 Bad Request")
-            )
-            mode("JSON: errors", f"the {key} message in a stream is {named}")(
-                lambda where, body=body: replied(where, where.line(body))
-            )
-    lasting("JSON: errors", "the body of an error", b"HTTP/1.1 500 Error\r\n\r\n" + b'{"error": "', b"a")
-    lasting("JSON: errors", "the body of a refusal", b"HTTP/1.1 401 Unauthorized\r\n\r\n", b" ")
     lasting("JSON: bodies", "a text", OK + b'\r\n{"models": "', b"a")
     lasting("JSON: bodies", "blanks", OK + b"\r\n", b" ")
     lasting("JSON: bodies", "a list", OK + b"\r\n[", b"1,")
     lasting("JSON: bodies", "brackets", OK + b"\r\n", b"[")
+
+
+def _errors() -> None:
+    for named, spelt in VALUES.items():
+        for key, form in {"error": b'{"error": %s}', "inner": b'{"error": {"message": %s, "code": %s}}'}.items():
+            made = partial(form.replace, b"%s", spelt)
+            mode("JSON: errors", f"the {key} message is {named}")(
+                lambda where, made=made: whole(where, made(), status="400 Bad Request")
+            )
+            mode("JSON: errors", f"the {key} message in a stream is {named}")(
+                lambda where, made=made: replied(where, where.line(made()))
+            )
+    lasting("JSON: errors", "the body of an error", b"HTTP/1.1 500 Error\r\n\r\n" + b'{"error": "', b"a")
+    lasting("JSON: errors", "the body of a refusal", b"HTTP/1.1 401 Unauthorized\r\n\r\n", b" ")
 
 
 def _streams() -> None:
@@ -474,24 +486,28 @@ def _streams() -> None:
     put("an error in the middle", lambda where: [where.say(content="I "), where.line({"error": STEERING})])
     put("an error of 5 MB", lambda where: [where.say(content="I "), where.line({"error": "a " * 2_500_000})])
     put("the field error", lambda where: [b"error: " + STEERING.encode("utf-8", "replace") + b"\n\n"])
+    for how, pieces in {
+        "no end": lambda where: [where.say(content="I ")],
+        "cut off in a line": lambda where: [where.say(content="I ")[:-9]],
+        "hangs in a line": lambda where: [where.say(content="I ")[:-9], HANGS],
+        "hangs before the end": lambda where: [where.say(content="I "), HANGS],
+        "hangs after the end": lambda where: [where.say(content=ANSWER), where.end, HANGS],
+    }.items():
+        mode("streams", how)(lambda where, pieces=pieces: streamed(where, pieces(where)))
+
+
+def _accounts() -> None:
+    """What a reply says of itself: each figure wrong."""
+    ends = b'{"usage": @, "timings": @, "prompt_eval_count": @, "eval_count": @, "total_duration": @, "done": true, '
+    ends += b'"eval_duration": @, "load_duration": @, "prompt_eval_duration": @, "prompt_eval_cached_count": @, '
+    ends += b'"done_reason": @, "choices": [{"delta": {"content": "x"}, "finish_reason": @}]}'
+    inner = b'{"usage": {"prompt_tokens": @, "completion_tokens": @, "prompt_tokens_details": {"cached_tokens": @}}, '
+    inner += b'"timings": {"prompt_ms": @, "predicted_ms": @, "cache_n": @}, "choices": []}'
     for named, spelt in VALUES.items():
-        ends = b'"usage": @, "timings": @, "prompt_eval_count": @, "eval_count": @, "total_duration": @, '
-        ends += b'"eval_duration": @, "load_duration": @, "prompt_eval_duration": @, "prompt_eval_cached_count": @, '
-        ends += b'"done_reason": @, "done": true, "choices": [{"delta": {"content": "x"}, "finish_reason": @}]}'
-        put(
-            f"an account of {named}",
-            lambda where, ends=ends, spelt=spelt: [where.line(b"{" + ends.replace(b"@", spelt))],
-        )
-        inner = b'{"prompt_tokens": @, "completion_tokens": @, "prompt_tokens_details": {"cached_tokens": @}}'
-        whole_ = (
-            b'{"usage": ' + inner + b', "timings": {"prompt_ms": @, "predicted_ms": @, "cache_n": @}, "choices": []}'
-        )
-        put(f"figures of {named}", lambda where, text=whole_, spelt=spelt: [where.line(text.replace(b"@", spelt))])
-    mode("streams", "no end")(lambda where: streamed(where, [where.say(content="I ")]))
-    mode("streams", "cut off in a line")(lambda where: streamed(where, [where.say(content="I ")[:-9]]))
-    mode("streams", "hangs in a line")(lambda where: streamed(where, [where.say(content="I ")[:-9], HANGS]))
-    mode("streams", "hangs before the end")(lambda where: streamed(where, [where.say(content="I "), HANGS]))
-    mode("streams", "hangs after the end")(lambda where: streamed(where, [where.say(content=ANSWER), where.end, HANGS]))
+        for kind, form in {"an account": ends, "figures": inner}.items():
+            mode("streams", f"{kind} of {named}")(
+                lambda where, form=form, spelt=spelt: replied(where, where.line(form.replace(b"@", spelt)))
+            )
 
 
 def _calls() -> None:
@@ -533,7 +549,7 @@ def _calls() -> None:
         "5,000 digits": '{"slug": ' + "9" * 5_000 + "}",
         "a list": "[1]",
         "a text of 2 MB": json.dumps({"slug": "a " * MEGABYTE}),
-        "200,000 keys": json.dumps({str(key): 1 for key in range(200_000)}),
+        "50,000 keys": KEYS.decode(),
         "steering": json.dumps({"slug": STEERING, STEERING: STEERING}),
         "a NUL": '{"slug": "\\u0000"}',
         "half a character": '{"slug": "\\ud83d"}',
@@ -625,7 +641,20 @@ def _texts() -> None:
         )
 
 
-for _family in (_framing, _headers, _encodings, _json, _streams, _calls, _timing, _texts):
+for _family in (
+    _framing,
+    _endless_framing,
+    _headers,
+    _encodings,
+    _json,
+    _bodies,
+    _errors,
+    _streams,
+    _accounts,
+    _calls,
+    _timing,
+    _texts,
+):
     _family()
 
 MODES: dict[str, Mode] = {f"{family}: {name}": made for family, each in FAMILIES.items() for name, made in each.items()}

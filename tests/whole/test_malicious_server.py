@@ -2,7 +2,7 @@
 
 For each: an answer or an error within twice the bounds, nothing on the terminal that steers it, Ctrl-C obeyed at once,
 the next question answered, and memory within its limit. Nightly every mode is tried at every path of every server;
-else every fifth mode in a reply and at one other path.
+else every fifth mode, in a reply and at one other path.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ STOPS = 3
 MOMENT_SECONDS = 0.1
 START_SECONDS = 30
 AGAIN_SECONDS = 5
-EACH, EACH_OF_DOCTOR = 5, 25
+EACH, EACH_OF_DOCTOR = 5, 50
 TOGETHER = 16
 PROMPT = "you: "
 SMALL = ("--embeddings", "none", "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
 STOPPED = "the session goes on, and knows nothing"
 DRAWN = {
     "texts: titles, links and the clipboard, in a reply": "turns 1",
-    "texts: erase, in an error": "fix:",
+    "texts: erase, in an error": "check the address",
     "streams: ever other words, without an end": STOPPED,
     "framing: 100 Continue, in drips": "nothing came",
 }
 """Modes before a terminal that is drawn, and what is seen of each in the end."""
-FOREIGN = re.compile("\x1b\\]|\x1bP|\x1b_|[\x80-\x9f]|\x1b\\[[23]J|\x1b\\[9999")
+FOREIGN = re.compile("\x1b\\]|\x1bP|\x1b_|\x1b\\^|[\x80-\x9f]|\x1b\\[(3J|\\?2J|9999|20P)")
+"""What thimble itself never draws with."""
 UNCLEAN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]|Traceback|was a bug")
 
 
@@ -102,11 +103,11 @@ class Trial:
         return self
 
     def attacked(self, asked: Sequence[str]) -> None:
-        """Ask, while the server does harm; then while it is sound."""
+        """Ask, while the server does harm; then while it is sound. Of a model it is asked two things at most."""
         self.case.on = True
         for line in asked:
             self.type(line)
-            self.expect(PROMPT, 2 * REPLY_SECONDS, f"does not come back from {line}")
+            self.expect(PROMPT, len(asked) * 2 * REPLY_SECONDS, f"does not come back from {line}")
         self.answered("after the harm")
 
     def stopped(self, asked: Sequence[str]) -> None:
