@@ -113,4 +113,4 @@ def record(columns: list[str], cells: list[str]) -> str:
     """A table row as a sentence, such as `Qwen2.5-7B: layers 28; heads 4.`, with the names of the columns."""
     first, *rest = cells
     told = "; ".join(f"{name} {cell}".strip() for name, cell in zip(columns[1:], rest, strict=False) if cell)
-    return f"{first}: {told}"[:LONGEST] + "." if told else f"{first}."
+    return (f"{first}: {told}" if told else first)[:LONGEST] + "."

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from agent.errors import ModelError
 from agent.protocols import Embedder
 from corpus.index import TABLE, Index, insert
-from corpus.passages import COLUMN, passages, record
+from corpus.passages import COLUMN, LONGEST, passages, record
 from corpus.ranking import Ranking
 from corpus.words import spelled_dates
 
@@ -131,7 +131,8 @@ def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
         elif line.strip():
             if path.endswith(SETTINGS) and re.match(r"\[.+\]|\s*- |\S.*:\s*(?:#.*)?$", line):
                 above = line.strip(" -:")[:COLUMN]
-            yield above, number, f"{above} › {line.strip()}" if above and above not in line else line.strip()
+            said = f"{above} › {line.strip()}" if above and above not in line else line.strip()
+            yield from ((above, number, said[at : at + LONGEST]) for at in range(0, len(said), LONGEST))
 
 
 def _cells(line: str) -> list[str]:
