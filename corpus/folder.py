@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from corpus.article import Article, parse
-from corpus.reading import read_text
+from corpus.below import opened, read_below, walk
 
 SUFFIXES = (".md", ".markdown", ".txt")
 FILE_LIMIT_BYTES = 2_000_000
+SHOWN = 200
+"""Characters of a path that is left out."""
 LASTING = (errno.EILSEQ, errno.EFBIG)
 """Faults of a file itself; any other failure may be gone the next time."""
 
@@ -29,12 +31,12 @@ class Skipped(NamedTuple):
 class File(NamedTuple):
     """A file that may be an article.
 
-    Its name below the folder as bytes, with `/`; its path; a mark that changes with its content: its times, its size
-    and, for a link, its target.
+    The folder; its name below that as bytes, with `/`; a mark that changes with its content: its times, its size and,
+    for a link, its target.
     """
 
+    folder: Path
     name: bytes
-    place: str
     mark: str
 
     @property
@@ -46,49 +48,44 @@ class File(NamedTuple):
 def look(folder: Path) -> Iterator[File | Skipped]:
     """Every Markdown and text file below `folder`, in order; hidden ones and links to folders are ignored."""
     unread: list[Skipped] = []
-
-    def unreadable(error: OSError) -> None:
-        path = Path(error.filename).relative_to(folder)
-        unread.append(Skipped(path.as_posix(), error.strerror or str(error)))
-
-    for where, folders, names in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        below = Path(where).relative_to(folder).as_posix()
-        for name in sorted(names):
-            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
-                yield _seen(folder, f"{where}{os.sep}{name}", name if below == "." else f"{below}/{name}")
+    try:
+        with opened(folder, ()) as top:
+            for parts, status in walk(top, _wanted):
+                if isinstance(status, OSError):
+                    unread.append(Skipped(_shown(parts), status.strerror or str(status)))
+                else:
+                    yield _seen(folder, parts, status)
+    except OSError as error:
+        unread.append(Skipped(".", error.strerror or str(error)))
     yield from unread
 
 
-def _seen(folder: Path, place: str, name: str) -> File | Skipped:
-    file = File(os.fsencode(name), place, "")
-    try:
-        status, target = os.lstat(place), ""
-        if stat.S_ISLNK(status.st_mode):
-            target = place = str(_inside(Path(place), folder))
-            status = os.lstat(place)
-    except (OSError, ValueError) as error:
-        return Skipped(file.path, getattr(error, "strerror", None) or str(error))
+def _wanted(name: str, is_folder: bool) -> bool:
+    return not name.startswith(".") and (is_folder or name.lower().endswith(SUFFIXES))
+
+
+def _seen(folder: Path, parts: Sequence[str], status: os.stat_result) -> File | Skipped:
+    target = ""
+    if stat.S_ISLNK(status.st_mode):
+        try:
+            with opened(folder, parts) as found:
+                status, target = found.status, "/".join(found.parts)
+        except OSError as error:
+            return Skipped(_shown(parts), error.strerror or str(error))
     mark = f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {target!a}"
-    return File(file.name, place, mark)
+    return File(folder, os.fsencode("/".join(parts)), mark)
 
 
-def _inside(link: Path, folder: Path) -> Path:
-    try:
-        target = link.resolve(strict=True)
-    except (RuntimeError, OSError) as error:  # a loop of links: RuntimeError before Python 3.13, OSError since
-        if isinstance(error, OSError) and error.errno != errno.ELOOP:
-            raise
-        raise ValueError("it is a link that leads to itself") from error
-    if not target.is_relative_to(folder.resolve()):
-        raise ValueError("it is a link that leaves the folder")
-    return target
+def _shown(parts: Sequence[str]) -> str:
+    """A path for display, without the middle of a very long one."""
+    path = os.fsencode("/".join(parts)).decode(errors="replace") or "."
+    return path if len(path) <= SHOWN else f"{path[: SHOWN // 2]}…{path[-SHOWN // 2 :]}"
 
 
 def read(file: File) -> Article | Skipped:
     """The article in a file, or why it cannot be used: not text, broken front matter, unreadable, too large, empty."""
     try:
-        return parse(read_text(Path(file.place), FILE_LIMIT_BYTES), file.path)
+        return parse(read_below(file.folder, os.fsdecode(file.name).split("/"), FILE_LIMIT_BYTES), file.path)
     except ValueError as error:
         return Skipped(file.path, str(error), lasts=True)
     except OSError as error:

@@ -27,6 +27,10 @@ TABLE = """CREATE VIRTUAL TABLE passages USING fts5(
     tokenize='unicode61 remove_diacritics 0')"""
 ROWS = 1 << 20
 """So many rows belong to one article, more than passages fit into a file."""
+MISSPELT = 40
+"""The most letters of a word that may be a misspelling."""
+COMPARED = 5_000
+"""The most known words that it is compared with, letter by letter."""
 ALIKE = 0.8
 """How like a known word an unknown one must be to count as its misspelling: a ratio of difflib."""
 
@@ -87,6 +91,14 @@ class Index:
         numbers, at = np.unique(self.rows // ROWS, return_inverse=True)
         return np.array([self._places[int(number)] for number in numbers], np.int64)[at]
 
+    @cached_property
+    def sections(self) -> NDArray[np.int64]:
+        """A number for the section of every passage, in the order of `rows`; no other section has it."""
+        import numpy as np
+
+        within = dict(self.ask("SELECT rowid, section FROM passages"))
+        return np.array([row // ROWS * ROWS + within[row] for row in self.rows.tolist()], np.int64)
+
     def bm25(self, term: str) -> NDArray[np.float32]:
         """The BM25 of each passage for one term, in the order of `rows`; 0 where it does not occur."""
         import numpy as np
@@ -113,10 +125,10 @@ class Index:
     def _alike(self, term: str) -> str:
         from difflib import get_close_matches
 
-        if self.often(term) or len(term) < 4 or any(letter.isdigit() for letter in term):
+        if self.often(term) or not 4 <= len(term) <= MISSPELT or any(letter.isdigit() for letter in term):
             return term
-        sql = "SELECT term FROM vocabulary WHERE term BETWEEN ? AND ? AND length(term) BETWEEN ? AND ?"
-        known = self.ask(sql, term[0], term[0] + "\U0010ffff", len(term) - 2, len(term) + 2)
+        sql = "SELECT term FROM vocabulary WHERE term BETWEEN ? AND ? AND length(term) BETWEEN ? AND ? LIMIT ?"
+        known = self.ask(sql, term[0], term[0] + "\U0010ffff", len(term) - 2, len(term) + 2, COMPARED)
         return next(iter(get_close_matches(term, [word for (word,) in known], 1, ALIKE)), term)
 
     def vectors(self, embedder: Embedder) -> NDArray[np.float32]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+HEADING = 300
+"""The most characters of a heading; a longer line is prose."""
 FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 MARKUP = (
     (re.compile(r"!?\[([^\[\]]{0,500})\]\([^()\s]{0,500}\)"), r"\1"),
@@ -37,6 +39,8 @@ def heading(line: str, level: str) -> str:
     bare = line.strip()
     if not bare.startswith((f"{level} ", f"{level}\t")) or line.startswith(("    ", "\t")):
         return ""
+    if len(bare) > HEADING:
+        return ""
     title = bare.removeprefix(level)
     unclosed = title.rstrip("#")
     return " ".join((unclosed if unclosed[-1:].isspace() else title).split())
@@ -55,20 +59,20 @@ def paragraphs(text: str) -> list[str]:
 
 def plain(text: str) -> str:
     """The text without its markup: a paragraph, list item, table row or line of code becomes one line."""
-    found: list[str] = [""]
+    found: list[list[str]] = [[]]
     for line, in_code in marked_lines(text):
         bare = line.strip()
         if in_code:
-            found += [] if FENCE.match(line) else [bare, ""]
+            found += [] if FENCE.match(line) else [[bare], []]
         elif not bare or not bare.strip("|:- "):
-            found.append("")
+            found.append([])
         elif bare.startswith(("#", "|")):
-            found += [" · ".join(cell for cell in map(str.strip, bare.strip("#| ").split("|")) if cell), ""]
+            found += [[" · ".join(cell for cell in map(str.strip, bare.strip("#| ").split("|")) if cell)], []]
         elif ITEM.match(line):
-            found.append(line[ITEM.match(line).end() :].strip())  # type: ignore[union-attr]
+            found.append([line[ITEM.match(line).end() :].strip()])  # type: ignore[union-attr]
         else:
-            found[-1] = f"{found[-1]} {bare.removeprefix('> ')}".strip()
-    bare_lines = "\n".join(filter(None, found))
+            found[-1].append(bare.removeprefix("> "))
+    bare_lines = "\n".join(filter(None, (" ".join(words).strip() for words in found)))
     for pattern, kept in MARKUP:
         bare_lines = pattern.sub(kept, bare_lines)
     return bare_lines

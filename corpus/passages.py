@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import NamedTuple
 
-from corpus.markdown import FENCE, ITEM, marked_lines, plain, sentences
+from corpus.markdown import FENCE, HEADING, ITEM, marked_lines, plain, sentences
 
 MOST_WORDS, LEAST_WORDS = 60, 30
 """A passage with fewer than the least takes in the next sentence, however long."""
 LONGEST = 2_000
 """Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
+COLUMN = 100
+"""Characters of the name of a column, which each row repeats."""
 LETTERS = 12
 """So many characters count as a word at least, for writing without blanks."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
@@ -60,7 +62,7 @@ def passages(text: str) -> Iterator[Passage]:
                 end += 1
             yield Passage(" ".join(sentence.text for sentence in said[start:end]), said[start].line, heading)
             before, start = start, _next(said, start, end)
-            while start - 1 > before and sum(lengths[start:]) < LEAST_WORDS:
+            while start - 1 > before and sum(lengths[start : start + LEAST_WORDS]) < LEAST_WORDS:
                 start -= 1
 
 
@@ -73,13 +75,14 @@ def _next(said: list[Sentence], start: int, end: int) -> int:
 
 def _sentences(text: str) -> Iterator[Sentence]:
     """Every sentence in order; lines that a writer wrapped are joined."""
-    above, run_in, columns, begun, open_text = "", "", list[str](), 0, ""
+    above, run_in, columns, begun, joined = "", "", list[str](), 0, list[str]()
     for number, (line, in_code) in enumerate(marked_lines(f"{text}\n"), 1):
         bare = line.strip()
         row, item = bare.startswith("|") and not in_code, ITEM.match(line)
-        if open_text and (in_code or not bare or row or item or bare.startswith("#")):
-            yield from (Sentence(one, begun, run_in or above) for one in _cut(open_text))
-            open_text = ""
+        title = bare.startswith("#") and len(bare) <= HEADING
+        if joined and (in_code or not bare or row or item or title):
+            yield from (Sentence(one, begun, run_in or above) for one in _cut(" ".join(joined)))
+            joined = []
         columns = columns if row else []
         if in_code:
             yield from () if FENCE.match(line) or not bare else (Sentence(bare[:LONGEST], number, run_in or above),)
@@ -87,16 +90,18 @@ def _sentences(text: str) -> Iterator[Sentence]:
             cells = [plain(cell.strip()) for cell in bare.strip("|").split("|")]
             if columns and any(cell.strip("-: ") for cell in cells):
                 yield Sentence(record(columns, cells), number, run_in or above)
-            columns = columns or cells
-        elif bare.startswith("#"):
+            columns = columns or [cell[:COLUMN] for cell in cells]
+        elif title:
             above, run_in = bare.strip("# "), ""
         elif bare:
-            if not open_text:
+            if not joined:
                 begun = number
                 if not item:
                     run_in = found[1] if (found := RUN_IN.match(bare)) else ""
                     bare = bare[found.end() :] if found else bare
-            open_text = f"{open_text} {line[item.end() :] if item else bare.removeprefix('> ')}".strip()
+            words = line[item.end() :] if item else bare.removeprefix("> ")
+            if words.strip():
+                joined.append(words.rstrip() if joined else words.strip())
 
 
 def _cut(text: str) -> Iterator[str]:
@@ -108,4 +113,4 @@ def record(columns: list[str], cells: list[str]) -> str:
     """A table row as a sentence, such as `Qwen2.5-7B: layers 28; heads 4.`, with the names of the columns."""
     first, *rest = cells
     told = "; ".join(f"{name} {cell}".strip() for name, cell in zip(columns[1:], rest, strict=False) if cell)
-    return f"{first}: {told}." if told else f"{first}."
+    return (f"{first}: {told}" if told else first)[:LONGEST] + "."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import log
 from typing import TYPE_CHECKING
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from agent.protocols import Embedder
 
 MAX_TERMS = 32
+QUERY = 4_000
+"""The most characters that are read of a query, and of what was said before it."""
 K1 = 1.2
 """As in the BM25 of SQLite: a term in a passage adds at most (K1 + 1) times its rarity."""
+OF_SECTION = 32
+"""The most passages of one section that are ranked."""
 EARLIER = 0.6
 """The weight of what was said before the query."""
 AT_HAND = 0.1
@@ -52,9 +57,14 @@ class Ranking:
         import numpy as np
 
         self._index = index
-        weights = {index.nearest(term): EARLIER for term in terms(earlier)} if earlier else {}
-        weights |= {index.nearest(term): 1.0 for term in terms(query)}
-        self._terms = list(weights)[-MAX_TERMS:]
+        query, earlier = query[:QUERY], earlier[:QUERY]
+        said = {term: EARLIER for term in terms(earlier)} if earlier else {}
+        said |= {term: 1.0 for term in terms(query)}
+        weights: dict[str, float] = {}
+        for term in list(said)[-MAX_TERMS:]:
+            known = index.nearest(term)
+            weights[known] = max(said[term], weights.get(known, 0))
+        self._terms = list(weights)
         total = len(index.rows)
         rarity = [max(log((total - n + 0.5) / (n + 0.5)), 1e-6) for n in map(index.often, self._terms)]
         self._most = np.array([weights[term] for term in self._terms]) * rarity * (K1 + 1)
@@ -80,16 +90,22 @@ class Ranking:
     def best(self) -> Iterator[tuple[int, float]]:
         """Rows with their scores, the best first; each next one is the best for the words that are still open.
 
+        At most `OF_SECTION` of one section come.
+
         A word of a passage that was chosen counts half from then on, so that a query on two things finds both (after
         maximal marginal relevance: Carbonell and Goldstein, 1998).
         """
         import numpy as np
 
         whole, most = self.scores, self._most.copy()
-        left = whole > 0
+        left, taken = whole > 0, Counter[int]()
         while left.any():
             at = int(np.argmax(np.where(left, self._scores(most), -1)))
             left[at] = False
+            section = int(self._index.sections[at])
+            taken[section] += 1
+            if taken[section] == OF_SECTION:
+                left &= self._index.sections != section
             row = int(self._index.rows[at])
             yield row, float(whole[at])
             held = self._index.terms(row)

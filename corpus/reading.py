@@ -17,7 +17,16 @@ def read_text(path: Path, limit_bytes: int) -> str:
 
     Raises OSError for a link, a folder, a FIFO, a device, more than `limit_bytes`, binary data or another encoding.
     """
-    data = _read_bytes(path, limit_bytes)
+    descriptor = os.open(path, FLAGS)
+    try:
+        return text_of(descriptor, limit_bytes)
+    finally:
+        os.close(descriptor)
+
+
+def text_of(descriptor: int, limit_bytes: int) -> str:
+    """The text of an open file; otherwise as `read_text`."""
+    data = _read_bytes(descriptor, limit_bytes)
     encoding = "UTF-16" if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "UTF-8"
     if b"\0" in data and encoding == "UTF-8":
         raise OSError(errno.EILSEQ, "it is binary, not text")
@@ -30,18 +39,14 @@ def read_text(path: Path, limit_bytes: int) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _read_bytes(path: Path, limit_bytes: int) -> bytes:
-    descriptor = os.open(path, FLAGS)
-    try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder")
-        if not stat.S_ISREG(mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(limit_bytes + 1)
-    finally:
-        os.close(descriptor)
+def _read_bytes(descriptor: int, limit_bytes: int) -> bytes:
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        data = file.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise OSError(errno.EFBIG, f"it is larger than {limit_bytes / 1_000_000:.3g} MB")
     return data

@@ -14,13 +14,17 @@ _FUNCTION_WORDS = """
     such t tell than that the their them then there these they this those through to too under until up us
     ve very was we were what when where whether which while who whom whose why will with would you your
 """
+NAMED = 1_000
+"""Characters of a text from which a name is made."""
+WORD = 100
+"""Letters by which a word is searched for; the rest of a longer one does not count."""
 ISO_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 STOPWORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 def slugify(text: str) -> str:
     """A name for `text` in lower-case words joined by hyphens, at most 80 characters; may be empty."""
-    return "-".join(re.findall(r"[^\W_]+", unaccented(text)))[:80].strip("-")
+    return "-".join(re.findall(r"[^\W_]+", unaccented(text[:NAMED])))[:80].strip("-")
 
 
 def unaccented(text: str) -> str:
@@ -93,4 +97,4 @@ def fold(word: str) -> str:
 def terms(text: str) -> list[str]:
     """The folded words of a text that carry meaning, in order; every word when all of them are stopwords."""
     every = words(UNSPACED.sub(r" \1 ", SHORT_FOR.sub("llm", unaccented(text))))
-    return [fold(word) for word in every if word not in STOPWORDS] or [fold(word) for word in every]
+    return [fold(word[:WORD]) for word in every if word not in STOPWORDS] or [fold(word[:WORD]) for word in every]

@@ -9,6 +9,7 @@ from agent.protocols import Embedder, Tool
 from corpus.article import OPENING, Article, Section
 from corpus.library import Library
 from corpus.markdown import paragraphs, shorten
+from corpus.ranking import QUERY
 from corpus.search import Hit, Search
 from corpus.words import slugify
 from tools.schema import tool
@@ -64,18 +65,19 @@ class ArticleTools:
             earlier: What the question leans on: the one before, and the [slug] spoken of.
         """
         hits = self._search.find(query, max(1, min(limit, 20)), earlier)
+        notes = [f"[only the first {QUERY:,} characters of the query were searched]"] if len(query) > QUERY else []
         if not hits or hits[0].score < self._search.enough:
             lines = [f"No results for {quoted(query)}."]
             if near := _articles(hits)[:FEW]:
                 lines += ["Nearest articles:", *(f"- {article.slug} — {article.title}" for article in near)]
-            return "\n".join(lines)
+            return "\n".join([*lines, *notes])
         lines = [f"{counted(len(hits), 'result')} for {quoted(query)}"]
         for number, hit in enumerate(hits, 1):
             article = hit.article
             section = shorten(hit.section.title, 100)
             lines.append(f"{number}. {article.slug} — {article.title} — section: {section} (score {hit.score:.2f})")
             lines.append(f"   {hit.text}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *notes])
 
     def read_article(self, slug: str, section: str = "", page: int = 1) -> str:
         """Read an article, or one section of it.

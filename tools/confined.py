@@ -3,124 +3,137 @@
 from __future__ import annotations
 
 import difflib
-import os
+import errno
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path, PureWindowsPath
+from typing import NamedTuple
 
 from agent.errors import ToolError
+from corpus.below import Opened, opened, read_opened, walk
 from corpus.markdown import shorten
-from corpus.reading import read_text
 
 FILE_LIMIT_BYTES = 5_000_000
 MAX_FILES = 20_000
+PATH = 4_096
+"""The most characters of a path."""
+COMPARED, ALIKE = 1_000, 100
+"""The most files that a missing one is compared with, and the most characters of each."""
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
+class Found(NamedTuple):
+    """A file or folder: its path without links, relative to the root, "." for the root itself."""
+
+    name: str
+    is_folder: bool
+
+
 class Folder:
-    """A root folder, checked anew at each use: it may be missing, and it may change while a session runs.
+    """A root folder, opened anew at each use: it may be missing, and it may change while a session runs.
 
     A path is relative to the root, with `/` between its parts. Refused with a ToolError: an absolute path, `..`, a
-    drive letter, a backslash, a control character, a link that leaves the root, a hidden part. What is refused is
-    not listed either.
+    drive letter, a backslash, a control character, a link that leaves the root, a hidden part, what is no regular file,
+    a path too long or too deep. What is refused is not listed either. Nothing outside is read, whatever is swapped for
+    a link meanwhile: see `corpus.below`.
     """
 
     def __init__(self, root: Path) -> None:
-        self._given = root
+        self._root = root
 
-    @property
-    def root(self) -> Path:
-        """The root with its links resolved. Raises ToolError when there is no such folder."""
-        try:
-            root = self._given.resolve(strict=True)
-            if root.is_dir():
-                return root
-        except (OSError, RuntimeError):
-            pass
-        raise ToolError(f"there are no files to read: the folder {self._given.name!r} does not exist")
-
-    def resolve(self, name: str) -> Path:
-        """The existing file or folder that a path means, inside the root and with its links resolved."""
-        root, shown = self.root, shorten(name, 200)
-        name = name.strip("\r\n\t")
-        parts = [part for part in name.split("/") if part not in ("", ".")]
+    def find(self, name: str) -> Found:
+        """The existing file or folder that a path means."""
+        shown, name = shorten(name[: 2 * PATH], 200), name.strip("\r\n\t")
+        if len(name) > PATH:
+            raise ToolError(f"{shown}: a path has at most {PATH:,} characters")
         if name.lstrip().startswith("/"):
             raise ToolError(f"{shown}: paths are relative to the folder, such as 'README.md'")
-        for problem in filter(None, map(_problem, parts)):
-            raise ToolError(f"{shown}: {problem}")
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if ".." in parts:
+            raise ToolError(f"{shown}: a path cannot leave the folder")
         try:
-            return self._inside(root.joinpath(*parts), shown)
+            with self._opened(parts, shown) as found:
+                return Found("/".join(found.parts) or ".", found.is_folder)
         except FileNotFoundError as error:
             if name != name.strip():
-                return self.resolve(name.strip())
+                return self.find(name.strip())
             raise ToolError(f"{shown} does not exist{self._nearest('/'.join(parts)[:300])}") from error
 
-    def name(self, path: Path) -> str:
-        """The path that the model is told, relative to the root."""
-        return path.relative_to(self.root).as_posix()
-
-    def text(self, path: Path) -> str:
+    def text(self, name: str) -> str:
         """The text of a file of this folder. Raises ToolError with the reason why it cannot be read."""
-        name = self.name(path)
-        try:
-            return read_text(self._inside(path, name), FILE_LIMIT_BYTES)
-        except OSError as error:
-            raise ToolError(f"{name}: {error.strerror or error}") from error
+        with self._existing(name) as found:
+            return read_opened(found, FILE_LIMIT_BYTES)
 
-    def size(self, path: Path) -> int:
+    def size(self, name: str) -> int:
         """Size of a file of this folder, in bytes. Raises ToolError when it is gone."""
-        try:
-            return path.stat().st_size
-        except OSError as error:
-            raise ToolError(f"{self.name(path)}: {error.strerror or error}") from error
+        with self._existing(name) as found:
+            return found.status.st_size
 
-    def files(self, folder: Path) -> list[Path]:
-        """The regular files below a resolved folder, sorted by path; at most `MAX_FILES`."""
-        found = islice(self._walk(folder), MAX_FILES)
-        return sorted(found, key=lambda path: (path.parent.parts, path.name))
+    def files(self, folder: str = ".") -> tuple[list[str], int]:
+        """The regular files below a folder, sorted by path, at most `MAX_FILES`; and how many folders are not read."""
+        unread = 0
+        names: list[str] = []
+        with self._existing(folder) as top:
+            for name in islice(self._walk(top), MAX_FILES):
+                unread += not name
+                names += [name] if name else []
+        return sorted(names, key=lambda name: (name.split("/")[:-1], name)), unread
 
-    def _inside(self, path: Path, shown: str) -> Path:
-        root = self.root
+    @contextmanager
+    def _opened(self, parts: list[str], shown: str) -> Iterator[Opened]:
+        if not self._root.is_dir():
+            raise ToolError(f"there are no files to read: the folder {self._root.name!r} does not exist")
         try:
-            target = path.resolve(strict=True)
+            with opened(self._root, parts, _refuse) as found:
+                yield found
         except FileNotFoundError:
             raise
-        except (OSError, RuntimeError) as error:
-            reason = getattr(error, "strerror", None) or "it is a link that leads to itself"
-            raise ToolError(f"{shown}: {reason}") from error
-        if not target.is_relative_to(root):
-            raise ToolError(f"{shown}: it is a link that leaves the folder")
-        if any(map(_hidden, target.relative_to(root).parts)):
-            raise ToolError(f"{shown}: hidden files are not shown")
-        return target
+        except OSError as error:
+            raise ToolError(f"{shown}: {error.strerror or error}") from error
 
-    def _walk(self, folder: Path) -> Iterator[Path]:
-        for where, folders, names in os.walk(folder):
-            folders[:] = sorted(name for name in folders if not _problem(name))
-            for name in sorted(names):
-                if not _problem(name) and self._is_file(Path(where, name)):
-                    yield Path(where, name)
-
-    def _is_file(self, path: Path) -> bool:
+    @contextmanager
+    def _existing(self, name: str) -> Iterator[Opened]:
         try:
-            mode = path.lstat().st_mode
-            return stat.S_ISREG(self._inside(path, "").stat().st_mode if stat.S_ISLNK(mode) else mode)
-        except (OSError, ToolError):
+            with self._opened([] if name == "." else name.split("/"), name) as found:
+                yield found
+        except FileNotFoundError as error:
+            raise ToolError(f"{name}: {error.strerror}") from error
+
+    def _walk(self, top: Opened) -> Iterator[str]:
+        """Each file, and "" for what is not read."""
+        for parts, status in walk(top, lambda name, is_folder: not _problem(name)):
+            if isinstance(status, OSError):
+                yield ""
+            elif stat.S_ISREG(status.st_mode) or (stat.S_ISLNK(status.st_mode) and self._leads_to_file(parts)):
+                yield "/".join(parts)
+
+    def _leads_to_file(self, parts: tuple[str, ...]) -> bool:
+        try:
+            with opened(self._root, parts, _refuse) as found:
+                return not found.is_folder
+        except OSError:
             return False
 
     def _nearest(self, wanted: str) -> str:
-        names = {self.name(path).casefold(): path for path in islice(self._walk(self.root), 1_000)}
-        same = [name for name in names if f"/{name}".endswith(f"/{wanted.casefold()}")]
-        near = same or difflib.get_close_matches(wanted.casefold(), names, n=3, cutoff=0.5)
-        return f"; nearest: {', '.join(self.name(names[name]) for name in near[:3])}" if near else ""
+        with self._existing(".") as top:
+            names = {name.casefold(): name for name in islice(self._walk(top), COMPARED)}
+        wanted = wanted.casefold()
+        same = [name for name in names if f"/{name}".endswith(f"/{wanted}")]
+        short = [name for name in names if len(name) <= ALIKE]
+        near = same or difflib.get_close_matches(wanted[:ALIKE], short, n=3, cutoff=0.5)
+        return f"; nearest: {', '.join(names[name] for name in near[:3])}" if near else ""
+
+
+def _refuse(part: str) -> None:
+    if problem := _problem(part):
+        raise OSError(errno.EACCES, problem)
 
 
 def _problem(part: str) -> str:
     """Why a part of a path is not even looked up, "" when it may be."""
-    if part == "..":
-        return "a path cannot leave the folder"
     if "\\" in part or PureWindowsPath(part).drive:
         return "write paths with /, without a drive"
     if UNPRINTABLE.search(part):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from agent.errors import ToolError
 from agent.protocols import Embedder, Tool
 from corpus.markdown import shorten
+from corpus.ranking import QUERY
 from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
-from tools.lines import TABLES, Line, nearest, split, with_words
+from tools.lines import TABLES, WORDS, Line, Matches, distinct, nearest, split
 from tools.schema import tool
 from tools.wording import call, counted, quoted
 
@@ -20,6 +22,8 @@ EXCERPT = 200
 MATCHES = 50
 SEARCHED_FILES = 2_000
 SEARCHED_BYTES = 20_000_000
+SEARCH_SECONDS = 5.0
+"""The search for lines ends after so long."""
 COUNTED_BYTES = 1_000_000
 PAGE = 7_000
 
@@ -43,18 +47,18 @@ class FileTools:
         Args:
             folder: Only below this one.
         """
-        where = self._folder.resolve(folder)
-        if not where.is_dir():
-            path = self._folder.name(where)
-            raise ToolError(f"{path} is a file: {call('read_file', path=path)} reads it")
-        files = self._folder.files(where)
+        where = self._folder.find(folder)
+        if not where.is_folder:
+            raise ToolError(f"{where.name} is a file: {call('read_file', path=where.name)} reads it")
+        files, unread = self._folder.files(where.name)
         total = f"more than {MAX_FILES:,} files" if len(files) == MAX_FILES else counted(len(files), "file")
-        lines = [total, *(self._entry(path) for path in files[:LISTED])]
+        lines = [total, *map(self._entry, files[:LISTED])]
         if len(files) > LISTED:
-            folders = sorted({path.relative_to(where).parts[0] for path in files if path.parent != where})
-            below = f"; folders here: {shorten(', '.join(folders), 500)}" if folders else ""
-            lines.append(f"[{LISTED} of {len(files):,} shown{below}]")
-        return "\n".join(lines)
+            below = (name if where.name == "." else name.removeprefix(f"{where.name}/") for name in files)
+            folders = sorted({name.partition("/")[0] for name in below if "/" in name})
+            here = f"; folders here: {shorten(', '.join(folders), 500)}" if folders else ""
+            lines.append(f"[{LISTED} of {len(files):,} shown{here}]")
+        return "\n".join([*lines, *_unread_folders(unread)])
 
     def read_file(self, path: str, start: int = 1, lines: int = 80) -> str:
         """Read lines of a text file.
@@ -64,11 +68,10 @@ class FileTools:
             start: First line.
             lines: How many.
         """
-        where = self._folder.resolve(path)
-        name = self._folder.name(where)
-        if where.is_dir():
+        name, is_folder = self._folder.find(path)
+        if is_folder:
             raise ToolError(f"{name} is a folder: {call('list_files', folder=name)} lists it")
-        every = split(self._folder.text(where))
+        every = split(self._folder.text(name))
         if not every:
             return f"{name} · empty"
         if not 1 <= start <= len(every):
@@ -88,25 +91,32 @@ class FileTools:
             query: A phrase or a question.
             folder: Only below this one.
         """
-        if not query.strip():
+        phrase = query.strip()[:QUERY]
+        if not phrase:
             raise ToolError("the query is empty")
-        where = self._folder.resolve(folder)
-        files = self._folder.files(where) if where.is_dir() else [where]
-        texts, notes = self._texts(files)
-        every = [line for path, text in texts for line in with_words(path, text, query)]
-        found = [line for line in every if line.at >= 0] or every
-        near = [] if found else nearest(tuple(texts), query, self._embedder)
+        where = self._folder.find(folder)
+        files, unread = self._folder.files(where.name) if where.is_folder else ([where.name], 0)
+        notes = [*_shortened(query), *_unread_folders(unread)]
+        texts, matches = dict[str, str](), Matches(phrase, MATCHES)
+        until = time.monotonic() + SEARCH_SECONDS
+        for path, text in self._texts(files, until, notes):
+            texts[path] = text
+            if not matches.search(path, text, until):
+                notes.append(f"[{path}: not searched to its end]")
+        found, many = matches.found
+        near, every = ([], True) if found else nearest(tuple(texts.items()), phrase, self._embedder)
+        if not every:
+            notes.append("[only the beginning was compared: name a folder or a file to compare the others]")
         if not found and not near:
-            return "\n".join([f"No matches for {quoted(query)}.", *notes])
-        head = counted(len(found), "match", "matches") if found else counted(len(near), "nearest passage")
-        lines = [f"{head} for {quoted(query)}"]
+            return "\n".join([f"No matches for {quoted(phrase)}.", *notes])
+        head = counted(many, "match", "matches") if found else counted(len(near), "nearest passage")
         near_ones = [f"{line.path}:{line.number}: {line.text} (score {line.score:.2f})" for line in near]
-        shown = _fitting([*_with_headers(found[:MATCHES], dict(texts)), *near_ones])
-        if (left := len(found) - min(len(found), MATCHES)) or len(shown) < len(found):
-            notes = [f"[the first {min(len(found) - left, len(shown))} of {len(found):,} shown]", *notes]
-        return "\n".join([*lines, *shown, *notes])
+        shown = _fitting([*_with_headers(found, texts), *near_ones])
+        if found and (many > len(found) or len(shown) < len(found)):
+            notes = [f"[the first {min(len(found), len(shown))} of {many:,} shown]", *notes]
+        return "\n".join([f"{head} for {quoted(phrase)}", *shown, *notes])
 
-    def _entry(self, path: Path) -> str:
+    def _entry(self, path: str) -> str:
         facts = []
         try:
             size = self._folder.size(path)
@@ -115,25 +125,36 @@ class FileTools:
                 facts.append(counted(len(split(self._folder.text(path))), "line"))
         except ToolError as error:
             facts.append("binary" if "binary" in error.what else "not readable")
-        return f"{self._folder.name(path)} ({', '.join(facts)})"
+        return f"{path} ({', '.join(facts)})"
 
-    def _texts(self, files: Sequence[Path]) -> tuple[list[tuple[str, str]], list[str]]:
-        """The files by name with their text; and what was not searched."""
-        texts: list[tuple[str, str]] = []
-        left_out: list[str] = []
+    def _texts(self, files: Sequence[str], until: float, notes: list[str]) -> Iterator[tuple[str, str]]:
+        """The files with their text, as long as there is time; what was not searched is added to the notes."""
         unread = read_bytes = 0
         for number, path in enumerate(files):
-            if number == SEARCHED_FILES or read_bytes > SEARCHED_BYTES:
-                left_out = [f"[stopped after {number:,} of {len(files):,} files: name a folder to search the others]"]
+            late = time.monotonic() > until
+            if late or number == SEARCHED_FILES or read_bytes > SEARCHED_BYTES:
+                after = f"{SEARCH_SECONDS:g} seconds and " if late else ""
+                stopped = f"stopped after {after}{number:,} of {len(files):,} files"
+                notes.append(f"[{stopped}: name a folder to search the others]")
                 break
             try:
                 read_bytes += min(self._folder.size(path), FILE_LIMIT_BYTES)
-                texts.append((self._folder.name(path), self._folder.text(path)))
+                yield path, self._folder.text(path)
             except ToolError:
                 unread += 1
         if unread:
-            left_out.append(f"[{counted(unread, 'file')} not searched: binary, too large or not readable]")
-        return texts, left_out
+            notes.append(f"[{counted(unread, 'file')} not searched: binary, too large or not readable]")
+
+
+def _unread_folders(many: int) -> list[str]:
+    return [f"[{counted(many, 'folder')} left out: too deep, too large or not readable]"] if many else []
+
+
+def _shortened(query: str) -> list[str]:
+    """What is not searched of a query."""
+    if len(query.strip()) > QUERY or len(distinct(query.strip())) > WORDS:
+        return [f"[only the first {WORDS} words of the query were searched, and of it {QUERY:,} characters]"]
+    return []
 
 
 def _with_headers(lines: Sequence[Line], texts: Mapping[str, str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,11 +14,17 @@ from pathlib import PurePosixPath
 from agent.errors import ModelError
 from agent.protocols import Embedder
 from corpus.index import TABLE, Index, insert
-from corpus.passages import passages, record
+from corpus.passages import COLUMN, LONGEST, passages, record
 from corpus.ranking import Ranking
 from corpus.words import spelled_dates
 
 NEAREST = 8
+WORDS = 64
+"""The most different words that a line is searched for."""
+LINES_A_LOOK = 4_096
+"""Lines that are searched between two looks at the clock."""
+COMPARED, COMPARED_CHARACTERS = 20_000, 1_000_000
+"""The most passages that a query is compared with, and the most characters of files that they are made from."""
 TABLES = (".csv", ".tsv")
 SETTINGS = (".toml", ".ini", ".cfg", ".yaml", ".yml")
 PROSE = (".md", ".markdown", ".txt")
@@ -39,20 +46,51 @@ class Line:
     score: float = 0.0
 
 
+class Matches:
+    """The lines that hold a phrase, or where none does, those that hold all of its words, in any case.
+
+    The first ones are kept, the others are counted. Of the words, the first `WORDS` count, each once.
+    """
+
+    def __init__(self, phrase: str, most: int) -> None:
+        self._phrase = phrase.casefold()
+        self._words = distinct(phrase)[:WORDS]
+        self._most = most
+        self._first: dict[bool, list[Line]] = {True: [], False: []}
+        self._many = {True: 0, False: 0}
+
+    def search(self, path: str, text: str, until: float) -> bool:
+        """Search a file. False if the clock (`time.monotonic`) showed `until` before its end."""
+        folded = text.casefold()
+        if not all(word in folded for word in self._words):
+            return True
+        both = zip(split(text), split(folded), strict=True)
+        for number, (line, low) in enumerate(both, 1):
+            if number % LINES_A_LOOK == 0 and time.monotonic() > until:
+                return False
+            if all(word in low for word in self._words):
+                at = low.find(self._phrase)
+                whole = at >= 0
+                self._many[whole] += 1
+                if self._many[whole] <= self._most:
+                    self._first[whole].append(Line(path, number, line, at))
+        return True
+
+    @property
+    def found(self) -> tuple[list[Line], int]:
+        """The first lines, and how many there are."""
+        whole = self._many[True] > 0
+        return self._first[whole], self._many[whole]
+
+
 def split(text: str) -> list[str]:
     """The lines of a text, without an empty one for a newline at its end."""
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def with_words(path: str, text: str, query: str) -> Iterator[Line]:
-    """The lines that hold every word of the query, in any case."""
-    phrase, words = query.strip().casefold(), query.casefold().split()
-    folded = text.casefold()
-    if all(word in folded for word in words):
-        for number, line in enumerate(split(text), 1):
-            folded = line.casefold()
-            if all(word in folded for word in words):
-                yield Line(path, number, line, folded.find(phrase))
+def distinct(query: str) -> list[str]:
+    """The words of a query in small letters, each once."""
+    return list(dict.fromkeys(query.casefold().split()))
 
 
 Texts = tuple[tuple[str, str], ...]
@@ -65,12 +103,15 @@ def indexed(texts: Texts) -> Index:
 
     A passage of prose is found by its words, its headings and the name of its file; a line of any other file by its
     words, the names of its columns or its section, and the name of its file. 2026-04-02 is also 2 April 2026.
+    At most `COMPARED` passages are in it.
     """
+    room = iter(range(COMPARED))
     connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.execute(TABLE)
     for number, (path, text) in enumerate(texts):
         name = spelled_dates(re.sub(r"[/_.]", " ", path) + " " + PurePosixPath(path).stem)
-        rows = ((spelled_dates(head), 0, line, f"{name}. {head}", said) for head, line, said in _said(path, text))
+        every = (row for row, _ in zip(_said(path, text), room, strict=False))
+        rows = ((spelled_dates(head), 0, line, f"{name}. {head}", said) for head, line, said in every)
         insert(connection, number, name, rows)
     return Index(connection, range(len(texts)))
 
@@ -83,22 +124,34 @@ def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
     columns, above = list[str](), ""
     for number, line in enumerate(split(text), 1):
         if path.endswith(TABLES):
-            cells = next(csv.reader([line], skipinitialspace=True), [])
+            cells = _cells(line)
             if columns and cells:
                 yield "", number, record(columns, cells)
-            columns = columns or cells
+            columns = columns or [cell[:COLUMN] for cell in cells]
         elif line.strip():
             if path.endswith(SETTINGS) and re.match(r"\[.+\]|\s*- |\S.*:\s*(?:#.*)?$", line):
-                above = line.strip(" -:")
-            yield above, number, f"{above} › {line.strip()}" if above and above not in line else line.strip()
+                above = line.strip(" -:")[:COLUMN]
+            said = f"{above} › {line.strip()}" if above and above not in line else line.strip()
+            yield from ((above, number, said[at : at + LONGEST]) for at in range(0, len(said), LONGEST))
 
 
-def nearest(texts: Texts, query: str, embedder: Embedder | None) -> list[Line]:
-    """The passages nearest to a query, the best first; none where nothing is near.
+def _cells(line: str) -> list[str]:
+    """The cells of a row; one that csv does not read is a single cell."""
+    try:
+        return next(csv.reader([line], skipinitialspace=True), [])
+    except csv.Error:
+        return [line]
 
-    Words alone count if the server of the embeddings fails.
+
+def nearest(texts: Texts, query: str, embedder: Embedder | None) -> tuple[list[Line], bool]:
+    """The passages nearest to a query, the best first, none where nothing is near; and whether all were compared.
+
+    Words alone count if the server of the embeddings fails. At most `COMPARED` passages are compared, of the first
+    `COMPARED_CHARACTERS` of the files.
     """
-    index, found = indexed(texts), list[Line]()
+    first = tuple(_first(texts))
+    index, found = indexed(first), list[Line]()
+    every = first == texts and len(index.rows) < COMPARED
     try:
         ranking = Ranking(index, query, embedder=embedder)
     except ModelError:
@@ -108,4 +161,13 @@ def nearest(texts: Texts, query: str, embedder: Embedder | None) -> list[Line]:
             break
         place = index.place(row)
         found.append(Line(texts[place.article][0], place.line, place.text, score=score))
-    return found if found and found[0].score >= ENOUGH else []
+    return (found if found and found[0].score >= ENOUGH else []), every
+
+
+def _first(texts: Texts) -> Iterator[tuple[str, str]]:
+    """The files as far as there is room for them; the last one may be cut."""
+    room = COMPARED_CHARACTERS
+    for path, text in texts:
+        if room > 0:
+            yield path, text[:room]
+        room -= len(text)

@@ -40,11 +40,12 @@ def recall_tools(history: Callable[[], Sequence[Message]]) -> list[Tool]:
 
 def paged(text: str) -> Iterator[str]:
     """The text in pieces of at most `PAGE` characters, each cut at the end of a line if possible."""
-    while len(text) > PAGE:
-        end = text.rfind("\n", PAGE // 2, PAGE) + 1 or PAGE
-        yield text[:end]
-        text = text[end:]
-    yield text
+    at = 0
+    while len(text) - at > PAGE:
+        end = text.rfind("\n", at + PAGE // 2, at + PAGE) + 1 or at + PAGE
+        yield text[at:end]
+        at = end
+    yield text[at:]
 
 
 def _find(history: Sequence[Message], wanted: str) -> Message:

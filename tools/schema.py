@@ -8,6 +8,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from functools import cached_property, lru_cache
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from agent.errors import ToolError
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 LIMIT = 8_000
 ERROR_LIMIT = 1_000
+UNKNOWN = 20
+"""The most unknown arguments that are named."""
+LARGEST = 10**100
+"""The largest whole number that is an argument; Python does not write one of thousands of digits."""
 HEADING = r"^(Args|Returns|Raises|Yields|Examples?|Notes?):[ \t]*$"
 
 
@@ -74,12 +79,14 @@ class FunctionTool:
     def _values(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments in their types. Raises ToolError when one is missing, unknown or of another type."""
         values, problems = {}, []
-        for name in arguments.keys() - self._parameters.keys():
+        for name in nsmallest(UNKNOWN, arguments.keys() - self._parameters.keys()):
             problems.append(f"unknown argument {_shown(name)}")
         for name, parameter in self._parameters.items():
             if name in arguments:
                 try:
-                    values[name] = self._value(parameter, arguments[name])
+                    values[name] = value = self._value(parameter, arguments[name])
+                    if isinstance(value, int) and abs(value) > LARGEST:
+                        raise ValueError
                 except ValueError:
                     problems.append(f"{name} must be {_type(parameter)}, not {_shown(arguments[name])}")
             elif parameter.default is parameter.empty:
@@ -173,5 +180,8 @@ def _adapters_of(function: Callable[..., str]) -> Mapping[str, TypeAdapter[Any]]
 
 
 def _shown(value: object) -> str:
-    text = _whole(json.dumps(value, ensure_ascii=False)) if isinstance(value, str) else repr(value)
+    try:
+        text = _whole(json.dumps(value[:80], ensure_ascii=False)) if isinstance(value, str) else repr(value)
+    except (RecursionError, ValueError):  # nested too deep, or a number of too many digits
+        text = f"this {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:59]}…"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -13,6 +13,7 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from agent.errors import ThimbleError
+from corpus.below import opened, walk
 from models import READER
 from repl.screen.sanitise import clean, line
 
@@ -208,11 +209,10 @@ def _done(spec: str) -> int:
 
 def _files(root: Path) -> Iterator[str]:
     """Paths below a folder, relative to it; hidden ones are left out, links are not followed."""
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            if not name.startswith("."):
-                yield Path(folder, name).relative_to(root).as_posix()
+    with suppress(OSError), opened(root, ()) as top:
+        for parts, status in walk(top, lambda name, is_folder: not name.startswith(".")):
+            if not isinstance(status, OSError):
+                yield "/".join(parts)
 
 
 def _python_files(start: str) -> Iterator[str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from corpus.article import parse
+from corpus.library import Library
+from corpus.markdown import HEADING
 from corpus.passages import LEAST_WORDS, LETTERS, LONGEST, MOST_WORDS, Passage, passages, record
 
 WORD = st.text("abcdefghij", min_size=2, max_size=8)
@@ -148,3 +152,27 @@ def test_a_passage_of_a_writing_without_blanks_is_short_too(letters: str, times:
 @given(st.text("ab ", max_size=50))
 def test_an_empty_text_has_no_passages(text: str) -> None:
     assert bool(of(text)) == bool(text.strip())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"|a|{'n' * 20_000}|\n|-|-|\n" + "|x|y|\n" * 2_000,
+        "# " + "n" * 20_000 + "\n\n" + "One two three four five six seven eight nine. " * 2_000,
+        "a\n" * 50_000,
+        "- a b\n" * 5_000,
+        "> a\n" * 20_000,
+        "a" + "\u0300\u0316" * 50_000,
+        "**" * 20_000,
+        "[" * 50_000,
+        "`" * 50_000,
+        ". " * 20_000,
+    ],
+    ids=["row", "heading", "lines", "items", "quote", "marks", "bold", "brackets", "ticks", "stops"],
+)
+def test_the_passages_of_a_hostile_text_are_not_much_longer_than_it(text: str) -> None:
+    found = list(passages(text))
+    assert sum(len(passage.text) + len(passage.heading) for passage in found) <= 40 * len(text)
+    assert all(len(passage.heading) <= HEADING for passage in found)
+    assert all(len(passage.text) <= 3 * LONGEST for passage in found)
+    assert Library(Path("x"), (parse(f"x\n\n{text}", "a.md"),)).index.rows.size == len(list(passages(f"x\n\n{text}")))

@@ -17,7 +17,7 @@ from agent.protocols import Embedder
 from corpus.article import OPENING, parse
 from corpus.library import Library, load
 from corpus.passages import passages
-from corpus.ranking import AT_HAND, EARLIER, MAX_TERMS, Ranking
+from corpus.ranking import AT_HAND, EARLIER, MAX_TERMS, OF_SECTION, QUERY, Ranking
 from corpus.search import Search
 from corpus.words import STOPWORDS, terms, words
 from models.embeddings.static import static_embedder
@@ -387,3 +387,18 @@ def test_a_library_without_a_passage_finds_nothing(name: str) -> None:
     search = Search(Library(Path("x"), (parse("## Only a heading", "empty.md"),)), EMBEDDERS[name])
     assert search.find("heading") == []
     assert search.fits("heading") == {}
+
+
+def test_a_section_without_end_does_not_hold_a_search_up() -> None:
+    text = "- a prefix cache\n" * 6_000
+    library = Library(Path("x"), (parse(text, "a.md"), parse("# Moss\n\nA prefix of moss.", "b.md")))
+    ranked = [row for row, _ in Ranking(library.index, "prefix cache").best()]
+    assert len(library.index.rows) > 10 * OF_SECTION
+    assert len(ranked) == OF_SECTION + 1
+    assert [hit.article.slug for hit in Search(library).find("prefix cache", 20)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("part", ["缓", "a ", "\u0300\u0316", "zzzq"])
+def test_of_a_query_without_end_the_beginning_is_searched(part: str) -> None:
+    query = part * 1_000_000
+    assert SEARCH.find(query, 5, query) == SEARCH.find(query[:QUERY], 5, query[:QUERY])

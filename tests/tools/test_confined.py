@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ToolError
-from tools.confined import Folder
+from corpus import below
+from corpus.below import DEEPEST
+from corpus.library import load
+from tests.support import hostile_folder
+from tests.support.hostile_folder import SECRET, swapped
+from tools.confined import PATH, Folder
 from tools.files import file_tools
-
-SECRET = "the-secret"
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +99,24 @@ def test_no_path_leaves_the_root(root: Path, path: str) -> None:
 def test_what_is_resolved_is_inside(root: Path, path: str) -> None:
     folder = Folder(root)
     try:
-        found = folder.resolve(path)
+        found = root / folder.find(path).name
     except ToolError:
         return
-    assert found.is_relative_to(root.resolve())
-    assert not found.is_symlink()
+    assert found.resolve() == root.resolve() / found.relative_to(root)
+
+
+@given(path=PATHS)
+def test_by_path_as_on_windows_it_is_the_same(root: Path, path: str) -> None:
+    def said() -> object:
+        try:
+            return Folder(root).find(path), Folder(root).files()
+        except ToolError as error:
+            return error.what
+
+    expected = said()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(below, "BY_DESCRIPTOR", False)
+        assert said() == expected
 
 
 @pytest.mark.parametrize(
@@ -117,56 +132,96 @@ def test_what_is_resolved_is_inside(root: Path, path: str) -> None:
         ("out/secret.txt", "a link that leaves the folder"),
         ("out.txt", "a link that leaves the folder"),
         ("null", "a link that leaves the folder"),
+        ("fifo", "fifo: it is not a regular file"),
+        ("fifo.txt", "fifo.txt: it is not a regular file"),
         ("loop", "link"),
         (".env", "hidden files are not shown"),
         ("env", "hidden files are not shown"),
         ("x" * 300, "File name too long"),
+        ("x/" * 3_000_000, f"a path has at most {PATH:,} characters"),
+        ("./" * 3_000_000, f"a path has at most {PATH:,} characters"),
         ("a.txt/b", "Not a directory"),
         ("sub/c.txt", "sub/c.txt does not exist; nearest: sub/b.txt"),
     ],
 )
 def test_refusals(root: Path, path: str, said: str) -> None:
     with pytest.raises(ToolError, match=said):
-        Folder(root).resolve(path)
-
-
-@pytest.mark.parametrize("path", ["fifo", "fifo.txt"])
-def test_a_fifo_does_not_hang(root: Path, path: str) -> None:
-    folder = Folder(root)
-    with pytest.raises(ToolError, match="fifo: it is not a regular file"):
-        folder.text(folder.resolve(path))
-
-
-def test_a_socket_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind("s.txt")
-        folder = Folder(tmp_path)
-        assert folder.files(tmp_path) == []
-        with pytest.raises(ToolError, match="No such device"):
-            folder.text(folder.resolve("s.txt"))
+        Folder(root).find(path)
 
 
 def test_only_what_can_be_read_is_listed(root: Path) -> None:
     folder = Folder(root)
-    names = [folder.name(path) for path in folder.files(folder.root)]
-    assert names == ["a.txt", "in.txt", "sub/b.txt"]
-    assert all(folder.text(folder.resolve(name)) for name in names)
+    names, unread = folder.files()
+    assert (names, unread) == (["a.txt", "in.txt", "sub/b.txt"], 0)
+    assert all(folder.text(folder.find(name).name) for name in names)
 
 
 def test_a_link_swapped_after_the_check_is_not_followed(root: Path, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("fine")
     folder = Folder(tmp_path)
-    path = folder.resolve("a.txt")
-    path.unlink()
-    path.symlink_to(root.parent / "outside" / "secret.txt")
+    name = folder.find("a.txt").name
+    (tmp_path / name).unlink()
+    (tmp_path / name).symlink_to(root.parent / "outside" / "secret.txt")
     with pytest.raises(ToolError, match="leaves the folder"):
-        folder.text(path)
+        folder.text(name)
+
+
+def test_what_another_process_swaps_for_a_link_is_never_read(tmp_path: Path) -> None:
+    with swapped(tmp_path) as root:
+        folder = Folder(root)
+        search = next(tool for tool in file_tools(root) if tool.name == "search_files")
+        said, read, refused = "", 0, 0
+        for rounds in range(50_000):
+            if rounds >= 1_000 and refused:
+                break
+            for name in ("folder/a.md", "file.md"):
+                try:
+                    said = folder.text(folder.find(name).name)
+                    read += 1
+                except ToolError:
+                    refused += 1
+                assert said != SECRET
+            if rounds % 100 == 0:
+                articles = [article.sections for article in load(root).articles]
+                assert SECRET not in search.run({"query": "secret"}) + repr(articles)
+        assert read
+        assert refused
+
+
+def test_a_hostile_folder_is_told_in_lines(tmp_path: Path) -> None:
+    with hostile_folder.hostile_folder(tmp_path) as root:
+        tools = {tool.name: tool for tool in file_tools(root)}
+        listed = tools["list_files"].run({})
+        assert [line.partition(" ")[0] for line in listed.split("\n")[1:-1]] == ["a.md", "in.md", "whole.md"]
+        assert listed.endswith("[1 folder left out: too deep, too large or not readable]")
+        assert tools["search_files"].run({"query": "plain"}).startswith("3 matches")
+        for levels in (DEEPEST + 1, hostile_folder.LEVELS):
+            with pytest.raises(ToolError, match=f"it is more than {DEEPEST} folders deep"):
+                tools["read_file"].run({"path": "d/" * levels + "deep.md"})
+        library = load(root)
+        assert {article.path for article in library.articles} == {"a.md", "in.md", "whole.md"}
+        assert {skip.path.rpartition("d/")[2]: skip.reason for skip in library.skipped} == {
+            "out.md": "it is a link that leaves the folder",
+            "sub/up.md": "it is a link that leaves the folder",
+            "null.md": "it is a link that leaves the folder",
+            "around.md": "it is a link that leaves the folder",
+            "loop.md": "it is a link that leads to itself",
+            "fifo.md": "it is not a regular file",
+            "fifo-link.md": "it is not a regular file",
+            "socket.md": "it is not a regular file",
+            "d": f"it is more than {DEEPEST} folders deep",
+        }
+
+
+def test_a_folder_with_too_many_names_is_cut(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(below, "MOST_ENTRIES", 3)
+    names, unread = Folder(root).files()
+    assert (len(names) <= 3, unread) == (True, 1)
 
 
 @pytest.mark.parametrize("path", ["./a.txt", " a.txt\n", "a.txt/", ".//a.txt"])
 def test_small_slips_are_forgiven(root: Path, path: str) -> None:
-    assert Folder(root).resolve(path).name == "a.txt"
+    assert Folder(root).find(path).name == "a.txt"
 
 
 def test_a_missing_root_is_said(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from models.embeddings.static import static_embedder
 from tests.support.embedding import Counting
 from tools import files
 from tools.files import file_tools
-from tools.lines import NEAREST
+from tools.lines import COMPARED, COMPARED_CHARACTERS, LINES_A_LOOK, NEAREST, WORDS, Matches, indexed, split
 
 LINES = st.lists(
     st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0"), max_size=30), min_size=1, max_size=200
@@ -229,3 +230,63 @@ def test_a_row_of_a_table_is_shown_under_the_names_of_its_columns(notes: Path) -
         '1 match for "r3"\nruns.csv:1: run,date,seconds\nruns.csv:4: r3,2026-03-02,9.0'
     )
     assert call(notes, "search_files", query="run").count("runs.csv:1:") == 1
+
+
+@given(st.lists(st.text("aAbß \n", max_size=12), max_size=6), st.text("aAbß ", min_size=1, max_size=12))
+def test_the_lines_found_are_those_that_hold_the_phrase_or_else_all_words(texts: list[str], query: str) -> None:
+    phrase, matches = query.strip(), Matches(query.strip(), 2)
+    for number, text in enumerate(texts):
+        assert matches.search(str(number), text, math.inf)
+    lines = [(str(place), line.casefold()) for place, text in enumerate(texts) for line in split(text)]
+    held = [line for line in lines if all(word in line[1] for word in phrase.casefold().split())]
+    whole = [line for line in held if phrase.casefold() in line[1]]
+    found, many = matches.found
+    assert [(line.path, line.text.casefold()) for line in found] == (whole or held)[:2]
+    assert many == len(whole or held)
+
+
+def test_a_word_is_searched_once_however_often_it_is_asked_for(root: Path) -> None:
+    (root / "a.txt").write_text("b\n" * 100_000)
+    observation = call(root, "search_files", query="b " * 3_000_000, folder="a.txt")
+    assert observation.startswith('100,000 matches for "b b b')
+    assert observation.endswith("[only the first 64 words of the query were searched, and of it 4,000 characters]")
+
+
+def test_a_search_for_more_words_than_are_searched_says_so(root: Path) -> None:
+    words = [f"w{number}" for number in range(WORDS)]
+    (root / "w.txt").write_text(" ".join(words))
+    assert call(root, "search_files", query=" ".join(words)).startswith("1 match for")
+    observation = call(root, "search_files", query=" ".join([*words, "zz"]))
+    assert observation.startswith("1 match for")
+    assert "[only the first 64 words of the query were searched" in observation
+
+
+def test_a_search_without_end_ends_and_says_so(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not Matches("row", 9).search("a", "row\n" * LINES_A_LOOK, -math.inf)
+    monkeypatch.setattr(files, "SEARCH_SECONDS", -1)
+    assert call(root, "search_files", query="row", folder="notes").endswith(
+        "[stopped after -1 seconds and 0 of 1 files: name a folder to search the others]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.log", "ab\n" * 60_000),
+        ("a.md", "a b c\n" * 170_000),
+        ("a.csv", f"a,{'b' * 200_000}\n1,2\n"),
+        ("b.csv", f"a,{'b' * 20_000}\n" + "1,2\n" * 5_000),
+        ("a.toml", f"[{'a' * 20_000}]\n" + "b = 1\n" * 5_000),
+    ],
+)
+def test_what_is_compared_is_bounded(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    observation = call(tmp_path, "search_files", query="q zz")
+    assert observation.startswith('No matches for "q zz".')
+    kept = indexed(((name, text[:COMPARED_CHARACTERS]),))
+    assert len(kept.rows) <= COMPARED
+    ((size,),) = kept.ask("SELECT sum(length(said) + length(above)) FROM passages")
+    assert size <= 40 * len(text)
+    assert ("[only the beginning was compared" in observation) == (
+        len(text) > COMPARED_CHARACTERS or len(kept.rows) == COMPARED
+    )

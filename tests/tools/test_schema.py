@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any, Literal
 
@@ -210,3 +211,25 @@ def misnamed(x: int) -> str:
 def test_a_function_that_cannot_be_described_is_a_bug(function: Any) -> None:
     with pytest.raises(TypeError, match=function.__name__):
         FunctionTool(function)
+
+
+NESTED: list[object] = functools.reduce(lambda inner, _: [inner], range(100_000), [])
+ENDLESS: dict[str, object] = {
+    "list": NESTED,
+    "object": {"a": NESTED},
+    "brackets": "[" * 100_000,
+    "number": 10**5_000,
+    "minus": -(10**5_000),
+    "digits": "9" * 5_000,
+    "float": 1e308,
+}
+
+
+@pytest.mark.parametrize("kind", ENDLESS)
+@pytest.mark.parametrize("name", ["path", "start", "share", "tags", "mode", "more"])
+def test_an_argument_of_any_depth_or_size_is_answered_or_explained(name: str, kind: str) -> None:
+    try:
+        observation = SAMPLE.run({"path": "p", name: ENDLESS[kind]})
+    except ToolError as error:
+        observation = error.what[: ERROR_LIMIT + 1]
+    assert 0 < len(observation) <= (LIMIT if observation.startswith("[") else ERROR_LIMIT)
