@@ -10,19 +10,23 @@ from agent.history import History, pinned
 from agent.messages import Message, pending
 from agent.repair import repair
 
+MOST_MESSAGES = 100_000
+"""The most messages of a view; a longer answer may have no end."""
 PINNED = {"system": "system message", "user": "question or task"}
 
 
 def messages_of(answer: Sequence[Message]) -> Sequence[Message]:
     """The messages of a strategy's answer. Raises TypeError, in words, for anything else."""
-    if isinstance(answer, History):
+    if type(answer) is History:
         return answer
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
-    proposed = []
+    proposed: list[Message] = []
     for one in answer:  # one by one: the answer may have no end
         if not isinstance(one, Message):
             raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
+        if len(proposed) == MOST_MESSAGES:
+            raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
         proposed.append(one)
     return proposed
 

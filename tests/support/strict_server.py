@@ -13,7 +13,7 @@ ROLES = ("system", "user", "assistant", "tool")
 
 
 def refusal(messages: Sequence[Mapping[str, Any]], may_wait: bool = False) -> str:
-    """Why a request with these messages is refused; empty if it is taken. With `may_wait` the last calls may be open."""
+    """Why these messages are refused; empty if it is taken. The last calls may be open if they `may_wait`."""
     messages = json.loads(json.dumps(messages))
     open_calls: set[str] = set()
     for number, message in enumerate(messages):
