@@ -141,13 +141,16 @@ class _Listening:
         raise KeyboardInterrupt
 
     def _again(self, number: int, frame: FrameType | None) -> None:
-        if self._is_over(frame):
-            return
         asked = False
-        while frame and frame.f_code is not _run.__code__ and not asked:
-            asked = frame.f_globals.get("__name__", "").startswith(OURS)
-            frame = frame.f_back
-        _timer(TICK_SECONDS)  # last of all, so that it does not hear itself
+        try:
+            if self._is_over(frame):
+                return
+            while frame and frame.f_code is not _run.__code__ and not asked:
+                asked = frame.f_globals.get("__name__", "").startswith(OURS)
+                frame = frame.f_back
+            _timer(TICK_SECONDS)  # last of all, so that it does not hear itself
+        except RecursionError:  # the code is as deep as it can be
+            pass
         if not asked:
             raise KeyboardInterrupt
 
