@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Any
 
 from agent.errors import UsageError
@@ -63,10 +64,13 @@ def write(message: Message, entry: Entry | None = None) -> dict[str, Any]:
     if before.content != message.content or not _is_taken(entry.get("content"), message):
         written["content"] = message.content
     if message.calls:
-        written["tool_calls"] = list(map(_called, message.calls, entry["tool_calls"]))
+        own = chain(entry.get("tool_calls") or (), repeat({}))  # a strategy of one's own may have put calls there
+        written["tool_calls"] = list(map(_called, message.calls, own))
     elif "tool_calls" in entry:
         del written["tool_calls"]  # a server refuses an empty list
-    if before.call_id != message.call_id:
+    if message.role != "tool":
+        written.pop("tool_call_id", None)
+    elif before.call_id != message.call_id or "tool_call_id" not in entry:
         written["tool_call_id"] = message.call_id
     return written
 

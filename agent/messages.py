@@ -11,8 +11,9 @@ Schema = Mapping[str, Any]
 
 Role = Literal["system", "user", "assistant", "tool"]
 ROLES = get_args(Role)
-TEXTS = ("id", "content", "thinking", "call_id", "name", "why", "ref")
+TEXTS = ("id", "role", "content", "thinking", "call_id", "name", "why", "ref")
 ALL_TEXT = (str,) * len(TEXTS)
+NONE: tuple[()] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,10 @@ class ToolCall:
     id: str
     name: str
     arguments: str = "{}"
+
+    def __post_init__(self) -> None:
+        if not type(self.id) is type(self.name) is type(self.arguments) is str:
+            _make_text(self, "call", ("id", "name", "arguments"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +51,26 @@ class Message:
     ref: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        texts = (self.id, self.content, self.thinking, self.call_id, self.name, self.why, self.ref)
-        if self.calls != () or self.covers != () or self.role not in ROLES or tuple(map(type, texts)) != ALL_TEXT:
+        texts = (self.id, self.role, self.content, self.thinking, self.call_id, self.name, self.why, self.ref)
+        plain = self.calls is NONE and self.covers is NONE and (*map(type, texts),) == ALL_TEXT
+        if not plain or self.role not in ROLES:
             self._check()
 
     def _check(self) -> None:
         """Raise TypeError if a value has a wrong type."""
+        _make_text(self, "message", TEXTS, may_lack=("content",))
         if self.role not in ROLES:
             raise TypeError(f"a message has no role {self.role!r:.40}: it is one of {', '.join(ROLES)}")
-        for name in TEXTS:
-            if not isinstance(text := getattr(self, name), str) and (name, text) != ("content", None):
-                raise TypeError(f"the {name} of a message is text, not {text!r:.40}")
-        if not isinstance(self.calls, tuple) or not all(isinstance(call, ToolCall) for call in self.calls):
+        if type(self.calls) is not tuple or not all(isinstance(call, ToolCall) for call in self.calls):
             raise TypeError(f"the calls of a message are a tuple of ToolCall, not {self.calls!r:.40}")
-        if not isinstance(self.covers, tuple) or not all(isinstance(covered, str) for covered in self.covers):
+        if type(self.covers) is not tuple or not all(type(covered) is str for covered in self.covers):
             raise TypeError(f"the covers of a message are a tuple of ids, not {self.covers!r:.40}")
 
     def __hash__(self) -> int:
         return hash((self.id, (self.content or "")[:64]))  # to hash a long one whole is slow
+
+    def __init_subclass__(cls) -> None:
+        raise TypeError("a message has no subclasses: message.rewritten(content, why) makes a copy")
 
     def __deepcopy__(self, memo: object) -> Message:
         return self
@@ -81,6 +88,16 @@ class Message:
     def same(self, other: Message) -> bool:
         """Whether both are the same bytes to a server."""
         return self is other or (self.content == other.content and self.sent == other.sent)
+
+
+def _make_text(owner: object, what: str, names: Sequence[str], may_lack: Sequence[str] = ()) -> None:
+    """Make these fields plain text, whatever kind of text they are. Raises TypeError where one is no text."""
+    for name in names:
+        text = getattr(owner, name)
+        if not isinstance(text, str) and not (text is None and name in may_lack):
+            raise TypeError(f"the {name} of a {what} is text, not {text!r:.40}")
+        if type(text) is not str and text is not None:
+            object.__setattr__(owner, name, str.__str__(text))
 
 
 def blocks(messages: Sequence[Message]) -> list[range]:

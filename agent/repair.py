@@ -20,24 +20,24 @@ class Repaired:
     notes: list[str]
 
 
-def repair(messages: Sequence[Message], known: Sequence[Message] = ()) -> Repaired:
+def repair(messages: Sequence[Message], known: Sequence[Message] = (), *, waits: bool = True) -> Repaired:
     """Ensure unique ids, one system message, at the front, and exactly one result for every call.
 
     Results directly follow the call's message, matched by call id, or by position if there is none. Results that are
-    late, second or without a call are left out; a missing one is filled in, except for pending calls at the end.
-    `known` is a valid list: messages shared with its start are not checked again.
+    late, second or without a call are left out; a missing one is filled in, except for pending calls at the end, which
+    `waits` says that there may be. `known` is a valid list: messages shared with its start are not checked again.
     """
     messages = History.of(messages)
-    if is_sound(messages, known):
+    if is_sound(messages, known, waits=waits):
         return Repaired(messages, [])
     notes: list[str] = []
     plain = [_plain(message, notes) for message in messages]
     own = _unique(_system_first(plain, notes), notes)
-    return Repaired(History(_unique(_paired(own, notes), notes)), notes)
+    return Repaired(History(_unique(_paired(own, notes, waits), notes)), notes)
 
 
-def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool:
-    """Whether a server would accept the list as it is; pending calls at the end are valid, and so is `known`."""
+def is_sound(messages: Sequence[Message], known: Sequence[Message] = (), *, waits: bool = True) -> bool:
+    """Whether a server would accept the list as it is; `known` is valid, and pending calls at the end if it `waits`."""
     history = History.of(messages)
     pending: set[str] = set()
     start = last_turn(history.upto(history.shared(known)))
@@ -55,7 +55,7 @@ def is_sound(messages: Sequence[Message], known: Sequence[Message] = ()) -> bool
             pending = {call.id for call in calls}
             if not all(pending) or len(pending) < len(calls):
                 return False
-    return history.unique
+    return history.unique and (waits or not pending)
 
 
 def _plain(message: Message, notes: list[str]) -> Message:
@@ -87,7 +87,7 @@ def _system_first(messages: Sequence[Message], notes: list[str]) -> list[Message
     return [system, *rest]
 
 
-def _paired(messages: Sequence[Message], notes: list[str]) -> list[Message]:
+def _paired(messages: Sequence[Message], notes: list[str], waits: bool) -> list[Message]:
     paired: list[Message] = []
     index = 0
     while index < len(messages):
@@ -99,11 +99,11 @@ def _paired(messages: Sequence[Message], notes: list[str]) -> list[Message]:
         start = index
         while message.role == "assistant" and index < len(messages) and messages[index].role == "tool":
             index += 1
-        paired += _turn(message, messages[start:index], index == len(messages), notes)
+        paired += _turn(message, messages[start:index], waits and index == len(messages), notes)
     return paired
 
 
-def _turn(caller: Message, results: Sequence[Message], at_tail: bool, notes: list[str]) -> list[Message]:
+def _turn(caller: Message, results: Sequence[Message], waits: bool, notes: list[str]) -> list[Message]:
     """A message and exactly one result for each call, in the order in which the results came."""
     calls = named(caller.calls, caller.id)
     if calls != caller.calls:
@@ -126,7 +126,7 @@ def _turn(caller: Message, results: Sequence[Message], at_tail: bool, notes: lis
             notes.append("paired a result with its call by position")
             result = replace(result, call_id=call.id, name=call.name)
         turn.append(result)
-    for call in [] if at_tail else [calls[at] for at in waiting]:
+    for call in [] if waits else [calls[at] for at in waiting]:
         notes.append(f"filled in the missing result of {call.name}")
         turn.append(Message(f"{caller.id}.{call.id}", "tool", NO_RESULT, call_id=call.id, name=call.name))
     return turn

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import lt
 
-from agent.history import History, pinned, question, task
-from agent.messages import Message
+from agent.history import History, pinned
+from agent.messages import Message, pending
 from agent.repair import repair
 
+MOST_MESSAGES = 100_000
+"""The most messages of a view; a longer answer may have no end."""
 PINNED = {"system": "system message", "user": "question or task"}
 
 
 def messages_of(answer: Sequence[Message]) -> Sequence[Message]:
     """The messages of a strategy's answer. Raises TypeError, in words, for anything else."""
-    if isinstance(answer, History):
+    if type(answer) is History:
         return answer
     if not isinstance(answer, Iterable):
         raise TypeError(f"prepare must return a list of messages, not {answer!r:.40}")
-    proposed = []
+    proposed: list[Message] = []
     for one in answer:  # one by one: the answer may have no end
         if not isinstance(one, Message):
             raise TypeError(f"prepare must return a list of messages; {one!r:.40} in it is none")
+        if len(proposed) == MOST_MESSAGES:
+            raise TypeError(f"prepare must return a list of messages, at most {MOST_MESSAGES:,}")
         proposed.append(one)
     return proposed
 
@@ -31,22 +35,25 @@ def settle(view: Sequence[Message], history: Sequence[Message], known: Sequence[
     """Make a strategy's answer keep the laws: the history's order, pinned messages, whole turns.
 
     An answer that keeps the laws comes back unchanged. One that breaks them (a participant's first try, for example) is
-    repaired, with a note for each repair. A summary may replace the task. `known` is a view that keeps the laws.
+    repaired, with a note for each repair. Only a call that waits for its result in the history may wait for it here.
+    `known` is a view that keeps the laws.
     """
     view, history = History.of(view), History.of(history)
     if view is history or view == history:
         return Settled(view, [])
     notes: list[str] = []
-    messages = _ordered(view, history, notes)
-    first, asked = task(history), question(history)
-    covered = {covered for message in messages.covering for covered in message.covers}
+    messages = _ordered(_with_roles(view, history, notes), history, notes)
     for message in pinned(history):
-        if message is asked or message is not first or message.id not in covered:
-            messages = _with(messages, message, history, notes)
+        messages = _with(messages, message, history, notes)
     if history and history[0].role == "system" and messages[0].id != history[0].id:
         notes.append("put the system message first")
         messages = History(sorted(messages, key=lambda message: message.id != history[0].id))
-    sound = repair(messages, known)
+    waiting = pending(history)
+    if waiting and messages[-len(waiting) :] != waiting:
+        notes.append("put the pending call at the end")
+        ids = {message.id for message in waiting}
+        messages = History([*(message for message in messages if message.id not in ids), *waiting])
+    sound = repair(messages, known, waits=bool(waiting))
     return Settled(sound.messages, [*notes, *sound.notes])
 
 
@@ -56,6 +63,21 @@ class Settled:
 
     messages: History
     notes: list[str]
+
+
+def _with_roles(view: History, history: History, notes: list[str]) -> History:
+    """The view without system messages that the history has as others: these stand in their places."""
+    if view.rewrites(history):
+        return view
+    own = {}
+    for message in view:
+        before = history.named(message.id) if message.role == "system" else None
+        if before and before.role != message.role:
+            own[message.id] = before.role
+    if not own:
+        return view
+    notes.append("put back the role of what the strategy made a system message")
+    return History(replace(one, role=own[one.id]) if one.role == "system" and one.id in own else one for one in view)
 
 
 def _ordered(view: History, history: History, notes: list[str]) -> History:

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from time import perf_counter
 
+from agent import own_code
 from agent.budget import Counter
 from agent.errors import Circled, ModelError
 from agent.events import SideCalled
@@ -55,6 +56,7 @@ class SideModel:
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:
         """The same backend, whose every call is reported here, failed ones too."""
+        own_code.check()
         self.on_ask(purpose)
         return _Reporting(backend, purpose, self._calls, self.prefixes)
 

@@ -10,9 +10,11 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.chunked import Chunked
+from agent.errors import UsageError
 from agent.fit import Fitted, fitted
 from agent.history import History, pinned
 from agent.messages import Message
+from agent.own_code import guarded, in_line
 from agent.prefix_cache import shared as shared_messages
 from agent.protocols import Strategy
 from agent.repair import repair
@@ -145,11 +147,15 @@ class LeftOut(Mapping[str, str]):
 
 def _said(strategy: Strategy, message: Message) -> str:
     """The strategy's own rule for what it left out; one that cannot tell must not cost the answer."""
-    rule: Callable[[Message], object] | None = getattr(strategy, "why", None)
+
+    def said() -> str:
+        rule: Callable[[Message], object] | None = getattr(strategy, "why", None)
+        return in_line(str(rule(message) or "")) if rule else ""
+
     try:
-        return str(rule(message) or "") if rule else ""
-    except Exception as error:
-        return f"its why() failed: {type(error).__name__}: {error}"
+        return guarded(said, "its why() failed")
+    except UsageError as error:
+        return error.what
 
 
 def measure(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from agent.agent import Agent
+from agent.errors import UsageError
+from agent.own_code import guarded
 from tools.notes import Notes
 
 
@@ -14,8 +17,8 @@ def memory_of(agent: Agent, notes: Notes) -> str:
     """The memory, as JSON."""
     kept = {"notes": notes.state, "learnt": agent.backend.counter.learnt}
     try:
-        return json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept})
-    except Exception:  # the state of a user's own strategy: it may fail or not be JSON, and begins anew on resume
+        return guarded(lambda: json.dumps({"strategy": getattr(agent.strategy, "state", None), **kept}), "state")
+    except UsageError:  # the state of a user's own strategy: it may fail or not be JSON, and begins anew on resume
         return json.dumps(kept)
 
 
@@ -31,9 +34,13 @@ def remember(agent: Agent, notes: Notes, kept: Mapping[str, Any], same_strategy:
 
 def _refused(parts: list[tuple[str, Any, str, Any]]) -> Iterator[str]:
     for what, owner, name, value in parts:
-        if value is None or not hasattr(owner, name):
-            continue
         try:
-            setattr(owner, name, value)
-        except Exception:  # a user's own strategy decides what happens when its state is set
+            if value is not None:
+                guarded(partial(_give, owner, name, value), what)
+        except UsageError:  # a user's own strategy decides what happens when its state is set
             yield f"The journal's word on {what} cannot be used: it begins anew."
+
+
+def _give(owner: Any, name: str, value: Any) -> None:
+    if hasattr(owner, name):
+        setattr(owner, name, value)

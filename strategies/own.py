@@ -6,35 +6,48 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, dataclass
+from itertools import islice
 from pathlib import Path
 from traceback import extract_tb
 from types import CodeType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from agent import settle
+from agent import own_code, settle
 from agent.budget import Budget
 from agent.errors import Stopped, ThimbleError, UsageError
 from agent.messages import Message
+from agent.own_code import HOW_TO_RETRY, guarded, in_line, in_words, run
 from agent.protocols import Strategy
 from agent.settle import messages_of
 
 HOW_TO_WRITE = "write: def prepare({}messages, budget)"
 HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"
 HOW_TO_RETURN = "return messages: those that you were given, or copies by message.rewritten(content, why)"
-HOW_TO_RETRY = "mend it, and name it again"
+MOST_TOOLS = 100
+"""The most tools that a strategy names; a longer list may have no end."""
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class Own(Strategy):
     """A strategy of the user's own, adapted to what the loop expects. `inner` is the user's object or module.
 
-    Defaults for members that `inner` lacks: fitted, without tools, price, state and model.
+    Defaults for members that `inner` lacks: fitted, without tools, price, state and model. Those that say what it is
+    (`fitted`, `priced`, `tools`) are asked once, when it is loaded.
     """
 
     spec: str
     inner: Any
+
+    def __post_init__(self) -> None:
+        inner = self.inner
+        self._fitted = bool(getattr(inner, "fitted", True))
+        self._priced = bool(getattr(inner, "priced", False))
+        self._tools = _names(getattr(inner, "tools", ()))
+        self._code = _code(inner.prepare)
+        _ = getattr(inner, "state", None), getattr(inner, "why", None)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view that `inner` makes from its own copy of the list.
@@ -44,54 +57,62 @@ class Own(Strategy):
             Stopped: the user pressed Ctrl-C while it ran.
         """
         try:
-            return messages_of(self.inner.prepare(list(messages), budget))
-        except ThimbleError:
-            raise
+            return run(lambda: messages_of(self.inner.prepare(list(messages), budget)))
         except BaseException as error:
+            if type(error).__module__ == ThimbleError.__module__ and isinstance(error, ThimbleError):
+                raise
             raise self._located(error) from error
 
     @property
     def fitted(self) -> bool:
         """Whether its view is made to fit the budget."""
-        return bool(getattr(self.inner, "fitted", True))
+        return self._fitted
 
     @property
     def priced(self) -> bool:
         """Whether its views depend on the price card."""
-        return bool(getattr(self.inner, "priced", False))
+        return self._priced
 
     @property
     def tools(self) -> tuple[str, ...]:
         """The tools that it brings."""
-        return tuple(getattr(self.inner, "tools", ()))
+        return self._tools
 
     @property
     def model(self) -> object:
         """The model that it may ask, or None."""
-        return getattr(self.inner, "model", None)
+        return self._guarded(lambda: getattr(self.inner, "model", None), "model")
 
     @property
     def state(self) -> Any:
-        """Everything that it remembers between two calls; None for nothing."""
-        return getattr(self.inner, "state", None)
+        """Everything that it remembers between two calls; None for nothing. Raises UsageError if it cannot be had."""
+        return self._guarded(lambda: getattr(self.inner, "state", None), "state")
 
     @state.setter
     def state(self, state: Any) -> None:
-        if hasattr(self.inner, "state"):
-            self.inner.state = state
+        def give() -> None:
+            if hasattr(self.inner, "state"):
+                self.inner.state = state
+
+        self._guarded(give, "state")
 
     def why(self, message: Message) -> str:
-        """The reason of `inner` for leaving this message out; the error's words if `inner.why` fails."""
+        """The reason of `inner` for leaving this message out. Raises whatever `inner.why` does."""
         rule: Callable[[Message], object] | None = getattr(self.inner, "why", None)
-        try:
-            return str(rule(message) or "") if rule else ""
-        except Exception as error:
-            return f"its why() failed: {_words(error)}"
+        return str(rule(message) or "") if rule else ""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Own:
+        other = copy(self)
+        other.inner = self._guarded(lambda: deepcopy(self.inner, memo), "copy")
+        return other
+
+    def _guarded(self, call: Callable[[], T], what: str) -> T:
+        return guarded(call, f"{self.spec}: its {what} failed")
 
     def _located(self, error: BaseException) -> UsageError | Stopped:
         """The same error in words, with the line in the file of `prepare`."""
-        code = _code(self.inner.prepare)
-        frames = [at for at in extract_tb(error.__traceback__) if at.filename not in (__file__, settle.__file__)]
+        code, ours = self._code, (__file__, settle.__file__, own_code.__file__)
+        frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours]
         file = code.co_filename if code else frames[0].filename if frames else ""
         at = next((at for at in reversed(frames) if at.filename == file), None)
         line = at.lineno if at else code.co_firstlineno if code else None
@@ -99,12 +120,17 @@ class Own(Strategy):
         if isinstance(error, KeyboardInterrupt):
             return Stopped(f"stopped in {where}")
         if at is None:  # `prepare` returned something other than messages
-            return UsageError(f"{where}: {error}", HOW_TO_RETURN)
+            return UsageError(f"{where}: {in_words(error).partition(': ')[2]}", HOW_TO_RETURN)
         fix = HOW_TO_COPY if isinstance(error, FrozenInstanceError) else HOW_TO_RETRY
-        return UsageError(f"{where}: {_words(error)}, in: {at.line}", fix)
+        return UsageError(f"{where}: {in_words(error)}, in: {in_line(at.line or '')}", fix)
 
 
 def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
+    """The strategy in a file or a module; see `_own`. Ctrl-C ends its loading, whatever it catches."""
+    return run(lambda: _own(spec, where, member, make))
+
+
+def _own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
     """The strategy in a file (`where` ends with .py) or a module: its `member`, or itself. `make` instantiates a class.
 
     Raises:
@@ -124,7 +150,6 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
             found = deepcopy(found)  # a module is loaded once: each session gets its own copy
         _check(spec, found.prepare, "" if found is module else "self, ")
         strategy = Own(spec, found)
-        _ = strategy.fitted, strategy.priced, strategy.tools, strategy.state, getattr(found, "why", None)
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # the user's own code may raise anything
@@ -132,7 +157,7 @@ def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> 
         frames = [at for at in extract_tb(error.__traceback__) if not at.filename.startswith((room, "<"))]
         frames = [at for at in frames if at.filename != importlib.__file__]
         line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
-        raise UsageError(f"{spec} cannot be loaded: {_words(error)}{line}", HOW_TO_RETRY) from error
+        raise UsageError(f"{spec} cannot be loaded: {in_words(error)}{line}", HOW_TO_RETRY) from error
     return strategy
 
 
@@ -165,9 +190,9 @@ def _code(prepare: Callable[..., Any]) -> CodeType | None:
     return code
 
 
-def _words(error: BaseException) -> str:
-    """The type of an error and its message; the type alone if the message itself fails."""
-    try:
-        return f"{type(error).__name__}: {error}"
-    except Exception:
-        return type(error).__name__
+def _names(tools: Any) -> tuple[str, ...]:
+    """The names of tools. Raises TypeError if they are none."""
+    names = (*islice(() if isinstance(tools, str) else tools, MOST_TOOLS),)
+    if isinstance(tools, str) or not all(type(name) is str for name in names):
+        raise TypeError("tools is a list of the names of tools")
+    return names

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.file_proxy import FileProxy
 from rich.text import Text
 
+from repl.screen.apart import Bytes
 from repl.screen.sanitise import clean
 
 
@@ -20,6 +21,11 @@ class Printed(FileProxy):
     def __init__(self, console: Console, file: IO[str]) -> None:
         super().__init__(console, file)
         self._console, self._rest = console, ""
+
+    @property
+    def buffer(self) -> Bytes:
+        """For bytes, which come the same way."""
+        return Bytes(self)
 
     def write(self, text: str) -> int:
         """Print the lines that are complete."""

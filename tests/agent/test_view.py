@@ -314,11 +314,11 @@ def test_a_pending_call_is_put_back() -> None:
     assert pending(view.messages) == pending(history)
 
 
-def test_an_inserted_summary_may_stand_for_the_task() -> None:
+def test_an_inserted_summary_stands_for_anything_but_the_task() -> None:
     summary = Message("s", "user", "[Summary] the task was …", covers=tuple(message.id for message in HISTORY[1:6]))
     view = prepare(HISTORY, Hostile(lambda view: [view[0], summary, *view[6:]]), ROOMY)
-    assert view.notes == ()
-    assert view.fates == ("kept", *["summarised"] * 5, *["kept"] * 3)
+    assert view.notes == ("put back the question or task",)
+    assert view.fates == ("kept", "kept", *["summarised"] * 4, *["kept"] * 3)
 
 
 def test_the_question_stays_when_a_strategy_adds_a_user_message_behind_it() -> None:

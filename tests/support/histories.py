@@ -175,13 +175,12 @@ def is_faithful(view: Sequence[Message], history: Sequence[Message]) -> list[str
     """What the user would object to: laws 2 and 4. The history is a sound one."""
     wrong = []
     shown = {message.id: message for message in view}
-    covered = {id_ for message in view for id_ in message.covers}
     asked = [message for message in history if message.role == "user" and not message.why]
     if history and history[0].role == "system" and (not view or view[0] != history[0]):
         wrong.append("the system message is not first, byte for byte")
     if asked and shown.get(asked[-1].id) != asked[-1]:
         wrong.append("the current question is not there verbatim")
-    if asked and asked[0].id not in covered and shown.get(asked[0].id) != asked[0]:
+    if asked and shown.get(asked[0].id) != asked[0]:
         wrong.append("the first task is not there")
     place = {message.id: index for index, message in enumerate(history)}
     places = [place[message.id] for message in view if message.id in place]

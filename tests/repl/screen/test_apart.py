@@ -1,0 +1,33 @@
+"""Whatever code of the user's own prints, by whatever way, comes clean and never on standard output."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.support.paths import ROOT
+
+PRINTS = r"""
+import os, subprocess, sys
+from repl.screen.apart import Apart
+evil = "\x1b]0;t\x07\x1b[31m\u202e"
+apart = Apart()
+for number in range(2):
+    with apart:
+        print(evil + "print")
+        print(evil + "error", file=sys.stderr)
+        sys.stdout.buffer.write(evil.encode() + b"bytes\n")
+        sys.__stdout__.write(evil + "real\n")
+        os.write(1, b"\x1b[31mdescriptor\n")
+        subprocess.run(["printf", "\\033[31mchild\\n"])
+        print("open \x1bP", end="")
+    print("answer")
+"""
+
+
+def test_all_ways_of_printing() -> None:
+    done = subprocess.run([sys.executable, "-c", PRINTS], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "answer\n" * 2, done.stderr
+    assert "\x1b" not in done.stderr
+    assert "\u202e" not in done.stderr
+    assert sorted(done.stderr.split()) == sorted(["print", "error", "bytes", "real", "descriptor", "child", "open"] * 2)
