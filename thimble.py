@@ -64,6 +64,7 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     Raises:
         UsageError: there is no such setting, it cannot be that, or another process has the file.
     """
+    import os
     from pathlib import Path
 
     from session.journal.folder import reopened
@@ -73,7 +74,7 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
 
     asked = resolve(_known(settings), interactive=False)
     path = None if journal is None else Path(journal).expanduser()
-    if path is None or not path.exists():
+    if path is None or not os.path.lexists(path):
         return open_session(asked, Journal(path))
     return open_session(*reopened(asked, path))
 
