@@ -25,6 +25,7 @@ from session import bounded, jsonl
 from session.bounded import file_bytes
 from session.journal import folder, journal, lines
 from session.journal.journal import Journal
+from session.journal.records import Branched
 from session.journal.state import UNKNOWN
 from session.playback import read_recording
 
@@ -112,6 +113,14 @@ def test_too_many_lines_and_a_line_too_long(monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(UsageError, match="at most 100 lines"):
             read(b"\n" * 101)
     assert "longer" in lines.read(b"{" * 1_001 + b"\n")[1][0].why
+
+
+def test_too_many_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_BRANCHES", 3)
+    branched = [lines.Writer().line(1, Branched(number, 1), 0)[1].encode() for number in range(2, 6)]
+    assert len(lines.read(b"".join(branched[:3]))[0]) == 3
+    with pytest.raises(UsageError, match="at most 3 branches"):
+        lines.read(b"".join(branched))
 
 
 def test_a_long_session_gets_no_more_pieces_of_replies_and_all_else(
