@@ -65,6 +65,7 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
         UsageError: there is no such setting, it cannot be that, ./thimble.toml sets what nobody has confirmed, or
             another process has the file.
     """
+    import os
     from pathlib import Path
 
     from session.confirmed import check
@@ -76,7 +77,7 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     asked = resolve(_known(settings), interactive=False)
     check(asked.unconfirmed)
     path = None if journal is None else Path(journal).expanduser()
-    if path is None or not path.exists():
+    if path is None or not os.path.lexists(path):
         return open_session(asked, Journal(path))
     return open_session(*reopened(asked, path))
 

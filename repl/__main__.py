@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run thimble and return its exit code, never a traceback for what a user can cause.
 
-    0 done; 1 the question was not answered; 2 wrong usage or settings; 3 the model server cannot be used; 4 the
-    budget cannot hold the request.
+    0 done; 1 the question was not answered, or nobody reads the output; 2 wrong usage or settings, or standard output
+    is closed or full; 3 the model server cannot be used; 4 the budget cannot hold the request.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["lab"]:
@@ -64,19 +64,26 @@ def _report(error: BaseException, as_json: bool) -> int:
 def _run(arguments: Sequence[str]) -> int:
     from repl.cli import flags as options
 
+    if sys.stdout is None:  # told before anything is asked, and paid
+        raise UsageError("standard output is closed", "open it: > FILE")
     try:
         given = options.parse(arguments)
     except SystemExit:  # --help and --version end so
         given = None
+    except OSError as error:
+        raise _unwritable(error) from error
     code = _start(given) if given else 0
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except OSError as error:
-        from repl.screen.streams import unwritable
-
-        raise unwritable(error) from error
+        raise _unwritable(error) from error
     return code
+
+
+def _unwritable(error: OSError) -> Exception:
+    from repl.screen.streams import unwritable
+
+    return unwritable(error)
 
 
 def _start(given: Namespace) -> int:
@@ -100,15 +107,15 @@ def _start(given: Namespace) -> int:
         budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
         return filter.run(_confirmed(given, headless=True), budget)
     shown = not given.json and _is_terminal(sys.stdout)
-    headless = bool(given.prompts) or not _is_terminal(sys.stdin) or bool(given.replay and not shown)
+    headless = bool(given.prompts) or not _is_terminal(sys.stdin) or (given.replay is not None and not shown)
     pace = given.pace
-    given.pace = None if given.replay else pace  # a setting of the reader, unless a cassette is played
+    given.pace = None if given.replay is not None else pace  # a setting of the reader, unless a cassette is played
     settings = _confirmed(given, headless)
     if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
     playback = None
-    if given.replay:
+    if given.replay is not None:
         from repl.cli.recordings import played
 
         playback, settings = played(given, pace, settings, headless)
@@ -165,11 +172,11 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None) ->
 
     if playback:
         return open_session(settings, playback=playback)  # it is not kept: to resume what was played takes a model
-    if given.resume is not None and given.record:
+    if given.resume is not None and given.record is not None:
         raise UsageError("--record does not go with --resume", "a session that goes on stays in its file")
     if given.resume is not None:
         return open_session(*shelf.reopened(settings, shelf.find(settings.session_dir, given.resume)))
-    if not given.record:
+    if given.record is None:
         return open_session(settings, Journal(shelf.new_path(settings.session_dir)))
     from repl.cli.recordings import new_file
 

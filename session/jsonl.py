@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import math
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent import events
 from agent.checked import as_fields, as_json
@@ -43,10 +45,22 @@ EVENTS: dict[type, str] = {
     events.Planted: "planted: fact path id=holder.id messages",
 }
 """The type of each event and its fields, as `selected` takes them."""
+DIGITS = 4_300
+"""As many of a whole number as Python reads."""
+TOO_LARGE = "{:.40} is too large a number"
 AMOUNTS = (
     "prompt_tokens=prompt cached_tokens=cached prefill_tokens=prefill output_tokens=output "
     "raw_prompt_tokens=raw_prompt raw_prefill_tokens=raw_prefill model_seconds=seconds waited_seconds=waited"
 )
+
+
+def from_json(text: str) -> Any:
+    """What a JSON text of others holds: numbers that can be written again, and nothing that is no JSON.
+
+    Raises:
+        ValueError, RecursionError: it is none, or nested too deeply.
+    """
+    return json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
 
 
 def to_json(value: object) -> str:
@@ -105,3 +119,20 @@ def session(of: Session) -> Fields:
         **selected(sums, AMOUNTS),
         **selected(ledger, "tool_seconds"),
     }
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(TOO_LARGE.format(text))
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > DIGITS:
+        raise ValueError(TOO_LARGE.format(text))
+    return int(text)

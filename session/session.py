@@ -199,8 +199,6 @@ class Session:
 
         if is_repeated(command):
             self.remark(Command(command))
-        if self.playback:
-            self.playback.typed(command)
 
     def aside(self, asked: tuple[str, ...], kind: type[T], make: Callable[[], T]) -> T:
         """What a command asks a model in a copy of the session: made now, and written to the journal, or played.

@@ -11,7 +11,6 @@ by itself.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -30,6 +29,7 @@ from corpus.questions import Fact
 from corpus.questions import load as load_questions
 from models.counting.choose import counter_for
 from models.scripted import Scripted
+from session.parser import Parser
 from strategies import parse
 from strategies.self_information import compressed
 from tools.articles import ArticleTools
@@ -115,7 +115,7 @@ def check(spec: str, counter: Counter) -> None:
 
 def main(arguments: Sequence[str], prog: str) -> None:
     """Print both tables. Raises UsageError for a strategy that asks a model."""
-    parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
+    parser = Parser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--strategy", action="append", metavar="SPEC", help="a strategy that calls no model")
     parser.add_argument("--budget", type=int, default=BUDGET, metavar="N", help="tokens of prompt")
     chosen = parser.parse_args(arguments)

@@ -8,11 +8,11 @@ are wrapped.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from textwrap import fill
 
 from agent.events import Answered
+from session.parser import Parser
 from session.session import Session
 from session.settings import Settings
 
@@ -70,7 +70,7 @@ def wrapped(text: str) -> str:
 
 def main(arguments: Sequence[str], prog: str) -> None:
     """Print the page."""
-    argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
+    Parser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
     print(HEAD)
     for question in QUESTIONS:
         print(f"## {question}\n\n```text\n{wrapped(answer(question))}\n```\n")

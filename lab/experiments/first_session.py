@@ -9,12 +9,13 @@ run.
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from tempfile import TemporaryDirectory
+
+from session.parser import Parser
 
 PROMPTS = [
     "What articles do you have about AI agents?",
@@ -56,7 +57,7 @@ def _blanked(time: re.Match[str]) -> str:
 
 def main(arguments: Sequence[str], prog: str) -> None:
     """Print the page."""
-    argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
+    Parser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
     print(HEAD)
     for strategy in STRATEGIES:
         print(f"## {strategy}\n\n```text\n{transcript(strategy)}\n```\n")

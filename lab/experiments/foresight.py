@@ -9,7 +9,6 @@ the newest turns, or leave the view as it is. Masks only, budget none.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Sequence
 from itertools import accumulate
@@ -26,6 +25,7 @@ from agent.view import View, prepare
 from lab.replay.trajectories import read
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
+from session.parser import Parser
 from strategies import parse
 from strategies.observation_masking import mask
 
@@ -106,7 +106,7 @@ def made_up(seed: int) -> list[Message]:
 
 def main(arguments: Sequence[str], prog: str) -> None:
     """Print the table. Raises UsageError if no run is long enough."""
-    parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
+    parser = Parser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded runs; default: made-up ones")
     files = parser.parse_args(arguments).files
     runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read(files)] or [

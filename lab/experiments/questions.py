@@ -28,6 +28,7 @@ from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from corpus.score import score
 from models import READER, SERVERS
+from session.parser import Parser
 from session.session import Session
 from session.settings import Settings
 from strategies import STRATEGIES
@@ -288,7 +289,7 @@ def _jobs(questions: Sequence[Question], options: argparse.Namespace) -> list[tu
 
 
 def _options(arguments: Sequence[str], prog: str) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog, description=(__doc__ or "").split("\n")[0])
+    parser = Parser(prog, description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--strategy", action="append", metavar="SPEC", help="ask under this strategy; repeatable")
     parser.add_argument("--budget", type=int, metavar="N", help=f"prompt tokens a call may use ({BUDGET:,})")
     parser.add_argument("--backend", choices=[*SERVERS, READER], default=READER)

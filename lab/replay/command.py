@@ -23,6 +23,7 @@ from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
 from models.embeddings.static import static_embedder
+from session.parser import Parser
 from strategies import STRATEGIES, parse
 
 RAW = "none"
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
 # --- flags ------------------------------------------------------------------------------------------------------------
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     """Raises a UsageError instead of exiting."""
 
     def error(self, message: str) -> NoReturn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import json
+import io
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +13,8 @@ from pathlib import Path
 from agent import chat
 from agent.errors import UsageError
 from agent.messages import Message, Schema
+from session.bounded import MOST_RUNS_BYTES, bounded, file_bytes
+from session.jsonl import from_json
 
 FORMS = "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
 GZIP = b"\x1f\x8b"
@@ -73,14 +75,14 @@ def _values(path: Path) -> Iterator[tuple[int, object]]:
     if not lines:
         return
     try:
-        yield 0, json.loads(text)
+        yield 0, from_json(text)
         return
     except (ValueError, RecursionError) as error:
         if not _is_json(lines[0][1]):
             raise _no_json(path, getattr(error, "lineno", 1), error) from error
     for number, line in lines:
         try:
-            yield number, json.loads(line)
+            yield number, from_json(line)
         except (ValueError, RecursionError) as error:
             raise _no_json(path, number, error) from error
 
@@ -91,7 +93,7 @@ def _no_json(path: Path, line: int, error: Exception) -> UsageError:
 
 def _is_json(text: str) -> bool:
     try:
-        json.loads(text)
+        from_json(text)
     except (ValueError, RecursionError):
         return False
     return True
@@ -99,14 +101,18 @@ def _is_json(text: str) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        data = path.read_bytes()
-        return (gzip.decompress(data) if data.startswith(GZIP) else data).decode("utf-8-sig")
+        data = file_bytes(path, MOST_RUNS_BYTES)
+        if data.startswith(GZIP):
+            with gzip.open(io.BytesIO(data)) as file:
+                data = bounded(file, MOST_RUNS_BYTES)
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text", FORMS) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise UsageError(f"{path} is a damaged gzip file ({error})", "get it again") from error
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", "give the path of a file") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL in its name
+        why = getattr(error, "strerror", "") or error
+        raise UsageError(f"{str(path)[:200]} cannot be read: {why}", "give the path of a file") from error
 
 
 def _several(value: object) -> Sequence[object]:

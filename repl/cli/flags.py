@@ -7,6 +7,7 @@ import os
 
 from agent.errors import UsageError
 from repl import __version__
+from session.parser import Parser
 
 TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ Piped standard input is read as prompts, one a line. A prompt that begins with
 that is resumed, then environment (THIMBLE_*, OLLAMA_HOST, NO_COLOR), then
 ./thimble.toml, then the user's config.
 
-Exit codes: 0 done, 1 not answered, 2 wrong usage or settings, 3 no model
-server, 4 the budget is too small.
+Exit codes: 0 done, 1 not answered (or nobody reads the output), 2 wrong usage
+or settings (or standard output is closed or full), 3 no model server, 4 the
+budget is too small.
 """
 
 
@@ -104,8 +106,9 @@ in a session. The report has strategy, budget, tokens_before, tokens_after,
 fates (one for each message that went in), inserted (places in the output) and
 edits (how often what had been sent was changed); notes say what was mended.
 
-Exit codes: 0 done, 2 wrong usage, or not a conversation, 3 no model server,
-4 the budget is too small.
+Exit codes: 0 done, 1 stopped (or nobody reads the output), 2 wrong usage, not a
+conversation, or standard output is closed or full, 3 no model server, 4 the
+budget is too small.
 """
 PREPARE_FLAGS = {
     "help": "show this and exit",
@@ -161,7 +164,7 @@ def _parser(prepare: bool) -> _Parser:
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
+class _Parser(Parser):
     """Says what is wrong as a UsageError instead of leaving by itself."""
 
     def error(self, message: str) -> NoReturn:
@@ -171,7 +174,7 @@ class _Parser(argparse.ArgumentParser):
             raise UsageError(f"{flag} needs a value", f"write {apart}, or {attached} where it begins with a dash")
         if problem.startswith("ignored explicit argument"):
             raise UsageError(f"{flag} takes no value", f"write {flag} alone")
-        raise UsageError(message, "thimble --help lists the flags")
+        super().error(message)
 
 
 class _Formatter(argparse.RawDescriptionHelpFormatter):

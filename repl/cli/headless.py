@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import closing, redirect_stdout, suppress
+from itertools import count
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -14,8 +15,9 @@ from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, Usa
 from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
 from agent.protocols import Waiting
 from repl.screen.sanitise import clean
-from repl.screen.streams import aside, tell, write
+from repl.screen.streams import Unwritable, aside, tell, write
 from session import jsonl
+from session.bounded import MOST_INPUT_BYTES
 
 if TYPE_CHECKING:
     from repl.screen.trace import Kind
@@ -54,7 +56,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
                 ended, now = _one(session, prompt, printer)
             except (ThimbleError, KeyboardInterrupt) as error:
                 goes_on = session.playback is not None and session.playback.suggested()
-                if not goes_on or isinstance(error, NotRecorded):
+                if not goes_on or isinstance(error, NotRecorded | Unwritable):
                     raise
                 ended, now = False, report(error, as_json)
             code = max(code, now)
@@ -114,7 +116,7 @@ def prompts(given: Sequence[str], playback: Playback | None = None) -> Iterator[
     if given.count("-") > 1:
         raise UsageError("standard input can be read only once", "write -p - once")
     for text in given:
-        prompt = "\n".join(_input_lines()).strip() if text == "-" else text.strip()
+        prompt = _whole_input() if text == "-" else text.strip()
         if not prompt:
             raise UsageError("a prompt is empty", 'write -p "your question"')
         yield prompt
@@ -260,10 +262,30 @@ class _Aside(io.StringIO):
         return len(text)
 
 
+def _whole_input() -> str:
+    lines, letters = [], 0
+    for read in _input_lines():
+        lines.append(read)
+        letters += len(read) + 1
+        if letters > MOST_INPUT_BYTES:
+            raise _too_long()
+    return "\n".join(lines).strip()
+
+
+def _too_long() -> UsageError:
+    what = f"a prompt on standard input is longer than {MOST_INPUT_BYTES:,} bytes"
+    return UsageError(what, "no budget holds it: name a file in the prompt, which a tool reads")
+
+
 def _input_lines() -> Iterator[str]:
     """Standard input, line by line as it arrives."""
     stream: BinaryIO | None = getattr(sys.stdin, "buffer", None)
-    for number, raw in enumerate(stream or (), 1):
+    for number in count(1):
+        raw = stream.readline(MOST_INPUT_BYTES + 1) if stream else b""
+        if not raw:
+            return
+        if len(raw) > MOST_INPUT_BYTES:
+            raise _too_long()
         try:
             yield raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
         except UnicodeDecodeError as error:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from agent import chat, figures
 from agent.budget import UNLIMITED, Budget, Prices, read_limit
@@ -22,8 +20,9 @@ from agent.side import SideModel
 from agent.view import View
 from repl.screen.streams import tell, write
 from repl.screen.trace import side_line
+from session.bounded import MOST_INPUT_BYTES, bounded
 from session.embeddings import embedder_of
-from session.jsonl import to_line
+from session.jsonl import from_json, to_line
 from session.settings import AUTO
 from strategies import parse
 
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from agent.protocols import Backend
     from session.settings import Settings
 
-TOO_LARGE = "{:.40} is too large a number"
-DIGITS = 4_300
-"""As many of a whole number as Python reads."""
 DOCUMENT = 'pipe in a JSON list of messages, or {"messages": [...], "tools": [...]}'
 
 
@@ -91,7 +87,7 @@ def read(data: bytes) -> Document:
         raise UsageError("standard input is empty", DOCUMENT)
     with _deep_enough():
         try:
-            value = json.loads(text, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+            value = from_json(text)
         except ValueError as error:
             raise UsageError(f"standard input is not JSON: {error}", DOCUMENT) from error
         entries, tools = (value.get("messages"), value.get("tools")) if isinstance(value, dict) else (value, None)
@@ -185,7 +181,10 @@ def _tell_of_tools(strategy: Strategy) -> None:
 def _standard_input() -> bytes:
     if sys.stdin is not None and sys.stdin.isatty():
         raise UsageError("standard input is a terminal", "thimble prepare --budget 8000 < conversation.json")
-    return sys.stdin.buffer.read() if sys.stdin is not None else b""
+    try:
+        return bounded(sys.stdin.buffer, MOST_INPUT_BYTES) if sys.stdin is not None else b""
+    except OSError as error:
+        raise UsageError(f"standard input cannot be read: {error.strerror}", DOCUMENT) from error
 
 
 @contextmanager
@@ -195,20 +194,3 @@ def _deep_enough() -> Iterator[None]:
         yield
     except RecursionError as error:
         raise UsageError("standard input is nested too deeply", DOCUMENT) from error
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(TOO_LARGE.format(text))
-    return number
-
-
-def _whole(text: str) -> int:
-    if len(text) > DIGITS:
-        raise ValueError(TOO_LARGE.format(text))
-    return int(text)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from models import READER
+from session.bounded import MOST_BYTES, file_bytes
 from session.journal import folder
 from session.playback import Pace, Playback, Recording, read_recording
 from session.settings import SETTINGS, Given, Settings
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
-LIMIT_BYTES = 200_000_000
 SHAPING = ("max_turns", "price")
 """The settings, beside strategy and budget, that shape what is shown of a played session."""
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
@@ -29,6 +29,8 @@ WORD_LETTERS = 5
 
 def new_file(name: str) -> Path:
     """The file that a session is recorded to. Raises UsageError for one that is there, or cannot be."""
+    if not name:
+        raise UsageError("--record names no file", "write --record lesson.jsonl")
     try:
         path = Path(name).expanduser()
         if path.exists():
@@ -46,6 +48,8 @@ def played(given: Namespace, pace: str | None, settings: Settings, headless: boo
     for flag in ("record", "resume"):
         if getattr(given, flag) is not None:
             raise UsageError(f"--{flag} does not go with --replay", "take one of them: a cassette is played as it is")
+    if not given.replay:
+        raise UsageError("--replay names no cassette", f"write --replay FILE, or one of these: {', '.join(shipped())}")
     recording = load(given.replay, settings.session_dir)
     pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL))
     if steps and (headless or settings.plain):
@@ -60,13 +64,12 @@ def load(name: str, sessions: Path) -> Recording:
     """
     try:
         path = Path(name).expanduser()
-        if not path.is_file():
+        if not os.path.lexists(path):
             path = SHIPPED / f"{name}.jsonl" if name in shipped() else _kept(name, sessions)
-        if path.stat().st_size > LIMIT_BYTES:
-            raise UsageError(f"{name} is too large to be a cassette", f"it may have {LIMIT_BYTES:,} bytes")
-        return read_recording(path.read_bytes(), name)
+        return read_recording(file_bytes(path, MOST_BYTES), name)
     except (OSError, RuntimeError) as error:  # RuntimeError: a ~user that nobody is
-        raise UsageError(f"{name[:200]} cannot be read: {error}", "give a cassette that can") from error
+        why = getattr(error, "strerror", "") or error
+        raise UsageError(f"{name[:200]} cannot be read: {why}", "give the file of a cassette") from error
 
 
 def _kept(name: str, sessions: Path) -> Path:

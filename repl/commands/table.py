@@ -49,6 +49,8 @@ def obey(session: Session, text: str, console: Console) -> str | None:
         ThimbleError: there is no such command, or it cannot do this; nothing has changed then.
     """
     word, rest = [*text.split(None, 1), "", ""][:2]
+    if session.playback:
+        session.playback.typed(text)  # also where there is no such command, or it would come again for ever
     name = find(word, COMMANDS)
     session.typed(text)
     command, rest = COMMANDS[name], rest.strip()

@@ -38,12 +38,16 @@ def write(text: str) -> None:
         raise unwritable(error) from error
 
 
+class Unwritable(UsageError):
+    """Standard output is closed or full: whatever goes on, nobody hears of it."""
+
+
 def unwritable(error: OSError) -> Exception:
     """The exception for a standard output that cannot be written to. From now on its text is dropped."""
     _to_nowhere(sys.stdout)
     if isinstance(error, BrokenPipeError):
         return error
-    return UsageError(f"cannot write to standard output: {error.strerror}", "check where it goes")
+    return Unwritable(f"cannot write to standard output: {error.strerror}", "check where it goes")
 
 
 def _to_nowhere(stream: TextIO) -> None:

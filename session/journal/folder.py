@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from agent.errors import UsageError
 from agent.ledger import NOTHING, Amount
 from agent.protocols import UNKNOWN_MODEL, ModelId
+from session.bounded import MOST_BYTES, MOST_LINE_BYTES, file_bytes
 from session.journal.records import VERSION
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ SUFFIX = ".jsonl"
 FATE_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
 ID = re.compile(r"\d{4}-\d\d-\d\d-\d{4}-\w{4}")
 KINDS = b"opened|asked|named|swapped|remodelled|prepared|replied|side_called"
-LISTED = re.compile(rb'\n(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS)
+LISTED = re.compile(rb'^(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS, re.MULTILINE)
 REPORTED = re.compile(rb'"usage":\{"prompt_tokens":(\d{1,16})\b')
 COUNTED = re.compile(rb'"tokens":(\d{1,16}),"history_tokens"|"prompt_tokens":(\d{1,16}),"exact"')
 EXACT = re.compile(rb'"exact":true')
@@ -90,12 +91,12 @@ def paths(folder: Path) -> list[Path]:
 def listed(path: Path) -> Listed:
     """What is listed of a session. Never raises: what cannot be read is its `trouble`."""
     try:
-        at, data = path.stat().st_mtime, path.read_bytes()
+        at, data = path.stat().st_mtime, file_bytes(path, MOST_BYTES)
     except OSError as error:
         return Listed(path, 0.0, trouble=error.strerror or type(error).__name__)
     newest: dict[bytes, bytes] = {}
     asked, prompt, strategy, model = [], NOTHING, b"", b""
-    for raw, kind in LISTED.findall(b"\n" + data):
+    for raw, kind in LISTED.findall(data):
         newest[kind] = raw
         strategy = raw if kind in NAME_STRATEGY else strategy
         model = raw if kind in NAME_MODEL else model
@@ -127,8 +128,8 @@ def found_by(folder: Path, path: Path) -> str:
 
 def find(folder: Path, wanted: str = "") -> Path:
     """The session of this file, id, name or beginning of an id; the newest for "". Raises UsageError."""
-    if (wanted.endswith(SUFFIX) or os.sep in wanted) and (file := Path(wanted)).is_file():
-        return file
+    if (wanted.endswith(SUFFIX) or os.sep in wanted) and os.path.lexists(wanted):
+        return Path(wanted)
     found = paths(folder)
     if not found:
         raise UsageError(f"there is no session in {folder}", "one is kept from its first question on")
@@ -184,6 +185,8 @@ def _prompt(raw: bytes, counted: bytes) -> Amount:
 
 
 def _fields(raw: bytes) -> dict[str, object]:
+    if len(raw) > MOST_LINE_BYTES:
+        return {}
     try:
         fields = json.loads(raw)
     except (ValueError, RecursionError):

@@ -18,6 +18,7 @@ from agent.errors import UsageError
 from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Waiting
+from session.bounded import MOST_BYTES, PIECES_BYTES, PIECES_LINES, all_of, open_file
 from session.journal.lines import Damage, Line, Writer, read
 from session.journal.records import Opened, Record, Remark, Resumed
 from session.journal.state import SavedState, saved_state
@@ -63,6 +64,7 @@ class Journal:
         self._writer = Writer()
         self._resumes = False
         self._cut_off = b""
+        self._bytes = 0
         self._remarks: list[Remark] = []
 
     @property
@@ -77,14 +79,15 @@ class Journal:
         Nothing is written before there is something to write.
 
         Raises:
-            UsageError: it cannot be opened or is no journal, another process has it, or a newer thimble wrote it.
+            UsageError: it cannot be opened, is too large or is no journal; another process has it, or a newer thimble
+                wrote it.
         """
         journal = cls(path)
         try:
-            journal._file = os.open(path, os.O_RDWR | os.O_APPEND | getattr(os, "O_BINARY", 0))
-        except OSError as error:
+            journal._file = open_file(path, os.O_RDWR | os.O_APPEND)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in its name
             raise UsageError(
-                f"the session {path.stem} cannot be opened: {error.strerror}", "/sessions lists them"
+                f"{str(path)[:200]} cannot be opened: {_why(error)}", "/sessions lists the sessions that there are"
             ) from error
         try:
             journal._lock()
@@ -96,7 +99,8 @@ class Journal:
             journal.close()
             raise
         journal._cut_off = b"" if not data or data.endswith(b"\n") else b"\n"
-        journal.count = (data + journal._cut_off).count(b"\n")
+        journal.count = data.count(b"\n") + len(journal._cut_off)
+        journal._bytes = len(data)
         journal.begun = any(isinstance(line.stored, Opened) for line in lines)
         journal.tree = Tree(line for line in lines if not isinstance(line.stored, PASSING))
         journal._resumes = True
@@ -107,6 +111,8 @@ class Journal:
 
         A remark alone neither begins a journal nor resumes one: it waits for the first other record.
         """
+        if isinstance(record, Said) and (self.count > PIECES_LINES or self._bytes > PIECES_BYTES):
+            return []  # the whole reply follows
         waited = self.error
         with uninterrupted():
             if isinstance(record, Remark) and (self._resumes or not self.begun):
@@ -133,6 +139,7 @@ class Journal:
         at = max(0.0, self.clock())  # no clock is before 1970, but those that are wrong
         line, text = self._writer.line(self.count + 1, record, at, history, kept)
         self._waiting += text.encode()
+        self._bytes += len(text)
         self.count += 1
         self.begun = self.begun or isinstance(record, Opened)
         if not isinstance(record, PASSING):
@@ -184,9 +191,12 @@ class Journal:
     def _data(self) -> bytes:
         if self._file is None:
             return b""
-        os.lseek(self._file, 0, os.SEEK_SET)
-        with os.fdopen(os.dup(self._file), "rb") as file:
-            return file.read()
+        try:
+            return all_of(self._file, MOST_BYTES)
+        except OSError as error:
+            raise UsageError(
+                f"the session {self.id} cannot be read: {_why(error)}", "/sessions lists the others"
+            ) from error
 
     def _lock(self) -> None:
         """Hold the file for this process alone, until it ends, however it ends. Raises UsageError."""
@@ -198,6 +208,10 @@ class Journal:
                 return
             what = f"the session {self.id} is open in another thimble, which writes it"
             raise UsageError(what, "leave it there first, or begin a new one") from error
+
+
+def _why(error: Exception) -> str:
+    return str(getattr(error, "strerror", "") or error)
 
 
 @contextmanager

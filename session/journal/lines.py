@@ -18,8 +18,20 @@ from agent.history import History
 from agent.messages import Message
 from agent.protocols import ModelId, Sent
 from agent.view import Fate
+from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
 from session.journal.deltas import DeltaWriter, TextDelta, checksum
-from session.journal.records import KINDS, VERSION, Change, Opened, PreparedLine, Record, Resumed, SentLine, Stored
+from session.journal.records import (
+    KINDS,
+    VERSION,
+    Branched,
+    Change,
+    Opened,
+    PreparedLine,
+    Record,
+    Resumed,
+    SentLine,
+    Stored,
+)
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -131,8 +143,10 @@ def read(data: bytes, streamed: bool = True) -> tuple[list[Line], list[Damage]]:
     With `streamed` off the pieces of replies are left out, which is quicker; their damage is told all the same.
 
     Raises:
-        UsageError: a newer thimble wrote it.
+        UsageError: a newer thimble wrote it, or it has too many lines or branches.
     """
+    if data.count(b"\n") > MOST_LINES:
+        raise UsageError(f"a session has at most {MOST_LINES:,} lines, and this file more", "give another one")
     lines: list[Line] = []
     damaged: list[Damage] = []
     *whole, unfinished = data.split(b"\n")
@@ -146,6 +160,8 @@ def read(data: bytes, streamed: bool = True) -> tuple[list[Line], list[Damage]]:
             damaged.append(Damage(number, str(error).splitlines()[0][:100]))
     with suppress(ValueError, RecursionError):  # nothing but its end may be missing
         lines.append(read_line(len(whole) + 1, unfinished))
+    if sum(isinstance(line.stored, Branched) for line in lines) > MOST_BRANCHES:
+        raise UsageError(f"a session has at most {MOST_BRANCHES:,} branches, and this file more", "give another one")
     resumed = {line.number for line in lines if isinstance(line.stored, Resumed)}
     for damage in reversed(damaged):
         if damage.why == CUT_OFF and damage.number + 1 in resumed:
@@ -195,6 +211,8 @@ def read_line(number: int, raw: bytes) -> Line:
         ValueError, RecursionError: it cannot be read.
         UsageError: a newer thimble wrote it.
     """
+    if len(raw) > MOST_LINE_BYTES:
+        raise ValueError(f"it is longer than {MOST_LINE_BYTES:,} bytes")
     fields = fields_of(raw)
     kind = KINDS.get(str(fields.pop("type", "")))
     if kind is Opened and isinstance(version := fields.get("version"), int) and version > VERSION:

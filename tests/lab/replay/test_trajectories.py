@@ -88,7 +88,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         ("cut.gz", "damaged gzip"),
         ("latin", "not UTF-8"),
         ("none", "No such file"),
-        (".", "directory"),
+        (".", "folder"),
     ):
         with pytest.raises(UsageError, match=what):
             read([tmp_path / name])

@@ -1,0 +1,23 @@
+"""The parser of a command line, which says what is wrong as a UsageError and never leaves by itself."""
+
+from __future__ import annotations
+
+import argparse
+
+from agent.errors import UsageError
+
+TYPE_CHECKING = False  # as in typing, whose import would cost a quarter of the start of `--help`
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises OSError where its help cannot be written; argparse keeps that to itself, and the exit code is 0."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageError."""
+        raise UsageError(message, f"{self.prog} --help lists the flags")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message and file:
+            file.write(message)

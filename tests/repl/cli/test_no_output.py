@@ -1,0 +1,132 @@
+"""Standard output that is closed, full, or read by nobody: the exit code is not 0, whatever the command."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from repl.__main__ import main
+from session.journal.lines import Writer
+from session.journal.records import Command
+from session.journal.state import UNKNOWN
+from tests.session.test_session import NOWHERE
+
+READER = ("--backend", "reader", "--embeddings", "none", "--corpus", ".", "--files", ".")
+COMMANDS: Sequence[Sequence[str]] = [
+    ("--help",),
+    ("--version",),
+    ("config",),
+    ("config", "--json"),
+    ("doctor", *READER),
+    ("-p", "Hi", *READER),
+    ("-p", "Hi", "--json", *READER),
+    ("-p", "Hi", "--plain", *READER),
+    ("--replay", "reader/none"),
+    ("--replay", "reader/none", "--json"),
+    ("prepare", "--help"),
+    ("prepare",),
+    ("lab",),
+    ("lab", "--help"),
+    ("lab", "replay", "--help"),
+    ("lab", "questions", "--help"),
+    ("lab", "foresight", "--help"),
+    ("lab", "replay", "run.json", "--strategy", "none"),
+    ("lab", "replay", "run.json", "--strategy", "none", "--json"),
+    ("lab", "replay", "run.json", "--strategy", "none", "--markdown"),
+]
+SILENT = ("-p", "/help", *READER)
+"""What a command of a conversation says goes to standard error."""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
+    for name in ("OLLAMA_HOST", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, NOWHERE)
+    monkeypatch.delenv("THIMBLE_BACKEND", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    conversation = json.dumps([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}])
+    Path("run.json").write_text(conversation)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+
+
+@pytest.fixture(params=["full", "nobody reads it"])
+def stuck(request: pytest.FixtureRequest) -> Iterator[tuple[int, int]]:
+    """A descriptor that cannot be written to, and the exit code for it."""
+    if request.param == "full" and not Path("/dev/full").exists():
+        pytest.skip("needs a device that is always full")
+    if request.param == "full":
+        descriptor = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reading, descriptor = os.pipe()
+        os.close(reading)
+    yield descriptor, 2 if request.param == "full" else 1
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize("arguments", [*COMMANDS, SILENT], ids=" ".join)
+def test_closed(arguments: Sequence[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(arguments) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("buffered", [True, False])
+def test_full_or_not_read(
+    arguments: Sequence[str],
+    buffered: bool,
+    stuck: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if arguments == ("prepare",):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("run.json").read_bytes())))
+    raw = os.fdopen(os.dup(stuck[0]), "wb", -1 if buffered else 0)
+    with io.TextIOWrapper(raw, write_through=not buffered) as stdout:  # closed: nothing is left that fails at the end
+        monkeypatch.setattr(sys, "stdout", stdout)
+        code = main(arguments)
+        monkeypatch.undo()
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+    assert code == stuck[1], told
+    if code == 2:
+        what, fix = told.splitlines()[-2:]
+        assert "cannot write" in what
+        assert fix.startswith("fix: ")
+
+
+def test_standard_error_is_closed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert [main(arguments) for arguments in (("--help",), ("lab",), SILENT)] == [2, 2, 2]
+
+
+# ---- names and cassettes that lead nowhere ----
+
+
+@pytest.mark.parametrize("flag", ["--replay", "--record"])
+def test_an_empty_name_is_a_mistake(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([flag, "", "-p", "Hi", *READER]) == 2
+    what, fix = capsys.readouterr().err.splitlines()
+    assert flag in what
+    assert fix.startswith("fix: ")
+
+
+@pytest.mark.parametrize("unknown", ["/nonsense", "/", "/ ", "//", "/STATS", "/\u200b"])
+def test_a_cassette_with_a_command_that_there_is_not_ends(unknown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    records = [UNKNOWN, Command(unknown), Command(unknown), Command("/budget 2000"), Command(unknown)]
+    writer = Writer()
+    Path("it.jsonl").write_text("".join(writer.line(at, one, 0.0)[1] for at, one in enumerate(records, 1)))
+    assert main(["--replay", "it.jsonl"]) == 2
+    told = capsys.readouterr().err
+    assert told.count("there is no command") == 3
+    assert "2,000" in told

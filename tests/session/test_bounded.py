@@ -1,0 +1,181 @@
+"""Whatever a name leads to, and however long it is: one line what is wrong and one how to mend it, at once."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import thimble
+from agent.errors import UsageError
+from agent.events import Asked, Said
+from agent.messages import Message
+from lab.replay import trajectories
+from repl.cli import headless, prepare
+from repl.cli.recordings import load
+from session import bounded, jsonl
+from session.bounded import file_bytes
+from session.journal import folder, journal, lines
+from session.journal.journal import Journal
+from session.journal.records import Branched
+from session.journal.state import UNKNOWN
+from session.playback import read_recording
+
+KINDS = ("folder", "FIFO", "device", "link to a device", "socket", "larger than all of memory", "gone")
+DOORS: dict[str, Callable[[Path], object]] = {
+    "--resume": lambda path: Journal.reopen(folder.find(path.parent / "none", str(path))),
+    "--replay": lambda path: load(str(path), path.parent / "none"),
+    "lab replay": lambda path: trajectories.read([path]),
+    "thimble.session": lambda path: thimble.session(journal=path, backend="reader"),
+}
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Iterator[dict[str, Path]]:
+    """A path of each kind."""
+    paths = {kind: tmp_path / f"{kind.replace(' ', '-')}.jsonl" for kind in KINDS}
+    paths["folder"].mkdir()
+    os.mkfifo(paths["FIFO"])
+    paths["device"] = Path("/dev/zero")
+    paths["link to a device"].symlink_to("/dev/zero")
+    paths["larger than all of memory"].touch()
+    os.truncate(paths["larger than all of memory"], 1 << 40)
+    paths["socket"] = Path(f"/tmp/thimble-{os.getpid()}.jsonl")  # the name of a socket is short
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(paths["socket"]))
+        yield paths
+    paths["socket"].unlink()
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_door_says_at_once_what_is_wrong(door: str, kind: str, hostile: dict[str, Path]) -> None:
+    if (door, kind) == ("thimble.session", "gone"):
+        return  # a new session begins there
+    with pytest.raises(UsageError) as caught:
+        DOORS[door](hostile[kind])
+    assert caught.value.fix
+    assert "\n" not in caught.value.what + caught.value.fix
+
+
+def test_a_folder_of_sessions_with_all_of_them(hostile: dict[str, Path]) -> None:
+    for path in hostile.values():
+        assert folder.listed(path).trouble
+    there = folder.paths(hostile["FIFO"].parent)
+    assert there == [hostile["larger than all of memory"]]
+
+
+@pytest.mark.parametrize("name", ["\0", "x" * 5_000, "~nobody-is-called-so/x.jsonl", "a/\0.jsonl", "/" * 5_000])
+@pytest.mark.parametrize("door", ["--resume", "--replay", "lab replay"])
+def test_names_that_no_file_can_have(door: str, name: str, tmp_path: Path) -> None:
+    doors: dict[str, Callable[[], object]] = {
+        "--resume": lambda: Journal.reopen(folder.find(tmp_path, name)),
+        "--replay": lambda: load(name, tmp_path),
+        "lab replay": lambda: trajectories.read([Path(name)]),
+    }
+    with pytest.raises(UsageError):
+        doors[door]()
+
+
+@given(st.binary(max_size=40), st.integers(0, 45))
+def test_all_or_an_error(data: bytes, most_bytes: int) -> None:
+    with TemporaryDirectory() as kept:
+        path = Path(kept) / "file"
+        path.write_bytes(data)
+        for read in (lambda: file_bytes(path, most_bytes), lambda: bounded.bounded(io.BytesIO(data), most_bytes)):
+            if len(data) <= most_bytes:
+                assert read() == data
+            else:
+                with pytest.raises(OSError, match="larger than"):
+                    read()
+
+
+def test_what_unpacks_to_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trajectories, "MOST_RUNS_BYTES", 10_000)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(b" " * 1_000_000))
+    with pytest.raises(UsageError, match="larger than"):
+        trajectories.read([tmp_path / "bomb.gz"])
+
+
+def test_too_many_lines_and_a_line_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_LINES", 100)
+    monkeypatch.setattr(lines, "MOST_LINE_BYTES", 1_000)
+    assert len(lines.read(b"\n" * 100)[1]) == 100
+    for read in (lines.read, lambda data: read_recording(data, "it")):
+        with pytest.raises(UsageError, match="at most 100 lines"):
+            read(b"\n" * 101)
+    assert "longer" in lines.read(b"{" * 1_001 + b"\n")[1][0].why
+
+
+def test_too_many_branches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "MOST_BRANCHES", 3)
+    branched = [lines.Writer().line(1, Branched(number, 1), 0)[1].encode() for number in range(2, 6)]
+    assert len(lines.read(b"".join(branched[:3]))[0]) == 3
+    with pytest.raises(UsageError, match="at most 3 branches"):
+        lines.read(b"".join(branched))
+
+
+def test_a_long_session_gets_no_more_pieces_of_replies_and_all_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "PIECES_LINES", 20)
+    long = Journal(tmp_path / "long.jsonl")
+    long.write(UNKNOWN)
+    for number in range(30):
+        long.write(Said("text", "a piece"))
+        long.write(Asked(Message(f"m{number}", "user", "?")))
+    long.close()
+    again = Journal.reopen(tmp_path / "long.jsonl")
+    found, damage = again.read()
+    again.close()
+    kinds = [type(line.stored) for line in found]
+    assert (kinds.count(Said), kinds.count(Asked), damage) == (10, 30, [])
+    assert again.count == long.count == len(found)
+
+
+NO_NUMBERS = ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "9" * 5_000, "-" + "9" * 5_000)
+
+
+@pytest.mark.parametrize("number", NO_NUMBERS)
+def test_numbers_that_cannot_be_written_again(number: str, tmp_path: Path) -> None:
+    text = '[{"role": "user", "content": "hi", "weight": ' + number + "}]"
+    for door in (lambda: prepare.read(text.encode()), lambda: trajectories.read([tmp_path / "run.json"])):
+        (tmp_path / "run.json").write_text(text)
+        with pytest.raises(UsageError, match="JSON"):
+            door()
+    with pytest.raises(ValueError, match="number"):
+        jsonl.from_json(number)
+
+
+class Endless(io.RawIOBase):
+    """A pipe whose other end never stops."""
+
+    def __init__(self, piece: bytes) -> None:
+        self._piece = piece
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        size = min(len(self._piece), len(buffer))
+        buffer[:size] = self._piece[:size]
+        return size
+
+
+@pytest.mark.parametrize("piece", [b"\0" * 8192, b"x\n" * 4096])
+def test_standard_input_without_an_end(piece: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(Endless(piece))))
+    monkeypatch.setattr(headless, "MOST_INPUT_BYTES", 100_000)
+    monkeypatch.setattr(prepare, "MOST_INPUT_BYTES", 100_000)
+    with pytest.raises(UsageError, match="longer than"):
+        list(headless.prompts(["-"]))
+    with pytest.raises(UsageError, match="larger than"):
+        prepare._standard_input()
