@@ -6,7 +6,7 @@ import io
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
-from contextlib import closing, redirect_stdout, suppress
+from contextlib import closing, suppress
 from itertools import count
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
 from agent.protocols import Waiting
+from repl.screen.apart import Apart
 from repl.screen.sanitise import clean
 from repl.screen.streams import Unwritable, aside, tell, write
 from session import jsonl
@@ -43,7 +44,7 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     An error ends it, because what follows may build on what went wrong. An empty answer does not.
     """
     session.reading.watch(tell)
-    with redirect_stdout(sys.stderr):
+    with Apart():
         _ = session.agent  # what cannot work at all is said before anything is asked
     if session.saved:
         _tell_resumed(session)
@@ -234,9 +235,10 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
 
 
 def _apart(events: Iterator[Event]) -> Iterator[Event]:
-    """The events; what a strategy of the user's own prints meanwhile goes to standard error."""
+    """The events; what a strategy of the user's own prints meanwhile goes to standard error, clean."""
+    apart = Apart()
     while True:
-        with redirect_stdout(sys.stderr):
+        with apart:
             event = next(events, None)
         if event is None:
             return
@@ -249,7 +251,7 @@ def _command(session: Session, text: str) -> str | None:
     from repl.screen.theme import console_for
 
     shown = _Aside()
-    with redirect_stdout(shown):
+    with Apart():
         return obey(session, text, console_for(plain=True, file=shown))
 
 

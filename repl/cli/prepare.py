@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from agent.repair import Repaired, repair
 from agent.replay import replay
 from agent.side import SideModel
 from agent.view import View
+from repl.screen.apart import Apart
 from repl.screen.streams import tell, write
 from repl.screen.trace import side_line
 from session.bounded import MOST_INPUT_BYTES, bounded
@@ -56,7 +57,7 @@ def run(settings: Settings, budget: str | None) -> int:
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
     scripted = Scripted([], counter_for(settings.model))  # no model is made for a strategy that asks none
     side = SideModel(scripted, embedder_of(settings))
-    with redirect_stdout(sys.stderr):  # what a strategy of the user's own prints
+    with Apart():  # what a strategy of the user's own prints
         strategy = parse(settings.strategy, side)
         document = read(_standard_input())
         counter = side.backend.counter
