@@ -110,7 +110,9 @@ def test_a_column_of_both_bars_is_as_many_tokens_and_the_sums_are_whole(
     assert [len(drawn), len(bar_of_sent)] == scaled(totals, 120)
     for caption, total in ((was, view.history_tokens), (sent, view.tokens)):
         parts = caption.partition(": ")[2].split(" · ")
-        kinds = [int(part.rsplit(" ", 1)[1].replace(",", "")) for part in parts if not part.startswith(("free", "over"))]
+        kinds = [
+            int(part.rsplit(" ", 1)[1].replace(",", "")) for part in parts if not part.startswith(("free", "over"))
+        ]
         assert sum(kinds) == total
 
 
