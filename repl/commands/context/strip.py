@@ -55,7 +55,7 @@ def tokens_of(blocks: Sequence[Block]) -> int:
 
 
 def scaled(totals: Sequence[int], columns: int) -> list[int]:
-    """The columns of several bars to one scale: the largest total has all of them, each other its share, at least one."""
+    """The columns of bars to one scale: the largest total has all of them, each other its share, at least one."""
     largest = max([*totals, 1])
     return [max(1, round(columns * total / largest)) for total in totals]
 
