@@ -79,7 +79,7 @@ def test_what_is_typed_while_something_runs_asks_nothing(terminal: Open) -> None
     here.see(" tools", "ctx ")
     here.type("first\r")
     here.see("∴ A long thought")
-    here.type("and\x7f\x7f\x7fbut \x1b[Awhy\r")
+    here.type("and\x7f\x7f\x7fbut \x1b[Awhy\r", ahead=True)
     shown = here.see("1 exchange", "› but why")
     assert "2 exchanges" not in shown
     here.type("\x03")
@@ -95,7 +95,7 @@ def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     here.see(" tools")
     here.type("first\r")
     here.see("∴ A long thought")
-    here.type("second\r")
+    here.type("second\r", ahead=True)
     shown = here.see("▤ read_article", "A prefix breaks where it differs.", " • two", "1 exchange", "› second")
     assert "**" not in shown
     assert shown.count("second") == 1, "what is typed ahead is not echoed, and stands on the next prompt"
