@@ -117,6 +117,6 @@ def whys(view: View, before: View | None) -> list[str]:
         if fate != "kept" and (place >= len(earlier) or earlier[place] != fate):
             first.setdefault(fate, why(view, place))
     if not first:
-        first = {"inserted": view.messages[at].why for at in view.inserted[:1]} or {"": ""}
+        first["inserted"] = next((view.messages[at].why for at in view.inserted), "")
     named = len(first) > 1
     return [f"Why{f' {fate}' if named else ''}: {line(said) or UNSAID}" for fate, said in first.items()]
