@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property
 from shlex import quote
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from agent import figures
@@ -18,7 +19,7 @@ from agent.errors import Stopped, ThimbleError
 from agent.events import Answered
 from repl.prompt.interrupts import Interrupts
 from repl.prompt.prompt import PlainPrompt, open_prompt
-from repl.screen.keys import key, silent_keyboard
+from repl.screen.keys import key, silent_keyboard, typed_ahead
 from repl.screen.sanitise import line
 from repl.screen.theme import console_for, is_plain, say
 
@@ -34,6 +35,8 @@ MODEL_NOT_FOUND = "stopped: nothing was asked; ask again to look for the model o
 ARTICLES_NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
 WITHOUT_ARTICLES = ("/quit", "/exit", "/help", "/?")
 """Commands that do not wait for the articles."""
+MOMENT_SECONDS = 0.3
+"""What is done in this time has run while nobody could type."""
 HOW_TO_LEAVE = "Ctrl-D or /quit leaves"
 
 
@@ -60,6 +63,7 @@ class Conversation:
         self.plain = plain
         self._interrupts = Interrupts()
         self._introduced = False
+        self._typed = ""
         self._prompt = open_prompt(session, plain, self.introduce)
         if isinstance(self._prompt, PlainPrompt):
             session.reading.watch(lambda words: say(self.console, words))
@@ -143,6 +147,9 @@ class Conversation:
         text = self._read().strip()
         if not text:
             return True
+        from repl.commands.command import meant
+
+        text = meant(text)
         question: str | None = text
         if text.startswith("/"):
             if self.session.reading.words and text not in WITHOUT_ARTICLES:
@@ -158,7 +165,8 @@ class Conversation:
         if isinstance(self._prompt, PlainPrompt):
             with self._interrupts.allowed():
                 return self._prompt.read()
-        return self._prompt.read()  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
+        typed, self._typed = self._typed, ""
+        return self._prompt.read(typed)  # takes Ctrl-C as a key; raised elsewhere in it, it leaves half a loop behind
 
     def _command(self, text: str) -> str | None:
         """Run a command; the question that it hands on, None to leave."""
@@ -166,6 +174,7 @@ class Conversation:
         from repl.screen.captured import printing
 
         question: str | None = ""
+        began = perf_counter()
         try:
             with printing(self.console), self._interrupts.allowed():
                 question = run_command(self.session, text, self.console)
@@ -173,8 +182,14 @@ class Conversation:
             say(self.console, str(stop) or "stopped", "warn")
         except (Exception, SystemExit):
             self._bug()
+        self._keep_typed(began)
         self._space()
         return question
+
+    def _keep_typed(self, began: float) -> None:
+        """What was typed while something ran stands on the next prompt; it has asked nothing."""
+        if perf_counter() - began > MOMENT_SECONDS and not isinstance(self._prompt, PlainPrompt):
+            self._typed = typed_ahead()
 
     def _space(self) -> None:
         """A blank line, where lines are drawn and not read out."""
@@ -185,7 +200,7 @@ class Conversation:
         from repl.commands.table import show_error
         from repl.screen.captured import printing
 
-        renderer = self._renderer()
+        renderer, began = self._renderer(), perf_counter()
         answered = False
         try:
             with printing(self.console), closing(self.session.ask(question)) as events, renderer:
@@ -193,6 +208,7 @@ class Conversation:
                     renderer.show(event)
                     answered = isinstance(event, Answered)
         except KeyboardInterrupt as stop:
+            self._keep_typed(began)
             if not answered:
                 say(self.console, str(stop) or ANSWER_STOPPED, "warn")
             self._foot()
@@ -201,6 +217,7 @@ class Conversation:
         except (Exception, SystemExit):
             self._bug()
         else:
+            self._keep_typed(began)
             self._foot()
         self._reveal()
         self._space()

@@ -14,6 +14,8 @@ from session.session import Session
 
 Run = Callable[["Session", str, "Console"], str | None]
 """Runs a command on the text after its name. The answer is a question to ask of the model, if there is one."""
+BARE = ("exit", "quit", "help")
+"""Commands that need no `/` where they stand alone."""
 ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
 
 
@@ -48,3 +50,8 @@ def find(word: str, commands: Mapping[str, Command]) -> str:
         hint = f"did you mean /{near[0]}? " if near else ""
         raise UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
     return name
+
+
+def meant(text: str) -> str:
+    """A line as it is meant: `quit` alone is `/quit`."""
+    return f"/{text.lower()}" if text.lower() in BARE else text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from rich.console import Console
 from rich.text import Text
@@ -11,11 +12,13 @@ from rich.text import Text
 from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget, Prices
+from agent.errors import UsageError
 from agent.ledger import Call, Ledger, Totals, totals
 from agent.messages import Message
 from agent.view import View
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.footer import level
+from repl.screen.pager import MORE, show
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
@@ -29,12 +32,14 @@ CHART_ROWS = 5
 BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def show_stats(session: Session, _: str, console: Console) -> None:
-    """/stats: where the tokens are, and what they cost so far.
+def show_stats(session: Session, rest: str, console: Console) -> None:
+    """/stats [more]: where the tokens are, and what they cost so far.
 
     The last prompt by role and by fate; each exchange; the cost without any management; and the prompt of each call
-    against the budget. ~ is an estimate, ? is unknown.
+    against the budget. ~ is an estimate, ? is unknown. On a low screen the most important of it; /stats more has all.
     """
+    if rest not in ("", MORE):
+        raise UsageError(f"/stats takes no {rest[:40]!r}", f"write /stats or /stats {MORE}")
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
     say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))
@@ -43,14 +48,29 @@ def show_stats(session: Session, _: str, console: Console) -> None:
     if view is None:
         empty_session(session).show(console)
         return
-    budget = agent.budget(agent.schemas())
+    show(console, rest, lambda: _whole(session, view, console), lambda: _short(session, view, console), "/stats")
+
+
+def _whole(session: Session, view: View, console: Console) -> None:
+    ledger, budget = session.agent.ledger, session.agent.budget(session.agent.schemas())
     tables = [by_role(session, view, budget), by_fate(session, view, budget)]
-    if agent.ledger.calls:
-        tables += [by_exchange(agent.ledger), without_management(totals(agent.ledger.calls), agent.ledger)]
+    if ledger.calls:
+        tables += [by_exchange(ledger), without_management(totals(ledger.calls), ledger)]
     for table in tables:
         table.show(console)
         console.print()
-    show_chart(agent.ledger.calls, console)
+    show_chart(ledger.calls, console)
+
+
+def _short(session: Session, view: View, console: Console) -> None:
+    ledger = session.agent.ledger
+    by_fate(session, view, session.agent.budget(session.agent.schemas())).show(console)
+    console.print()
+    if ledger.calls:
+        spent = totals(ledger.calls)
+        for name, *cells in without_management(spent, ledger).rows[:2]:
+            say(console, "{}: {}, without management {}: {}".format(name, *cells))
+    show_chart(ledger.calls, console)
 
 
 def price_line(agent: Agent) -> str:
@@ -106,8 +126,8 @@ def by_fate(session: Session, view: View, budget: Budget) -> Table:
 def by_exchange(ledger: Ledger) -> Table:
     """Turns, tokens and seconds of the newest exchanges, and of the session."""
     numbers = sorted({call.exchange for call in ledger.calls})[-SHOWN_EXCHANGES:]
-    rows = [_account(str(number), totals(ledger.of_exchange(number))) for number in numbers]
-    rows.append(_account("session", totals(ledger.calls)))
+    rows = [_account(str(number), ledger.of_exchange(number)) for number in numbers]
+    rows.append(_account("session", ledger.calls))
     columns = ("exchange", ">turns", ">prompt", ">cached", ">prefill", ">out", ">seconds")
     left_out = len({call.exchange for call in ledger.calls}) - len(numbers)
     title = "Each exchange" + (f" (the newest; {left_out} earlier ones are in the sum)" if left_out else "")
@@ -135,16 +155,30 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
     known = answers[-SHOWN_CALLS:]
     if not known:
         return
-    drawn = is_drawn(console)
+    drawn, first = is_drawn(console), len(answers) - len(known) + 1
     newest = f", the newest {SHOWN_CALLS}" if len(known) < len(answers) else ""
     title = f"Prompt tokens of each call{newest}; the budget is {known[-1].limit:,}"
     say(console, title, "bold")
     if not drawn:
         console.out("  " + ", ".join(figures.amount(call.prompt) for call in known), highlight=False)
+        say(console, f"  {strategies_of(known, first)}")
         return
     step = 2 if 2 * len(known) + 10 <= console.width else 1
-    for row in chart(known, step, max(1, (console.width - 10) // step)):
+    columns = max(1, (console.width - 10) // step)
+    for row in chart(known, step, columns):
         console.print(row)
+    shown = known[-columns:]
+    say(console, f"         {strategies_of(shown, first + len(known) - len(shown))}", "quiet")
+
+
+def strategies_of(calls: Sequence[Call], first: int) -> str:
+    """`calls 1–4 none · 5–9 offload`: the strategy of each call; `first` is the number of the first one."""
+    spans, number = [], first
+    for strategy, run in groupby(calls, key=lambda call: call.strategy):
+        last = number + len([*run]) - 1
+        spans.append(f"{number}{f'–{last}' if last > number else ''} {line(strategy)}")
+        number = last + 1
+    return f"call{'s' if len(calls) > 1 else ''} " + " · ".join(spans)
 
 
 def chart(
@@ -202,9 +236,10 @@ def _of_view(title: str, rows: Iterable[_Row], exact: bool, limit: int, summed: 
     return Table(title, columns, cells, (len(cells) - 1,) if summed else ())
 
 
-def _account(name: str, spent: Totals) -> Sequence[str]:
-    amounts = (spent.prompt, spent.cached, spent.prefill, spent.output)
-    return (name, str(spent.turns), *map(figures.amount, amounts), f"{spent.seconds:.1f}")
+def _account(name: str, calls: Sequence[Call]) -> Sequence[str]:
+    spent = totals(calls)
+    amounts = map(figures.amount, (spent.prompt, spent.cached, spent.prefill, spent.output))
+    return (name, str(spent.turns), *amounts, f"{spent.seconds:.1f}")
 
 
 def _size(budget: Budget, messages: Iterable[Message]) -> int:
@@ -212,4 +247,9 @@ def _size(budget: Budget, messages: Iterable[Message]) -> int:
 
 
 def _ratio(tokens: int | None, raw: int) -> str:
-    return "?" if not tokens else f"{raw / tokens:.1f}×"
+    """`1.4× less`: how the tokens stand to those without management."""
+    if not tokens or not raw:
+        return "?"
+    more = tokens > raw
+    factor = f"{tokens / raw if more else raw / tokens:.1f}"
+    return "the same" if factor == "1.0" else f"{factor}× {'more' if more else 'less'}"

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from repl.commands.next_prompt import say_next_prompt
+from repl.screen.pager import MORE, show
 from repl.screen.sanitise import line
 from repl.screen.tables import LEAST_WORDS, Table
 from repl.screen.theme import is_drawn, say
@@ -30,10 +31,12 @@ def strategy(session: Session, spec: str, console: Console) -> None:
 
     A SPEC is a name, a name with parameters (observation-masking:window=4,target=0.6), several joined by + (left to
     right), a file of yours (./mine.py) or package.module:Name. The history stays; the new strategy sees all of it
-    and remembers nothing of the old one. /help strategy NAME explains one strategy.
+    and remembers nothing of the old one. /help strategy NAME explains one strategy. /strategy more lists each with
+    what it does.
     """
-    if not spec:
-        show_all(session.spec, console)
+    if spec in ("", MORE):
+        used = session.spec
+        show(console, spec, lambda: show_all(used, console), lambda: show_names(used, console), "/strategy")
         return
     session.use_strategy(spec)
     say(console, f"The strategy is now {line(session.spec)}. Its memory is empty: it sees the whole history afresh.")
@@ -57,6 +60,18 @@ def show_all(spec: str, console: Console) -> None:
             mark = " (in use)" if name in used else ""
             say(console, f"  {name}{mark}: {first_sentence(kind)} {_defaults(kind)}".rstrip())
     console.print()
+    console.print(Text.assemble("In use: ", (line(spec), "name")))
+    for text in HINTS:
+        say(console, text, "quiet")
+
+
+def show_names(spec: str, console: Console) -> None:
+    """The names by family, and what is in use."""
+    from strategies.table import FAMILIES
+
+    for family, strategies in FAMILIES.items():
+        say(console, family, "bold")
+        console.print(Text("  " + " · ".join(strategies), style="name"))
     console.print(Text.assemble("In use: ", (line(spec), "name")))
     for text in HINTS:
         say(console, text, "quiet")

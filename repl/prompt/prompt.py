@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
 from prompt_toolkit.application.current import set_app
-from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, get_common_complete_suffix
+from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import has_focus
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
@@ -55,8 +56,11 @@ class Prompt(Protocol):
     def greet(self, name: str, rest: str) -> None:
         """The first line: a name and what goes with it."""
 
-    def read(self) -> str:
-        """The next one. Raises EOFError to leave, KeyboardInterrupt at Ctrl-C where there is nothing to clear."""
+    def read(self, typed: str = "") -> str:
+        """The next one, which begins with what is `typed` already.
+
+        Raises EOFError to leave, KeyboardInterrupt at Ctrl-C where there is nothing to clear.
+        """
 
 
 class PlainPrompt:
@@ -72,8 +76,8 @@ class PlainPrompt:
         """Without colours."""
         sys.stdout.write(f"{name}{rest}\n")
 
-    def read(self) -> str:
-        """The line."""
+    def read(self, typed: str = "") -> str:
+        """The line; the terminal itself keeps what is typed already."""
         suggested = self._suggested()
         if suggested is not None:
             sys.stdout.write(f"recorded: {line(suggested)} (Enter sends it)\n" if suggested else f"{AT_THE_END}\n")
@@ -107,7 +111,7 @@ class TerminalPrompt:
             multiline=True,
             prompt_continuation=" " * len(GLYPH),
             history=InMemoryHistory() if stage else open_history(),
-            auto_suggest=AutoSuggestFromHistory(),
+            auto_suggest=SuggestWhole(),
             placeholder=lambda: [("class:auto-suggestion", on_empty(suggested()))],
             completer=Completions(session),
             complete_while_typing=False,
@@ -129,12 +133,12 @@ class TerminalPrompt:
         words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
         self._prompt.app.print_text(words, self._style)
 
-    def read(self) -> str:
+    def read(self, typed: str = "") -> str:
         """The line that the user sent. A session that cannot work at all raises its error here, once it is known."""
         if self._meter.error:
             raise self._meter.error
         self._meter.refresh()
-        return self._prompt.prompt()
+        return self._prompt.prompt(default=typed)
 
     def _toolbar(self) -> StyleAndTextTuples:
         columns = self._prompt.app.output.get_size().columns
@@ -211,6 +215,19 @@ class _History(FileHistory):
     def store_string(self, string: str) -> None:
         with suppress(OSError):
             super().store_string(string)
+
+
+class SuggestWhole(AutoSuggest):
+    """The newest earlier entry that begins as the whole text does: a command for a command, a question for a question.
+
+    The suggestion of prompt_toolkit itself looks at single lines: the third line of a paste could end a question.
+    """
+
+    def get_suggestion(self, buffer: Buffer, document: Document) -> Suggestion | None:
+        """The rest of that entry."""
+        text = document.text
+        entries = reversed(buffer.history.get_strings()) if text.strip() else ()
+        return next((Suggestion(entry[len(text) :]) for entry in entries if entry.startswith(text)), None)
 
 
 def on_empty(suggested: str | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import signal
 import sys
@@ -12,6 +13,7 @@ from types import FrameType
 
 GIVE_BACK = b"\x1b[?2004l\x1b[?7h\x1b[?25h\x1b[m\r\n\x1b[J"
 """Resets a terminal: no marked pastes, long lines wrapped, cursor shown, no colour, a fresh line, nothing below."""
+SPECIAL_KEY = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|O.|.)?")
 NEXT_STEP, RUN_ON = (b"\r", b"\n", b" "), (b"a", b"\x04", b"")
 
 
@@ -71,6 +73,23 @@ def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], N
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+
+
+def typed_ahead() -> str:
+    """The words that were typed while nothing read the keyboard: none of them has sent anything."""
+    typed = b""
+    with suppress(OSError):  # the terminal has gone
+        while _has_keys() and select.select([sys.stdin], [], [], 0)[0]:
+            if not (piece := os.read(sys.stdin.fileno(), 4096)):
+                break
+            typed += piece
+    words: list[str] = []
+    for sign in SPECIAL_KEY.sub("", typed.decode(errors="ignore").replace("\r", "\n")):
+        if sign in "\x7f\b":
+            del words[-1:]
+        elif sign.isprintable() or sign == "\n":
+            words.append(sign)
+    return "".join(words).strip()
 
 
 def forget() -> None:

@@ -100,23 +100,23 @@ def caption(event: Prepared) -> list[str]:
     saved = f"{tokens(less)} tokens, {sizes}" if less > 0 else f"nothing, {sizes}"
     return [
         f"{line(event.strategy)} {', '.join(done)}",
-        f"Why: {rule(view, event.before)}",
+        *whys(view, event.before),
         f"Cost: {cost}",
         f"Saved: {saved}",
     ]
 
 
-def rule(view: View, before: View | None) -> str:
-    """The rule of the first message whose fate is new in this view.
+def whys(view: View, before: View | None) -> list[str]:
+    """Why this was done, in a line for each kind of deed: the rule of its first message.
 
-    Where no fate is new, that of the first message that was inserted.
+    A deed is a fate that is new in this view; where no fate is new, the messages that were inserted.
     """
     earlier = before.fates if before else ()
-    new = (
-        place
-        for place, fate in enumerate(view.fates)
-        if fate != "kept" and (place >= len(earlier) or earlier[place] != fate)
-    )
-    place = next(new, None)
-    said = why(view, place) if place is not None else next((view.messages[at].why for at in view.inserted), "")
-    return line(said) or UNSAID
+    first: dict[str, str] = {}
+    for place, fate in enumerate(view.fates):
+        if fate != "kept" and (place >= len(earlier) or earlier[place] != fate):
+            first.setdefault(fate, why(view, place))
+    if not first:
+        first["inserted"] = next((view.messages[at].why for at in view.inserted), "")
+    named = len(first) > 1
+    return [f"Why{f' {fate}' if named else ''}: {line(said) or UNSAID}" for fate, said in first.items()]

@@ -46,8 +46,10 @@ class Terminal:
             timeout=0.1,
         )
 
-    def type(self, keys: str) -> None:
-        """Press keys."""
+    def type(self, keys: str, ahead: bool = False) -> None:
+        """Press keys; a line that Enter sends only at the prompt, unless it is typed `ahead`."""
+        if keys.endswith("\r") and len(keys) > 1 and not ahead:
+            self.see(until=lambda _: self.lines[self.screen.cursor.y].startswith(("›", "you:")))
         self._child.send(keys)
 
     def resize(self, columns: int) -> None:

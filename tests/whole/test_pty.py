@@ -74,15 +74,32 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
     assert here.is_given_back
 
 
+def test_what_is_typed_while_something_runs_asks_nothing(terminal: Open) -> None:
+    here = terminal("tests.support.scripted_conversation", "--pace", "300")
+    here.see(" tools", "ctx ")
+    here.type("first\r")
+    here.see("∴ A long thought")
+    here.type("and\x7f\x7f\x7fbut \x1b[Awhy\r", ahead=True)
+    shown = here.see("1 exchange", "› but why")
+    assert "2 exchanges" not in shown
+    here.type("\x03")
+    here.see("ctx", until=lambda text: "but why" not in text)
+    here.type("help\r")
+    here.see("/strategy", "/quit")
+    here.type("Exit\r")
+    assert here.end() == 0
+
+
 def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300", columns=100)
     here.see(" tools")
     here.type("first\r")
     here.see("∴ A long thought")
-    here.type("second\r")
-    shown = here.see("▤ read_article", "A prefix breaks where it differs.", " • two", "2 exchanges")
+    here.type("second\r", ahead=True)
+    shown = here.see("▤ read_article", "A prefix breaks where it differs.", " • two", "1 exchange", "› second")
     assert "**" not in shown
-    assert shown.count("second") == 1, "what is typed ahead is not echoed, and then sent"
+    assert shown.count("second") == 1, "what is typed ahead is not echoed, and stands on the next prompt"
+    here.type("\r")
     shown = here.see("evil clear  [bold]markup[/bold] red", "2 exchanges")
     assert "A prefix breaks where it differs." in shown, "the screen was not cleared"
     here.type("third\r")

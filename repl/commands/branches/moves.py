@@ -56,11 +56,15 @@ def undo(session: Session, text: str, console: Console) -> None:
         raise UsageError("there is no exchange to undo on this branch", "/tree shows the branches")
     back = _number(text, len(taken), HOW_TO_UNDO, least=1) if text else 1
     gone = asked[taken[-back] :]
+    before = _changeable(session)
     session.branch(gone[0].after)
     for question in gone:
         say(console, f"Undone: {_quoted(question)}")
     new, left = session.journal.tree.current, figures.several(len(session.agent.history), "message")
     say(console, f"Branch {new} goes on from before that, with {left}, {as_it_is(session)}.")
+    for name, is_now in _changeable(session).items():
+        if is_now != before[name]:
+            say(console, f"The {name} goes back too: from {before[name]} to {is_now}.", "warn")
     say(console, f"Nothing is lost: branch {old} has it all, and /tree {old} goes back to it.", "quiet")
 
 
@@ -138,6 +142,12 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
     if agent.backend.id != then.model:
         changes.append(ModelChanged(agent.backend.name, agent.backend.model))
     session.branch(after, *changes)
+
+
+def _changeable(session: Session) -> dict[str, str]:
+    """What a user changes between questions. Safe to print."""
+    agent = session.agent
+    return {"strategy": line(session.spec), "budget": f"{agent.limit:,}", "model": line(figures.model(agent.backend))}
 
 
 def as_it_is(session: Session) -> str:

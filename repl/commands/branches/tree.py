@@ -15,7 +15,7 @@ from agent.ledger import Call, totals
 from repl.commands.branches.accounts import Account, accounts
 from repl.commands.branches.moves import as_it_is
 from repl.commands.compare.trial import cost
-from repl.commands.stats import SHOWN_CALLS, chart
+from repl.commands.stats import SHOWN_CALLS, chart, strategies_of
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
@@ -81,10 +81,15 @@ def _names(found: Sequence[Account], current: int, drawn: bool) -> list[Text]:
 
 def _branches(found: Sequence[Account], names: Sequence[Text]) -> Table:
     rows = [
-        (name, _place(one), one.strategy, cut(line(one.question), QUESTION_COLUMNS) or "–")
+        (name, _place(one), _used(one), cut(line(one.question), QUESTION_COLUMNS) or "–")
         for one, name in zip(found, names, strict=True)
     ]
     return Table("The branches", ("branch", "grew from", "strategy", "last question of its own"), rows)
+
+
+def _used(one: Account) -> str:
+    """The strategies of a branch, in order: those of its calls, and the one in use at its end."""
+    return " → ".join(dict.fromkeys([*(call.strategy for call in one.calls), one.strategy]))
 
 
 def _place(one: Account) -> str:
@@ -142,7 +147,8 @@ def _draw(one: Account, current: int, since: int, step: int, top: int, console: 
         console.print(row)
     last = Text(f"{name:>8} ", style="bold" if one.number == current else "")
     last.append_text(rows[-1][GUTTER_COLUMNS - 1 :])
-    last.append(f"  {cut(line(one.strategy), console.width - last.cell_len - 3)}", style="quiet")
+    first = max(one.calls_before, since) + 1
+    last.append(f"  {cut(strategies_of(calls, first), console.width - last.cell_len - 3)}", style="quiet")
     console.print(last, no_wrap=True, overflow="crop")
 
 
@@ -152,6 +158,7 @@ def _tell(one: Account, current: int, console: Console) -> None:
     tokens = ", ".join(figures.amount(call.prompt) for call in calls)
     used = " (in use)" if one.number == current else ""
     say(console, f"  branch {one.number}{used}, budget {calls[-1].limit:,}, from call {first} on: {tokens}")
+    say(console, f"    {strategies_of(calls, first)}")
 
 
 def _answers(one: Account) -> list[Call]:

@@ -13,28 +13,31 @@ from agent.side import SideModel
 from repl.commands.compare import replay_tables
 from repl.commands.compare.progress import progress
 from repl.commands.compare.replay import Replayed, replayed
+from repl.screen.pager import MORE
 from session.session import Session
 from strategies.spec import parse
 from strategies.table import without_a_model
 
-HOW_TO_COMPARE = "write /compare [SPEC…], or /compare [SPEC…] run QUESTION"
+HOW_TO_COMPARE = "write /compare [SPEC…] [more], or /compare [SPEC…] run QUESTION"
 RUN = "run"
 ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-buffer")
 """Strategies that `run` asks under by default, after the strategy in use."""
 
 
 def compare(session: Session, text: str, console: Console) -> None:
-    """/compare [SPEC…]: this session under other strategies, replayed or asked.
+    """/compare [SPEC…] [more]: this session under other strategies, replayed or asked.
 
     Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
     SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the
-    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows.
+    session for each. Nothing of this enters the session. Ctrl-C keeps the finished rows. With more, all tables also
+    on a low screen.
     """
     specs, question = parse_arguments(text)
     if question is None:
+        rest = specs.pop() if specs[-1:] == [MORE] else ""
         specs = specs or by_default(session)
         check(session, specs)
-        _replay(session, specs, console)
+        _replay(session, specs, console, rest)
     else:
         from repl.commands.compare.trials import ask_each
 
@@ -71,7 +74,7 @@ def by_default(session: Session) -> list[str]:
     return [*dict.fromkeys((session.spec, *without_a_model()))]
 
 
-def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
+def _replay(session: Session, specs: Sequence[str], console: Console, rest: str) -> None:
     agent, found = session.agent, list[Replayed]()
     if not agent.history:
         raise UsageError("there is no history to compare yet", f"ask something first, or {HOW_TO_COMPARE}")
@@ -84,4 +87,4 @@ def _replay(session: Session, specs: Sequence[str], console: Console) -> None:
     except KeyboardInterrupt:
         raise Stopped(f"stopped: {len(found)} of {len(specs)} strategies") from None
     finally:
-        replay_tables.show_replayed(session, found, console)
+        replay_tables.show_replayed(session, found, console, rest)

@@ -13,6 +13,7 @@ from agent.events import SideCalled
 from agent.replay import calls
 from repl.commands.compare.replay import Replayed
 from repl.screen.fate_letters import FATE_LETTERS
+from repl.screen.pager import show
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
@@ -25,10 +26,11 @@ NAME_COLUMNS = 26
 BEST = "* best of those that kept to the budget at every call"
 
 
-def show_replayed(session: Session, found: Sequence[Replayed], console: Console) -> None:
-    """The figures of each strategy, what the budget could not hold, and what a model was asked."""
+def show_replayed(session: Session, found: Sequence[Replayed], console: Console, rest: str = "") -> None:
+    """The figures of each strategy, what the budget could not hold, and what a model was asked; `rest` may be more."""
     exact = session.agent.backend.counter.exact
-    if found:
+
+    def whole() -> None:
         for table in (costs(session, found, exact, console), survivors(session, found, exact, console)):
             table.show(console)
             console.print()
@@ -36,6 +38,14 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console)
             show_strips(session, found, console)
         for text in key(session, found, console):
             say(console, text, "quiet")
+
+    def short() -> None:
+        in_one(session, found, exact, console).show(console)
+        for text in key(session, found, console):
+            say(console, text, "quiet")
+
+    if found:
+        show(console, rest, whole, short, "/compare")
     for one in found:
         for text in remarks(one, exact):
             say(console, line(f"{one.spec}: {text}"), "warn")
@@ -57,6 +67,16 @@ def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Con
     title = f"{past} of this session and the next one, in {agent.limit:,} tokens each{written}"
     columns = ("strategy", ">next prompt", ">budget", ">prompts", ">prefill", ">edits")
     return Table(title, columns, _rows(session, found, cells, console))
+
+
+def in_one(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
+    """The most important columns of both tables."""
+    spent, kept = costs(session, found, exact, console), survivors(session, found, exact, console)
+    rows = [
+        (name, following, prefill, stays, met)
+        for (name, following, _, _, prefill, _), (_, stays, _, met) in zip(spent.rows, kept.rows, strict=True)
+    ]
+    return Table(spent.title, ("strategy", ">next prompt", ">prefill", ">kept", "fates"), rows)
 
 
 def survivors(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:

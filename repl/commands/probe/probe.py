@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ from corpus.missing import missing, quotes
 from corpus.words import content_words, stems
 from session.session import Session
 
+STATEMENT = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
+LOWERED = ("The", "A", "An", "My", "Our", "Your", "His", "Her", "Its", "Their", "This", "That")
 MOST_FACTS = 3
 """Facts that one /probe asks for."""
 
@@ -60,7 +63,24 @@ def questions(session: Session, question: str) -> list[tuple[str, Planted | None
         return [(question, max(reversed(session.planted), key=lambda one: _shared(one, question), default=None))]
     if not session.planted:
         raise UsageError("nothing is planted", "write /plant FACT first, or /probe QUESTION")
-    return [(f"Show me {planted.path}, word for word.", planted) for planted in session.planted[-MOST_FACTS:]]
+    return [(question_for(planted), planted) for planted in session.planted[-MOST_FACTS:]]
+
+
+def question_for(planted: Planted) -> str:
+    """The question that the fact answers: a summary may hold a fact and not the name of its file.
+
+    Where the fact is no sentence such as `The door code is 7431.`, its file is asked for.
+    """
+    said = STATEMENT.match(planted.fact)
+    if not said or not missing("", planted.fact, asked := f"What {said['is']} {_within(said['subject'])}?"):
+        return f"Show me {planted.path}, word for word."
+    return asked
+
+
+def _within(subject: str) -> str:
+    """A subject as it stands within a sentence."""
+    first, blank, rest = subject.partition(" ")
+    return f"{first.lower() if first in LOWERED else first}{blank}{rest}"
 
 
 def _shared(planted: Planted, question: str) -> int:

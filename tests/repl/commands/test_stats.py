@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger import Amount
+from agent.ledger import Amount, totals
 from agent.protocols import Usage
 from repl.commands.stats import (
     CHART_ROWS,
@@ -17,6 +18,7 @@ from repl.commands.stats import (
     chart,
     price_line,
     show_stats,
+    without_management,
 )
 from repl.screen.tables import Table
 from session.session import Session
@@ -104,7 +106,16 @@ def test_every_exchange_and_what_no_management_would_have_cost() -> None:
     calls = session.agent.ledger.calls
     assert f"{sum(call.raw_prompt for call in calls):,}" in text
     assert f"{sum(call.prompt.tokens or 0 for call in calls):,}" in text
-    assert "×" in text
+    assert "× less" in text
+
+
+def test_a_ratio_says_which_way() -> None:
+    session = after_questions(1)
+    cheap, dear = (replace(totals(session.agent.ledger.calls), raw_prompt=raw) for raw in (10_000_000, 1))
+    assert without_management(cheap, session.agent.ledger).rows[0][-1].endswith("× less")
+    assert without_management(dear, session.agent.ledger).rows[0][-1].endswith("× more")
+    same = replace(cheap, raw_prompt=cheap.prompt.tokens or 0)
+    assert without_management(same, session.agent.ledger).rows[0][-1] == "the same"
 
 
 def test_unknown_stays_unknown() -> None:

@@ -13,16 +13,19 @@ from prompt_toolkit.document import Document
 from rich.style import Style
 
 from agent.events import Event, Prepared, ToolReturned
+from agent.messages import Message
 from agent.protocols import Text
 from repl.prompt.completion import Completions
 from repl.screen.private import private
 from repl.screen.sanitise import Sanitiser, clean, hide
-from repl.screen.stage import MARK, SHOWN_LINES, Stage, caption
+from repl.screen.stage import MARK, SHOWN_LINES, Stage, caption, whys
 from repl.screen.theme import STYLES, styles
 from session.session import Session
 from session.settings import Settings
+from tests.support.histories import sound_histories
 from tests.support.paths import ROOT
 from tests.support.sessions import Paper, ask, scripted, tool_call
+from tests.support.views import SPECS, viewed
 from tests.whole.test_pty import Open, terminal  # noqa: F401
 
 READS = [[tool_call("read_article", page, slug="observation-masking", page=page)] for page in (1, 98, 99)]
@@ -55,6 +58,20 @@ def shown(session: Session, answers: list[bool]) -> tuple[str, int]:
         for event in session.ask("What is observation masking?"):
             stage.show(event)
     return paper.text, len(waited)
+
+
+@given(sound_histories(), st.sampled_from(SPECS), st.sampled_from([300, 2_000]))
+def test_a_caption_explains_every_kind_of_deed(history: list[Message], spec: str, limit: int) -> None:
+    if (view := viewed(history, spec, limit)) is None:
+        return
+    fates = dict.fromkeys(fate for fate in view.fates if fate != "kept")
+    said = whys(view, None)
+    if len(fates) > 1:
+        assert [line.split(":")[0] for line in said] == [f"Why {fate}" for fate in fates]
+    else:
+        assert len(said) == 1
+        assert said[0].startswith("Why: ")
+    assert all(line.isprintable() for line in said)
 
 
 def test_a_caption_says_what_was_done_and_why_and_what_it_costs() -> None:

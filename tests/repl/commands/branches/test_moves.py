@@ -64,6 +64,21 @@ def test_what_is_undone_stays_in_the_tree() -> None:
     assert asked(session) == ["Question 1?", "Question 2?", "Question 3?"]
 
 
+def test_an_undo_says_what_else_it_takes_back() -> None:
+    session = talked(1)
+    run(session, "/strategy truncate")
+    run(session, "/budget 6000")
+    run(session, "Question 2?")
+    assert "goes back too" not in run(session, "/undo"), "the swap was before the question"
+    session = talked(1)
+    run(session, "Question 2?")
+    run(session, "/strategy truncate")
+    run(session, "/budget 6000")
+    text = run(session, "/undo")
+    assert "The strategy goes back too: from truncate to observation-masking." in text
+    assert "The budget goes back too: from 6,000 to 4,000." in text
+
+
 def test_a_refused_question_is_no_exchange_to_undo_and_can_be_asked_again() -> None:
     session = talked(1)
     run(session, "/budget 500")

@@ -80,7 +80,8 @@ def test_the_figures_are_those_of_the_view() -> None:
     text = shown(session, "/context", 120)
     assert f"last call: turn 2 of exchange 3 · observation-masking:when=always,window=0 · {view.tokens:,}/4,000" in text
     assert f"cached {view.cached:,} · prefill {view.prefill:,}" in text.splitlines()[0]
-    assert f"was   {view.history_tokens:,} tokens: the whole history, {len(view.history)} messages" in text
+    assert f"was   {view.history_tokens:,} tokens: system " in text
+    assert f" · {len(view.history) - 1} messages " in text
     plain = shown(session, "/context", drawn=False)
     assert f"sent: tool schemas {view.overhead:,}, system " in plain
     assert f", free {4_000 - view.tokens:,} of 4,000" in plain

@@ -19,8 +19,10 @@ from repl.commands.context.strip import (
     limit_column,
     over,
     ruler,
+    scaled,
     sent_blocks,
     show_strip,
+    tokens_of,
     was_blocks,
     widths,
 )
@@ -85,17 +87,46 @@ def test_the_bars_are_those_of_the_view(history: list[Message], spec: str, limit
     assert f"{view.history_tokens:,} tokens in all" in words
 
 
+@given(st.lists(st.integers(0, 10**7), min_size=1, max_size=4), st.integers(1, 240))
+def test_bars_are_to_one_scale(totals: list[int], columns: int) -> None:
+    got = scaled(totals, columns)
+    assert max(got) == columns or not any(totals)
+    largest = max(totals)
+    for total, width in zip(totals, got, strict=True):
+        assert width == 1 or abs(width * largest - columns * total) <= largest / 2
+
+
+@given(sound_histories(), st.sampled_from(SPECS), st.sampled_from([300, 2_000, 8_000]))
+def test_a_column_of_both_bars_is_as_many_tokens_and_the_sums_are_whole(
+    history: list[Message], spec: str, limit: int
+) -> None:
+    view = viewed(history, spec, limit)
+    if view is None:
+        return
+    xray, paper = xray_of(view), Paper(120)
+    show_strip(xray, paper.console)
+    was, drawn, sent, bar_of_sent = paper.lines[:4]
+    totals = tokens_of(was_blocks(xray)), tokens_of(sent_blocks(xray))
+    assert [len(drawn), len(bar_of_sent)] == scaled(totals, 120)
+    for caption, total in ((was, view.history_tokens), (sent, view.tokens)):
+        parts = caption.partition(": ")[2].split(" · ")
+        kinds = [
+            int(part.rsplit(" ", 1)[1].replace(",", "")) for part in parts if not part.startswith(("free", "over"))
+        ]
+        assert sum(kinds) == total
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_what_is_over_the_budget_is_marked_without_colour_too(width: int) -> None:
     view = _over()
     paper = Paper(width)
     show_strip(xray_of(view), paper.console)
-    sent = paper.lines[3]
+    sent = [line for line in paper.lines if line.startswith("TP")][1]
     limit = limit_column(view.tokens, view.limit, width)
     assert len(sent) == width
     assert "!" not in sent[:limit]
     assert not set(sent[limit:]) & set("█▓▒░")
-    assert "over by" in paper.lines[2]
+    assert "over by" in paper.text
     assert "! over" in paper.text
     coloured = Paper(width, color=True)
     show_strip(xray_of(view), coloured.console)

@@ -47,6 +47,23 @@ def kept(session: Session) -> bytes:
     return pickle.dumps((repr(agent.history), strategy, repr(ledger), session.notes.state, session.spec, session.guess))
 
 
+@pytest.mark.parametrize(
+    ("fact", "question"),
+    [
+        ("The door code of the library is 7431.", "What is the door code of the library?"),
+        ("Ada's three cats were born in May.", "What were Ada's three cats?"),
+        ("My name is Ada.", "What is my name?"),
+        ("Call Ada at noon.", "Show me planted-1.txt, word for word."),
+        ("7431-Zebra", "Show me planted-1.txt, word for word."),
+    ],
+)
+def test_the_fact_is_asked_for(fact: str, question: str) -> None:
+    session = scripted()
+    planted(session, fact)
+    ((asked_for, _),) = questions(session, "")
+    assert asked_for == question
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_probe_changes_nothing_and_the_next_prompt_is_what_it_showed(name: str) -> None:
     session = reading(name)
