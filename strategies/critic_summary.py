@@ -20,7 +20,7 @@ REFLECTIONS = """
   The two are not the same problem in other words, and none repeats an earlier reflection. Leave small matters out; \
 if the work goes well, write none. An example, from another task:
   Problem: three searches for "boiling point" listed the same two pages, and neither was opened.
-  Next: read the tables of the first page, since its excerpt ends right before them. A fourth search shows nothing new."""
+  Next: read the tables of the first page, since its excerpt ends right before them; a fourth search shows the same."""
 
 
 @dataclass
@@ -30,8 +30,8 @@ class CriticSummary(LLMSummary):
     It summarises when llm-summary does. In the same call the model acts as a critic: it asks itself whether the work
     still serves the question, makes progress, goes in circles and follows earlier advice; then it writes at most two
     problems with next steps (The Complexity Trap, appendix D.3, in words of our own). There as many tasks were solved
-    as with llm-summary, with about 25 % more cost and 13 % longer runs. The built-in reader cannot judge: under
-    Reflections it only repeats errors and open questions.
+    as with llm-summary, with about 25 % more cost and 13 % longer runs. The built-in reader cannot judge: its
+    reflections are none, or an error or open question that has no room elsewhere.
     """
 
     sections = SECTIONS + REFLECTIONS

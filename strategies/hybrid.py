@@ -52,7 +52,7 @@ class Hybrid(Stateful):
     _narrower: ObservationMasking = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._masking = ObservationMasking(self.window, self.when)
+        self._masking = ObservationMasking(when=self.when)
         self._narrower = ObservationMasking(1, "over", target=1)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
@@ -74,6 +74,7 @@ class Hybrid(Stateful):
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The masks of the window; over the budget, `early`, those of a smaller one too, which stay."""
+        self._masking.window = scaled(self.window, M, budget)
         if self.when == "over":
             self._masking.memory = self.memory
             return self._masking.prepare(messages, budget)

@@ -11,7 +11,7 @@ from agent.budget import Budget
 from agent.history import History
 from agent.messages import Message, pending
 from strategies.making_room import aged, by_age
-from strategies.paper import M, scaled
+from strategies.paper import M
 from strategies.parameter import parameter
 from strategies.rewriting import Rewriting
 from strategies.state import Stateful
@@ -55,7 +55,7 @@ class ObservationMasking(Stateful):
     reasoning, action and observation: an answer without a tool call takes no place in the window.
     """
 
-    window: int | None = parameter(None, "newest turns whose observations stay; unset: as the budget allows", paper=M)
+    window: int = parameter(2, "newest turns whose observations stay", paper=M)
     when: Literal["over", "always"] = parameter(
         "over", "mask when over the budget, or at every call as the paper does", paper="always"
     )
@@ -69,26 +69,26 @@ class ObservationMasking(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with old observations masked; see the class."""
-        history, window = History.of(messages), scaled(self.window, M, budget)
+        history = History.of(messages)
         if self.when == "always":
-            return self._by_age(history, budget, window)
+            return self._by_age(history, budget)
         self._view.goes_on(history, budget, self.memory.masked, mask)
         size = budget.size(self._view.view)
         if size > budget.limit:
-            old = self._view.offers(0, history.newest(max(1, window)))
-            recent = self._view.offers(history.newest(window), history.newest(1))
-            done = f"{aged(window)}, masked"
+            old = self._view.offers(0, history.newest(max(1, self.window)))
+            recent = self._view.offers(history.newest(self.window), history.newest(1))
+            done = f"{aged(self.window)}, masked"
             self._view.choose(by_age(size, budget, self.target, done, old, recent))
         return self._view.view
 
-    def _by_age(self, history: History, budget: Budget, window: int) -> History:
+    def _by_age(self, history: History, budget: Budget) -> History:
         """The history with all old observations masked. Nothing is remembered: their age decides."""
         if not self._view.goes_on(history, budget, self._aged, mask):
             self._aged = {}
             self._view.goes_on(history, budget, self._aged, mask)
         acts = history.acts
-        old = max(0, len(acts) - window)
+        old = max(0, len(acts) - self.window)
         old -= old % self.every
         end = acts[old] if old < len(acts) else len(history) - len(pending(history))
-        self._view.choose(dict.fromkeys((one.id for _, one, _ in self._view.offers(0, end)), aged(window)))
+        self._view.choose(dict.fromkeys((one.id for _, one, _ in self._view.offers(0, end)), aged(self.window)))
         return self._view.view

@@ -86,17 +86,8 @@ def test_the_critic_is_asked_for_reflections_in_the_same_call() -> None:
     with_critique, without = (prompt[-1].content for prompt in backend.prompts)
     assert "\n- Reflections: " in with_critique
     asked = with_critique.partition("\n- Reflections: ")[2]
-    for aspect in (
-        "serve",
-        "nearer",
-        "circles",
-        "habit",
-        "earlier reflections",
-        "not been tried",
-        "at most two",
-        "Next:",
-    ):
-        assert aspect in asked
+    aspects = ("serve", "nearer", "circles", "habit", "earlier reflections", "not been tried", "at most two", "Next:")
+    assert all(aspect in asked for aspect in aspects)
     assert not any(line.startswith("- ") for line in asked.split("\n"))  # it is one section, the last
     assert "Reflections" not in without
     assert with_critique.startswith(without)

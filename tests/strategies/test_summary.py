@@ -83,6 +83,13 @@ def test_the_built_in_reader_knows_the_request(name: str) -> None:
     assert [line[:-1] for line in said.split("\n") if line.endswith(":")][:3] == ["Asked", "Done", "Read"]
 
 
+def test_the_reader_cannot_criticise_and_says_none() -> None:
+    backend = Summariser()
+    run("critic-summary:every=2,tail=1", backend, react(3))
+    said = reply(backend.prompts[0], []).text
+    assert said.partition("\nReflections:\n")[2] == "- none"
+
+
 @every_summarising
 @BAD
 def test_after_a_summary_that_is_none_five_turns_pass(name: str, answer: str) -> None:

@@ -180,11 +180,10 @@ def test_what_a_parameter_takes_in_words() -> None:
     listed = {parameter.name: parameter for parameter in parameters(STRATEGIES["observation-masking"])}
     assert list(listed) == ["window", "when", "target", "every"]
     assert listed["when"].legal == "over or always"
-    assert listed["window"].legal == "0 to 1,000,000 or unset"
+    assert listed["window"].legal == "0 to 1,000,000"
     assert listed["target"].legal == "0.1 to 1"
     assert listed["target"].read("0.5") == 0.5
-    meaning = "newest turns whose observations stay; unset: as the budget allows"
-    assert listed["window"] == Parameter("window", None, meaning, {"unset": None}, paper=10)
+    assert listed["window"] == Parameter("window", 2, "newest turns whose observations stay", paper=10)
 
 
 @dataclass
