@@ -74,7 +74,9 @@ class Hybrid(Stateful):
 
     def _masked(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The masks of the window; over the budget, `early`, those of a smaller one too, which stay."""
-        self._masking.window = scaled(self.window, M, budget)
+        window = scaled(self.window, M, budget)
+        if window != self._masking.window:
+            self._masking = ObservationMasking(window, self.when)
         if self.when == "over":
             self._masking.memory = self.memory
             return self._masking.prepare(messages, budget)

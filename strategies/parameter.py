@@ -99,6 +99,11 @@ def parameters(strategy: type) -> list[Parameter]:
     ]
 
 
+def as_in_the_paper(strategy: type) -> str:
+    """The parameters that the SPEC `NAME:paper` sets, as a SPEC writes them; empty if the strategy follows no paper."""
+    return ",".join(f"{one.name}={one.written(one.paper)}" for one in parameters(strategy) if one.paper is not None)
+
+
 def _members(hint: Any) -> Iterator[Any]:
     """The types and words that make up a type."""
     if not get_args(hint):
