@@ -40,9 +40,7 @@ def ours(spec: str) -> list[Shown]:
 
 def theirs(package: str, make: Callable[[Any], Any]) -> list[Shown]:
     """The same under the strategy of a package; `make` gets our module for it, and makes a session."""
-    pytest.importorskip(
-        {"agent_framework": package, "langchain": package, "pydantic_ai": "pydantic_ai_harness"}[package]
-    )
+    pytest.importorskip("pydantic_ai_harness" if package == "pydantic_ai" else package)
 
     async def run() -> list[Shown]:
         session, heard, made = make(import_module(f"benchmarks.rivals.{package}")), 0, []
