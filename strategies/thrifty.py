@@ -113,7 +113,7 @@ class Thrifty(Stateful):
         price = stand.price(masks)
         pays = bool(old) and rent.masks >= price
 
-        if summary := self._summary(stand, start, masks, self._folding.stays(messages, budget)):
+        if summary := self._summary(stand, start, masks, self._folding.stays(messages)):
             rent.summary += prices.cached * (summary.saved - masks.saved)
             more = stand.price(summary) - (price if pays else 0)
             paid = f"the rent of {rent.summary:,.0f} had reached the price of the summary, {more:,.0f}"
@@ -161,7 +161,7 @@ class Thrifty(Stateful):
         """The index where the newest turns begin, which stay whole."""
         if not self.window:
             return len(messages) - len(pending(messages))
-        groups = turns(messages)
+        groups = [turn for turn in turns(messages) if messages[turn.start].calls]
         return groups[-self.window].start if self.window <= len(groups) else 0
 
     def _cached(self, view: Sequence[Message], budget: Budget) -> int:
