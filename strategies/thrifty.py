@@ -149,18 +149,18 @@ class Thrifty(Stateful):
     def _make_room(self, messages: Sequence[Message], stand: Stand) -> None:
         """Buy the edit that keeps most, of those that leave half of the room and that the account can pay.
 
-        The room is what the messages before the last turn leave of the budget. What never goes takes none of it.
+        The room is what the messages before the last turn leave of the budget; all of it, what always stays leaves.
         """
         view, budget = stand.view, stand.budget
-        last = last_turn(view)
-        stays = {message.id for message in pinned(messages)}
-        least = budget.size(message for message in view[:last] if message.id in stays)
-        goal = budget.size(view[:last]) - (least + budget.limit) / 2
+        old = view[: last_turn(view)]
+        stays = {message.id for message in (*pinned(messages), *(one for one in view if one.covers))}
+        half = (budget.size(message for message in old if message.id in stays) + budget.limit) / 2
+        goal = budget.size(old) - half
         if goal <= 0:
             return
         self.memory.rent = Rent()
         over = f"the view was {stand.size:,} of {budget.limit:,} tokens"
-        gone = self._oldest(view[:last], stays, budget)
+        gone = _oldest(old, stays, min(half, self.target * budget.limit), budget)
         forgetting = _edit(view, [message for message in view if message.id not in gone], budget)
         masking = ObservationMasking(window=1, target=self.target, memory=Masks(dict(self.memory.masked)))
         masks = _edit(view, masking.prepare(view, budget), budget)
@@ -176,19 +176,7 @@ class Thrifty(Stateful):
             if self._buy_summary(messages, upto, stand, summary, f"{over}, and masks were not enough"):
                 return
         self.memory.saved -= stand.price(forgetting)
-        self.memory.forgotten.update(dict.fromkeys(gone, f"{over}: the oldest went, {self.target:.0%} of it stays"))
-
-    def _oldest(self, old: Sequence[Message], stays: Collection[str], budget: Budget) -> set[str]:
-        """The ids of the oldest blocks that go until the rest is down to the target, summaries last."""
-        gone: set[str] = set()
-        size = budget.size(old)
-        for block in sorted(blocks(old), key=lambda block: bool(old[block.start].covers)):
-            if size <= self.target * budget.limit:
-                break
-            going = [old[at] for at in block if old[at].id not in stays]
-            size -= sum(map(budget.count, going))
-            gone.update(message.id for message in going)
-        return gone
+        self.memory.forgotten.update(dict.fromkeys(gone, f"{over}: the oldest went"))
 
     def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
         """A summary of everything before `start`, requested after the current view; None if it saves nothing more."""
@@ -208,17 +196,22 @@ class Thrifty(Stateful):
         price = stand.price(summary)
         if not self.memory.pays(price):
             return False
-        there = [message for message in messages if message.id not in self.memory.forgotten]
-        before = sum(message.id not in self.memory.forgotten for message in messages[:upto])
-        folded = self._folding.fold(with_masks(there, self.memory.masked), before, stand.budget, why)
+        there, before = (
+            with_masks([one for one in part if one.id not in self.memory.forgotten], self.memory.masked)
+            for part in (messages, messages[:upto])
+        )
+        folded = self._folding.fold(there, len(before), stand.budget, why)
         if folded:
             self.memory.rent = Rent()
             self.memory.saved -= price
+        elif self.memory.refused == messages[-1].id:
+            self.memory.saved -= summary.call
         return folded
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
         view = with_masks(self._folding.view(messages), self.memory.masked)
-        return [message for message in view if message.id not in self.memory.forgotten]
+        gone = self.memory.forgotten.keys() - {message.id for message in pinned(messages)}
+        return [message for message in view if message.id not in gone]
 
     def _start(self, messages: Sequence[Message]) -> int:
         """The index where the newest turns begin, which stay whole."""
@@ -240,3 +233,16 @@ class Thrifty(Stateful):
 def _edit(view: Sequence[Message], edited: Sequence[Message], budget: Budget) -> Edit:
     """The edit that makes one view of another."""
     return Edit(common_prefix(view, edited), budget.size(view) - budget.size(edited))
+
+
+def _oldest(old: Sequence[Message], stays: Collection[str], goal: float, budget: Budget) -> set[str]:
+    """The ids of the oldest messages that go, in whole blocks, until the size of the rest is at most the goal."""
+    gone: set[str] = set()
+    size = budget.size(old)
+    for block in blocks(old):
+        if size <= goal:
+            break
+        going = [old[at] for at in block if old[at].id not in stays]
+        size -= sum(map(budget.count, going))
+        gone.update(message.id for message in going)
+    return gone

@@ -135,7 +135,9 @@ def test_the_card_s_price_is_its_own(history: list[Message], c: float, window: i
 
 
 @given(st.lists(st.integers(0, 900), min_size=1, max_size=60), st.integers(1, 12), PRICES)
-def test_until_an_edit_the_rent_paid_stays_below_its_price_or_the_account_below_it(observations: list[int], window: int, c: float) -> None:
+def test_until_an_edit_its_price_is_above_the_rent_paid_or_the_account(
+    observations: list[int], window: int, c: float
+) -> None:
     history, allowed = told(observations), roomy(c)
     paid = 0.0
     for deal in deals(allowed.size(history[:2]), turn_sizes(history, allowed), window, c):
@@ -201,7 +203,7 @@ def test_a_refused_summary_leaves_the_masks() -> None:
 def test_between_two_edits_the_view_only_grows_at_its_end(history: list[Message], c: float, limit: int) -> None:
     strategy = build("thrifty")
     assert isinstance(strategy, Thrifty)
-    before: list[Message] = []
+    before: Sequence[Message] = []
     edits: object = None
     for messages in calls_of(history):
         view = strategy.prepare(messages, roomy(c, limit))
@@ -227,5 +229,3 @@ def test_over_the_budget_masks_alone_make_room_without_summaries() -> None:
     assert any(view.acted.get("masked", 0) > 3 for view in made)
     assert not any("dropped" in view.fates or "shortened" in view.fates for view in made)
     assert sum(view.edited for view in made) <= 6
-
-
