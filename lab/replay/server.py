@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from random import Random
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, common_prefix
@@ -70,9 +70,9 @@ class StandIn(BackendDefaults):
         yield Usage(prompt_tokens=prompt, cached_tokens=cached, output_tokens=output, finish="stop")
 
     def _text(self, tokens: int) -> str:
-        """A text of this many tokens; the first words are the number of the call."""
+        """A text of this many tokens that never goes round in circles; the first words are the number of the call."""
         self._written += 1
-        words = ["summary", str(self._written), *islice(cycle(WORDS), tokens)]
+        words = ["summary", str(self._written), *Random(self._written).choices(WORDS, k=tokens)]
         fitting = bisect_right(range(len(words) + 1), tokens, key=lambda number: self._size(" ".join(words[:number])))
         return " ".join(words[: fitting - 1])
 
