@@ -160,8 +160,7 @@ class Thrifty(Stateful):
             return
         self.memory.rent = Rent()
         over = f"the view was {stand.size:,} of {budget.limit:,} tokens"
-        gone = _oldest(old, stays, min(half, self.target * budget.limit), budget)
-        forgetting = _edit(view, [message for message in view if message.id not in gone], budget)
+        gone, forgetting = self._oldest(stand, len(old), stays, min(half, self.target * budget.limit))
         masking = ObservationMasking(window=1, target=self.target, memory=Masks(dict(self.memory.masked)))
         masks = _edit(view, masking.prepare(view, budget), budget)
         price = stand.price(masks)
@@ -177,6 +176,20 @@ class Thrifty(Stateful):
                 return
         self.memory.saved -= stand.price(forgetting)
         self.memory.forgotten.update(dict.fromkeys(gone, f"{over}: the oldest went"))
+
+    def _oldest(self, stand: Stand, stop: int, stays: Collection[str], goal: float) -> tuple[list[str], Edit]:
+        """The oldest blocks that go, by ids, until at most the goal is left before `stop` and the account can pay."""
+        view, budget = stand.view, stand.budget
+        gone: list[str] = []
+        edit, size = Edit(0, 0), budget.size(view[:stop])
+        for block in blocks(view[:stop]):
+            if size - edit.saved <= goal and self.memory.pays(stand.price(edit)):
+                break
+            going = [at for at in block if view[at].id not in stays]
+            first = edit.first if gone else next(iter(going), 0)
+            edit = Edit(first, edit.saved + sum(budget.count(view[at]) for at in going))
+            gone += [view[at].id for at in going]
+        return gone, edit
 
     def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
         """A summary of everything before `start`, requested after the current view; None if it saves nothing more."""
@@ -233,16 +246,3 @@ class Thrifty(Stateful):
 def _edit(view: Sequence[Message], edited: Sequence[Message], budget: Budget) -> Edit:
     """The edit that makes one view of another."""
     return Edit(common_prefix(view, edited), budget.size(view) - budget.size(edited))
-
-
-def _oldest(old: Sequence[Message], stays: Collection[str], goal: float, budget: Budget) -> set[str]:
-    """The ids of the oldest messages that go, in whole blocks, until the size of the rest is at most the goal."""
-    gone: set[str] = set()
-    size = budget.size(old)
-    for block in blocks(old):
-        if size <= goal:
-            break
-        going = [old[at] for at in block if old[at].id not in stays]
-        size -= sum(map(budget.count, going))
-        gone.update(message.id for message in going)
-    return gone

@@ -214,18 +214,47 @@ def test_between_two_edits_the_view_only_grows_at_its_end(history: list[Message]
         before, edits = view, made
 
 
+@given(
+    st.lists(st.integers(0, 900), min_size=1, max_size=40),
+    st.integers(0, 12),
+    PRICES,
+    st.sampled_from([1_000, 2_000, 4_000]),
+    st.sampled_from(["on", "off"]),
+)
+def test_over_the_budget_too_no_run_costs_more_than_sending_everything_and_a_twentieth(
+    observations: list[int], window: int, c: float, limit: int, summaries: str
+) -> None:
+    history, allowed = told([min(tokens, limit // 8) for tokens in observations]), roomy(c, limit)
+    ours = spent(f"thrifty:window={window},summaries={summaries}", history, allowed)
+    assert ours <= (1 + CREDIT) * spent("none", history, allowed) + 1e-6
+
+
 @pytest.mark.parametrize("c", [0.1, 1.0])
-def test_over_the_budget_it_makes_room_for_a_while_and_drops_nothing(c: float) -> None:
+def test_over_the_budget_it_makes_room_for_a_while(c: float) -> None:
     made = list(views("thrifty", react(120), roomy(c, 8_000)))
     assert all(view.tokens <= 8_000 for view in made)
-    assert not any("dropped" in view.fates for view in made)
+    assert not any("shortened" in view.fates for view in made)
     after_summaries = [view.tokens for view in made if view.acted.get("summarised")]
     assert after_summaries
     assert max(after_summaries) < 0.75 * 8_000
 
 
+def test_what_the_account_cannot_pay_for_is_forgotten_and_the_view_says_so() -> None:
+    made = list(views("thrifty", react(120), roomy(0.1, 8_000)))
+    first = next(view for view in made if set(view.fates) != {"kept"})
+    assert first.acted.keys() == {"dropped"}
+    assert all("the oldest went" in why for why in first.left_out.values())
+    assert sum(fate == "dropped" for fate in made[-1].fates) == sum(fate == "dropped" for fate in first.fates)
+
+
+def test_a_summary_that_costs_more_than_it_takes_away_is_not_bought() -> None:
+    model = Summariser()
+    list(views("thrifty", react(120), roomy(0.1, 1_500), model))
+    assert not model.prompts
+
+
 def test_over_the_budget_masks_alone_make_room_without_summaries() -> None:
-    made = list(views("thrifty:summaries=off,price=0", react(40), roomy(limit=8_000)))
+    made = list(views("thrifty:summaries=off,price=0.4,window=1000000", react(40), roomy(limit=8_000)))
     assert any(view.acted.get("masked", 0) > 3 for view in made)
     assert not any("dropped" in view.fates or "shortened" in view.fates for view in made)
     assert sum(view.edited for view in made) <= 6
