@@ -169,7 +169,7 @@ class Thrifty(Stateful):
             self.memory.masked = masking.memory.masked
             return
         start = newest(view, 1, self.target * budget.limit / 2, budget)
-        summary = self._summary(stand, start, Edit(0, 0), self._folding.stays(messages, budget))
+        summary = self._summary(stand, start, Edit(0, 0), self._folding.stays(messages))
         if summary and summary.saved >= max(goal, summary.call):
             upto = next((at for at, message in enumerate(messages) if message.id == view[start].id), 0)
             if self._buy_summary(messages, upto, stand, summary, f"{over}, and masks were not enough"):
