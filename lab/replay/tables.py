@@ -82,7 +82,8 @@ def _cell(values: Sequence[float | None], dearer: str = "{}", width: int = 0) ->
 
 def headline(raw: Row) -> str:
     """The replayed runs in words: how many, how large, how unequal, and which were refused."""
-    budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,}"
+    passing = sum(one["over_budget"] > 0 for one in raw["by_run"] if not one["refused"])
+    budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,} ({_many(passing, 'run')} over it)"
     cached = 1 - raw["prefill_tokens"] / raw["prompt_tokens"] if raw["prompt_tokens"] else 0
     told = (
         f"{_many(raw['runs'], 'run')}, {_many(raw['calls'], 'call')}, {budget}. Sending everything: "
