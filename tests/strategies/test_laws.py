@@ -343,5 +343,5 @@ def test_law_7_an_interrupted_summary_loses_nothing(name: str, data: st.DataObje
 @asks_a_model
 def test_law_7_a_failure_is_not_tried_again_at_every_call(name: str) -> None:
     backend = Summariser(SUMMARISERS["fails"])
-    calls = len(list(views(build(name, backend), react(120), budget(8_000))))
+    calls = len(list(views(build(name, backend), react(240), budget(8_000))))
     assert 1 < len(backend.prompts) <= calls / 2
