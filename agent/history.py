@@ -139,6 +139,11 @@ class History(Chunked[Message]):
         return _Upto(self._register.turns, self._length)
 
     @property
+    def acts(self) -> Sequence[int]:
+        """Where each turn begins that calls a tool: T = (reasoning, action, observation), as in the papers."""
+        return _Upto(self._register.acts, self._length)
+
+    @property
     def asked(self) -> Sequence[int]:
         """Where each message stands that the user wrote; what was inserted or repaired says why, and is none."""
         return _Upto(self._register.asked, self._length)
@@ -154,9 +159,12 @@ class History(Chunked[Message]):
                 yield range(start, stop)
             stop = start
 
-    def newest(self, turns: int) -> int:
-        """Where the newest turns begin, so many of them or as many as there are; the end for none."""
-        starts = self.turns
+    def newest(self, turns: int, *, answers: bool = False) -> int:
+        """Where the newest turns begin, so many of them or as many as there are; the end for none.
+
+        A turn that calls no tool counts only with `answers`.
+        """
+        starts = self.turns if answers else self.acts
         return starts[max(0, len(starts) - turns)] if turns and starts else self._length
 
 
@@ -189,18 +197,26 @@ class _Register:
         self.entries: list[tuple[str, str]] = []
         self.places: dict[str, int] = {}
         self.turns: list[int] = []
+        self.acts: list[int] = []
         self.asked: list[int] = []
 
     def enter(self, place: int, message: Message) -> bool:
         """Enter a message at its place; False where another stands there."""
-        entry = message.id, "aside" if message.role == "user" and message.why else message.role
+        kind: str = message.role
+        if kind == "user" and message.why:
+            kind = "aside"
+        elif kind == "assistant" and message.calls:
+            kind = "act"
+        entry = message.id, kind
         if place < len(self.entries):
             return self.entries[place] == entry
         self.entries.append(entry)
         self.places.setdefault(message.id, place)
-        if entry[1] == "assistant":
+        if message.role == "assistant":
             self.turns.append(place)
-        elif entry[1] == "user":
+        if kind == "act":
+            self.acts.append(place)
+        elif kind == "user":
             self.asked.append(place)
         return True
 
@@ -212,6 +228,7 @@ class _Register:
             if other.places.get(id_, 0) >= length:
                 del other.places[id_]
         other.turns = self.turns[: bisect_left(self.turns, length)]
+        other.acts = self.acts[: bisect_left(self.acts, length)]
         other.asked = self.asked[: bisect_left(self.asked, length)]
         return other
 

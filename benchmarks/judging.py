@@ -11,7 +11,7 @@ from tests.support.histories import Story, TinyCounter, is_sound, pending, react
 
 BUDGET = 8_000
 COUNT = TinyCounter().count
-SUMMARY = "found " * 250
+SUMMARY = " ".join(f"{number:05}" for number in range(250))
 """The answer of every fake model to a request for a summary."""
 
 

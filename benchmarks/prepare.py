@@ -186,9 +186,9 @@ def _summaries() -> None:
 
 
 def _summary(messages: Sequence[Message], tools: Sequence[Schema]) -> Delta:
-    """A summary with all the requested words."""
+    """A summary with all the requested words, no two alike: a model that repeats itself is cut off."""
     asked = re.search(r"at most (\d+) words", messages[-1].content)
-    return Text("found " * int(asked[1]) if asked else "found")
+    return Text(" ".join(f"{number:05}" for number in range(int(asked[1]))) if asked else "found")
 
 
 def _views(spec: str, model: Scripted | None = None, steps: int = 40) -> list[View]:

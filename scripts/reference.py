@@ -24,7 +24,7 @@ from repl.commands.strategy import first_sentence, paragraphs
 from repl.commands.table import COMMANDS
 from session.confirmed import RULES
 from session.settings import SETTINGS, Settings, sessions_folder
-from strategies.parameter import parameters
+from strategies.parameter import as_in_the_paper, parameters
 from strategies.table import FAMILIES, asks_a_model
 from tools import on_demand, toolbox
 from tools.notes import Notes
@@ -128,8 +128,9 @@ STRATEGIES = """\
 
 `make reference` writes this page. Its words are the docstrings in `strategies/`.
 
-A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a file (`./mine.py`), a
-`package.module:Name`, or several of these joined by `+`, left to right. `/strategy SPEC` swaps while the session runs.
+A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a name with those of its paper
+(`observation-masking:paper`), a file (`./mine.py`), a `package.module:Name`, or several of these joined by `+`, left to
+right. `/strategy SPEC` swaps while the session runs.
 The new strategy starts fresh and sees the whole history. ∑ marks a strategy that asks a model: the agent's own, or
 another one by `--summariser`. [Cost](../results/cost.md) and [Answers](../results/answers.md) compare them.
 
@@ -175,6 +176,8 @@ def strategies() -> Iterator[str]:
         if taken := parameters(kind):
             cells = ((f"`{one.name}`", f"`{one.shown}`", one.legal, one.meaning) for one in taken)
             yield from table(("parameter", "default", "takes", "means"), cells)
+        if papers := as_in_the_paper(kind):
+            yield f"`{name}:paper` is `{papers}`; [why ours differs](elsewhere.md#the-paper-and-our-defaults).\n"
 
 
 def _sum(kind: type) -> str:

@@ -215,7 +215,7 @@ SETTINGS: dict[str, Setting] = {
     "stage": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),
     "pace": Setting(_number(float, 0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
-    "max_turns": Setting(_number(int, 1, 100), "a whole number, 1 to 100"),
+    "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250"),
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
     "stream": Setting(_switch, "true or false"),
     "timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),

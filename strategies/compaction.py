@@ -11,7 +11,7 @@ from agent.messages import Message, turns
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.state import Stateful
-from strategies.summary import Folded, Folding
+from strategies.summary import Folded, Folding, before_newest
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Compaction(Stateful):
 
     model: SideModel
     at: float = parameter(0.8, "share of the budget at which everything is folded", 0.3, 1)
-    tail: int = parameter(2, "newest turns that stay when the current exchange is itself too long", 1)
+    tail: int = parameter(2, "newest turns that stay when the current exchange is itself too long")
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     memory: Folded = field(default_factory=Folded)
 
@@ -45,7 +45,6 @@ class Compaction(Stateful):
         asked = question(messages)
         upto = messages.index(asked) if asked else 0
         exchange = view[view.index(asked) if asked else 0 :]
-        newest = turns(messages)[-self.tail :]
-        if newest and sum(map(budget.count, exchange)) > budget.size(view) / 2:
-            return max(upto, newest[0].start)
+        if sum(map(budget.count, exchange)) > budget.size(view) / 2:
+            return max(upto, before_newest(self.tail, turns(messages), messages))
         return upto

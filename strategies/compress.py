@@ -16,7 +16,7 @@ from strategies.rewriting import Rewriting
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
-MARK = "[compressed: words that say little are left out]"
+MARK = "[compressed from {letters:,} characters: words that say little are left out]"
 TIMES = (1, 2)
 """How often an observation can be compressed: the second time to `ratio` of `ratio`."""
 
@@ -110,4 +110,5 @@ def compressed(message: Message, ratio: float, by: str) -> Message:
     """A copy with about `ratio` of the message's words. It depends on nothing else, so the prefix stays the same."""
     chooser = llmlingua if by == "llmlingua" else self_information
     text = chooser.compressed(message.content, ratio)
-    return message.rewritten(f"{text}\n{MARK}", f"compressed to {ratio:.0%} of its words, chosen by {by}")
+    mark = MARK.format(letters=len(message.content))
+    return message.rewritten(f"{text}\n{mark}", f"compressed to {ratio:.0%} of its words, chosen by {by}")

@@ -8,16 +8,30 @@ from strategies.llm_summary import LLMSummary
 from strategies.summary import SECTIONS
 
 REFLECTIONS = """
-- Reflections: at most two, each naming one thing that went wrong or in circles, why, and what to try instead; differ \
-from earlier reflections, leave small matters out, and write none if all goes well"""
+- Reflections: what goes wrong in the work above, as a critic sees it. Consider first, without writing it down:
+  Does each step still serve what the user asked for?
+  Has it come nearer to an answer since the last summary, and by which result?
+  Does it go in circles: the same call, or nearly the same words, with the same outcome?
+  Which habit wastes steps, such as searching again instead of reading what was found?
+  Was the advice of earlier reflections followed? Why did it help, or not?
+  Which single fact would bring the answer, and what has not been tried to get it?
+  Then write at most two problems, only those that hold the answer up, each with one or two next steps:
+  Problem: what goes wrong, and which steps show it. Next: what to do instead, and why that should work.
+  The two are not the same problem in other words, and none repeats an earlier reflection. Leave small matters out; \
+if the work goes well, write none. An example, from another task:
+  Problem: three searches for "boiling point" listed the same two pages, and neither was opened.
+  Next: read the tables of the first page, since its excerpt ends right before them; a fourth search shows the same."""
 
 
 @dataclass
 class CriticSummary(LLMSummary):
-    """Add to each summary what failed and what to do differently. No extra call, but longer runs without more answers.
+    """Judge the work with each summary: what holds it up, and what to do next. No extra call, but longer runs.
 
-    It summarises when llm-summary does. The Complexity Trap (section 5.1 and appendix D.3) compared both: as many tasks
-    solved, with about 25 % more cost and 13 % longer runs.
+    It summarises when llm-summary does. In the same call the model acts as a critic: it asks itself whether the work
+    still serves the question, makes progress, goes in circles and follows earlier advice; then it writes at most two
+    problems with next steps (The Complexity Trap, appendix D.3, in words of our own). There as many tasks were solved
+    as with llm-summary, with about 25 % more cost and 13 % longer runs. The built-in reader cannot judge: its
+    reflections are none, or an error or open question that has no room elsewhere.
     """
 
     sections = SECTIONS + REFLECTIONS

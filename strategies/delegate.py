@@ -24,7 +24,7 @@ Write at most {words} words in these sections, a line a point, nothing else.
 Sections:
 - Found: what the result says that bears on the question, each fact with its [source]
 - Read: what it is a result of, and what else can be found there"""
-HEAD = "[shortened to a brief: an old result of {name}; call it again for the whole]"
+HEAD = "[shortened to a brief: an old result of {name}, {letters:,} characters; call it again for the whole]"
 MOST_CALLS = 6
 """The most model calls for one view."""
 WAIT = 4
@@ -93,7 +93,8 @@ class Delegate(Stateful):
         Nothing changes if all of them together would neither make the view fit nor save a quarter of the budget. If the
         model fails, there are no masks, and the briefs made before stay.
         """
-        old = [(view[turn.start], view[at]) for turn in turns(view)[: -self.window] for at in turn[1:]]
+        acts = [turn for turn in turns(view) if view[turn.start].calls]
+        old = [(view[turn.start], view[at]) for turn in acts[: -self.window] for at in turn[1:]]
         savings = {one.id: budget.count(one) - budget.count(mask(one, "")) for _, one in old}
         size, possible = budget.size(view), sum(saved for saved in savings.values() if saved > 0)
         if possible < min(size - budget.limit, budget.limit / 4):
@@ -148,5 +149,5 @@ class Delegate(Stateful):
 @lru_cache(maxsize=8192)
 def briefed(observation: Message, text: str) -> Message:
     """A copy that holds a brief of the observation."""
-    content = f"{HEAD.format(name=observation.name)}\n{text}"
-    return observation.rewritten(content, "a fresh context read it for its bulk", covers=(observation.id,))
+    head = HEAD.format(name=observation.name, letters=len(observation.content))
+    return observation.rewritten(f"{head}\n{text}", "a fresh context read it for its bulk", covers=(observation.id,))

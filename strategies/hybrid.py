@@ -10,6 +10,7 @@ from agent.budget import Budget
 from agent.messages import Message
 from agent.side import SideModel
 from strategies.observation_masking import Masks, ObservationMasking
+from strategies.paper import N_HYBRID, M, scaled
 from strategies.parameter import parameter
 from strategies.state import Stateful
 from strategies.summary import Folded, Folding, newest
@@ -28,38 +29,59 @@ class Hybrid(Stateful):
     """Mask old observations, and summarise only after many turns. Masks need no model; a summary limits the rest.
 
     The masks are those of observation-masking with W = `window`. When N + M turns have gathered since the last summary,
-    a new one replaces all except the newest M turns, and reads their observations unmasked (The Complexity Trap,
-    section 3.1; its hybrid has W = 10, N = `every` = 43 and M = `tail` = 10). If the masked view is still over the
-    budget, it is summarised earlier. With `when=over`, observations are masked only when the view is over the budget.
+    a new one replaces all except the newest M turns, and reads their observations unmasked. N is `every` and M `tail`;
+    the hybrid that follows The Complexity Trap has W = M = 10 and N = 43, so that as much has gathered at its first
+    summary as in llm-summary at N = 21. With `early`, a view over the budget is masked further, up to the newest turn,
+    and only where that is not enough summarised before its time. With `when=over`, observations are masked only when
+    the view is over the budget.
     """
 
     model: SideModel
-    window: int = parameter(10, "newest turns whose observations stay (W)")
-    when: Literal["always", "over"] = parameter("always", "mask at every call, or only when over the budget")
-    every: int = parameter(43, "turns folded at a time, once as many are older than the tail (N)", 1)
-    tail: int = parameter(10, "newest turns that a summary leaves word for word (M)", 1)
+    window: int | None = parameter(
+        None, "newest turns whose observations stay (W); unset: as the budget allows", paper=M
+    )
+    when: Literal["always", "over"] = parameter(
+        "always", "mask at every call, or only when over the budget", paper="always"
+    )
+    every: int | None = parameter(None, "turns folded at a time (N); unset: as the budget allows", 1, paper=N_HYBRID)
+    tail: int | None = parameter(None, "newest turns left word for word (M); unset: as the budget allows", paper=M)
+    early: bool = parameter(True, "over the budget, mask more, then summarise", paper=False)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     memory: MasksAndSummary = field(default_factory=MasksAndSummary)
     _masking: ObservationMasking = field(init=False, repr=False, compare=False)
+    _narrower: ObservationMasking = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        self._masking = ObservationMasking(window=self.window, when=self.when)
+        self._masking = ObservationMasking(when=self.when)
+        self._narrower = ObservationMasking(1, "over", target=1)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history masked, with its oldest part summarised; see the class."""
-        folding = Folding(self.model, self.words, self.memory)
-        since = folding.since(messages)
-        if len(since) >= self.every + self.tail:
-            why = f"{len(since)} turns had gathered, and all but the {self.tail} newest are folded"
-            folding.fold(messages, since[-self.tail].start, budget, why)
+        folding = self.folding
+        folding.fold_by_turns(messages, scaled(self.every, N_HYBRID, budget), scaled(self.tail, M, budget), budget)
         view = self._masked(folding.view(messages), budget)
-        if not budget.over(view):
+        if not self.early or not budget.over(view):
             return view
         kept = {message.id for message in view[newest(view, 1, SHARE * budget.limit, budget) :]}
         upto = next((index for index, message in enumerate(messages) if message.id in kept), 0)
         why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens although masked"
         return self._masked(folding.view(messages), budget) if folding.fold(messages, upto, budget, why) else view
 
+    @property
+    def folding(self) -> Folding:
+        """How its summary is renewed."""
+        return Folding(self.model, self.words, self.memory)
+
     def _masked(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        self._masking.memory = self.memory
-        return self._masking.prepare(messages, budget)
+        """The masks of the window; over the budget, `early`, those of a smaller one too, which stay."""
+        window = scaled(self.window, M, budget)
+        if window != self._masking.window:
+            self._masking = ObservationMasking(window, self.when)
+        if self.when == "over":
+            self._masking.memory = self.memory
+            return self._masking.prepare(messages, budget)
+        view = self._masking.prepare(messages, budget)
+        if not self.early:
+            return view
+        self._narrower.memory = self.memory
+        return self._narrower.prepare(view, budget)

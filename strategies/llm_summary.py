@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from agent.budget import Budget
 from agent.messages import Message
 from agent.side import SideModel
+from strategies.paper import M, N, scaled
 from strategies.parameter import parameter
 from strategies.state import Stateful
 from strategies.summary import SECTIONS, Folded, Folding
@@ -19,12 +20,13 @@ class LLMSummary(Stateful):
 
     In turn t, when N + M turns have gathered since the last summary, a new one covers the old one and all turns up to
     t_last = t - 1 - M; the model gets the summary and T_{t-M}, …, T_{t-1} (The Complexity Trap, Eq. 5 and 6; N is
-    `every`, M is `tail`). The budget does not matter.
+    `every`, M is `tail`). The budget scales N and M and does not matter otherwise. An answer without a tool call is no
+    turn.
     """
 
     model: SideModel
-    every: int = parameter(21, "turns folded at a time, once as many are older than the tail (N)", 1)
-    tail: int = parameter(10, "newest turns that a summary leaves word for word (M)", 1)
+    every: int | None = parameter(None, "turns folded at a time (N); unset: as the budget allows", 1, paper=N)
+    tail: int | None = parameter(None, "newest turns left word for word (M); unset: as the budget allows", paper=M)
     words: int = parameter(400, "length asked of the summary", 20, 10_000)
     memory: Folded = field(default_factory=Folded)
     sections = SECTIONS
@@ -32,8 +34,5 @@ class LLMSummary(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with its old turns summarised; see the class."""
         folding = Folding(self.model, self.words, self.memory, self.sections)
-        since = folding.since(messages)
-        if len(since) >= self.every + self.tail:
-            why = f"{len(since)} turns had gathered, and all but the {self.tail} newest are folded"
-            folding.fold(messages, since[-self.tail].start, budget, why)
+        folding.fold_by_turns(messages, scaled(self.every, N, budget), scaled(self.tail, M, budget), budget)
         return folding.view(messages)

@@ -11,15 +11,22 @@ from agent.budget import Budget
 from agent.history import History
 from agent.messages import Message, pending
 from strategies.making_room import aged, by_age
+from strategies.paper import M
 from strategies.parameter import parameter
 from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
+MASKED = "[masked: "
+"""How a mask begins."""
+
 
 @lru_cache(maxsize=8192)
 def mask(message: Message, why: str = "") -> Message:
-    """A copy that names only the call whose result it replaces."""
-    return message.rewritten(f"[masked: an old result of {message.name}; call it again if you need it]", why)
+    """A copy that says only what it replaces: the tool, and the length of its result. A mask stays as it is."""
+    if message.why and message.content.startswith(MASKED):
+        return message
+    what = f"{len(message.content):,} characters of {message.name}"
+    return message.rewritten(f"{MASKED}{what}; call it again if you need it]", why)
 
 
 def with_masks(messages: Sequence[Message], masked: Mapping[str, str]) -> list[Message]:
@@ -44,13 +51,18 @@ class ObservationMasking(Stateful):
 
     `when=always` is the paper's rule at every call, whatever the budget: in turn t, observation i is masked if i < t -
     window (The Complexity Trap, Eq. 3 and 4). With `every`, the number of masked turns is rounded down to a multiple of
-    it, so the prefix changes only once in so many calls (SWE-agent calls this polling).
+    it, so the prefix changes only once in so many calls (SWE-agent calls this polling). As in the paper, a turn is
+    reasoning, action and observation: an answer without a tool call takes no place in the window.
     """
 
-    window: int = parameter(2, "newest turns whose observations stay")
-    when: Literal["over", "always"] = parameter("over", "mask when over the budget, or at every call as the paper does")
+    window: int = parameter(2, "newest turns whose observations stay", paper=M)
+    when: Literal["over", "always"] = parameter(
+        "over", "mask when over the budget, or at every call as the paper does", paper="always"
+    )
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
-    every: int = parameter(1, "with when=always: turns masked at a time, so that one call in so many is an edit", 1)
+    every: int = parameter(
+        1, "with when=always: turns masked at a time, so that one call in so many is an edit", 1, paper=1
+    )
     memory: Masks = field(default_factory=Masks)
     _view: Rewriting = field(default_factory=lambda: Rewriting(mask), init=False, repr=False, compare=False)
     _aged: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -74,9 +86,9 @@ class ObservationMasking(Stateful):
         if not self._view.goes_on(history, budget, self._aged, mask):
             self._aged = {}
             self._view.goes_on(history, budget, self._aged, mask)
-        turns = history.turns
-        old = max(0, len(turns) - self.window)
+        acts = history.acts
+        old = max(0, len(acts) - self.window)
         old -= old % self.every
-        end = turns[old] if old < len(turns) else len(history) - len(pending(history))
+        end = acts[old] if old < len(acts) else len(history) - len(pending(history))
         self._view.choose(dict.fromkeys((one.id for _, one, _ in self._view.offers(0, end)), aged(self.window)))
         return self._view.view

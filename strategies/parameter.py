@@ -18,7 +18,7 @@ class Parameter:
     """One parameter of a strategy, as `/strategy` lists it.
 
     `choices`: the words that it takes, and their values. `kind`: the type of its numbers, from `least` to `most`; None
-    if it takes only words.
+    if it takes only words. `paper`: its value in the paper that the strategy follows; None if that names none.
     """
 
     name: str
@@ -28,6 +28,7 @@ class Parameter:
     kind: type[int] | type[float] | None = int
     least: float = 0
     most: float = 1_000_000
+    paper: Any = None
 
     @property
     def legal(self) -> str:
@@ -39,7 +40,11 @@ class Parameter:
     @property
     def shown(self) -> str:
         """The default, as a SPEC writes it."""
-        return next((word for word, value in self.choices.items() if value is self.default), str(self.default))
+        return self.written(self.default)
+
+    def written(self, value: Any) -> str:
+        """A value of it, as a SPEC writes it."""
+        return next((word for word, meant in self.choices.items() if meant is value), str(value))
 
     def read(self, text: str) -> Any:
         """The value that a SPEC gives as text.
@@ -70,14 +75,14 @@ class Parameter:
         return f"{number if self.kind is float else round(number):,}".replace(",", "")
 
 
-def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_000) -> Any:
-    """A dataclass field that a SPEC may set.
+def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_000, paper: Any = None) -> Any:
+    """A dataclass field that a SPEC may set; the SPEC `NAME:paper` sets it to `paper`.
 
     Its type lists its values: `int` or `float` from `least` to `most`, the words of a `Literal`, `bool` for on and off,
     or a union of these (`float | Literal["auto"]`). With `| None` it may be unset; if this is the default, the meaning
     ends by explaining it, as in "turns kept; unset: as many as fit".
     """
-    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most})
+    return field(default=default, metadata={"meaning": meaning, "least": least, "most": most, "paper": paper})
 
 
 @lru_cache(maxsize=64)
@@ -92,6 +97,11 @@ def parameters(strategy: type) -> list[Parameter]:
         if "meaning" in one.metadata
         for taken in [list(_members(hints[one.name]))]
     ]
+
+
+def as_in_the_paper(strategy: type) -> str:
+    """The parameters that the SPEC `NAME:paper` sets, as a SPEC writes them; empty if the strategy follows no paper."""
+    return ",".join(f"{one.name}={one.written(one.paper)}" for one in parameters(strategy) if one.paper is not None)
 
 
 def _members(hint: Any) -> Iterator[Any]:

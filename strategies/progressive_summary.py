@@ -10,7 +10,7 @@ from agent.messages import Message
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.state import Stateful
-from strategies.summary import Folded, Folding
+from strategies.summary import Folded, Folding, before_newest
 
 
 @dataclass
@@ -32,7 +32,7 @@ class ProgressiveSummary(Stateful):
 
     model: SideModel
     piece: int = parameter(5, "turns folded by one call", 1)
-    tail: int = parameter(2, "newest turns that stay word for word at least", 1)
+    tail: int = parameter(2, "newest turns that stay word for word at least")
     target: float = parameter(0.35, "share of the budget to come down to when over it", 0.1, 1)
     words: int = parameter(400, "length asked of the memory", 20, 10_000)
     memory: Pieces = field(default_factory=Pieces)
@@ -44,9 +44,9 @@ class ProgressiveSummary(Stateful):
         self.memory.folding = self.memory.folding or budget.over(view)
         while self.memory.folding and (size := budget.size(view)) > self.target * budget.limit:
             why = f"the view was {size:,} of {budget.limit:,} tokens: folded piece by piece down to {self.target:.0%}"
-            since = folding.since(messages)[: -self.tail]
-            behind = since[self.piece :] or folding.since(messages)[-self.tail :]
-            if not since or not folding.fold(messages, behind[0].start, budget, why):
+            since = folding.since(messages)
+            upto = before_newest(max(self.tail, len(since) - self.piece), since, messages)
+            if len(since) <= self.tail or not folding.fold(messages, upto, budget, why):
                 break
             view = folding.view(messages)
         self.memory.folding = False

@@ -32,7 +32,7 @@ class SlidingWindow(Stateful):
     """
 
     target: float = parameter(0.4, "share of the budget to come down to when over it", 0.1, 1)
-    window: int | None = parameter(None, "turns kept at every call; unset: as many as fit")
+    window: int | None = parameter(None, "turns kept at every call, an answer among them; unset: as many as fit")
     memory: Slid = field(default_factory=Slid)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
@@ -40,7 +40,7 @@ class SlidingWindow(Stateful):
         history = History.of(messages)
         stays = {message.id for message in pinned(history)}.union(self.memory.kept)
         if self.window is not None:
-            return history.since(history.newest(self.window), stays)
+            return history.since(history.newest(self.window, answers=True), stays)
         start = history.place(self.memory.first) or 0
         view = history.since(start, stays) if start else history
         return self._slide(view, budget) if budget.over(view) else view

@@ -1,5 +1,7 @@
 """The one parser of a SPEC: `name`, `name:key=value,…`, `./file.py`, `package.module:Name`, or several joined by `+`.
 
+`name:paper` sets the parameters as in the paper that the strategy follows.
+
 `parse_spec` imports nothing and runs nothing. `is_code` says in advance whether `parse` would.
 """
 
@@ -22,6 +24,8 @@ from strategies.parameter import parameters
 from strategies.table import STRATEGIES, Pipeline, asks_a_model, has_field, unknown
 
 FILE = re.compile(r"(.*\.py)(?::(.*))?")
+PAPER = "paper"
+"""The setting that gives a strategy the parameters of the paper that it follows."""
 
 
 class Kind(Enum):
@@ -128,8 +132,13 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
     A field `model` gets the model to ask, `embedder` its embedder, `mapper` what draws the map of the library.
     """
     known = {parameter.name: parameter for parameter in parameters(kind)}
+    papers = {one.name: one.paper for one in known.values() if one.paper is not None}
+    given = [setting for part in settings.split(",") if (setting := part.strip())]
+    by_paper = bool(papers) and PAPER in given
+    if by_paper:
+        given.remove(PAPER)
     values: dict[str, Any] = {}
-    for setting in filter(None, (part.strip() for part in settings.split(","))):
+    for setting in given:
         key, equals, text = (part.strip() for part in setting.partition("="))
         if key not in known:
             near = get_close_matches(key, known, 1, cutoff=0.4)
@@ -141,6 +150,7 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
         if key in values:
             raise UsageError(f"{name}: {key} is given twice", f"written {name}:key=value,…, each key once")
         values[key] = known[key].read(text)
+    values = papers | values if by_paper else values
     if asks_a_model(kind):
         values["model"] = side
     for name in ("embedder", "mapper"):

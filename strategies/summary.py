@@ -15,7 +15,7 @@ from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.fit import fit
 from agent.history import pinned, question
-from agent.messages import Message, blocks, turns
+from agent.messages import Message, blocks, pending, turns
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
 
@@ -37,6 +37,9 @@ SECTIONS = """\
 - Pending: what is still to do or to find
 - State: what is open on the desk now: the step under way, with the names, paths and ids in use
 - Errors: what went wrong and is not mended, word for word"""
+
+QUOTED = "Asked, word for word:"
+"""Above the user's own words in a summary."""
 
 
 @dataclass
@@ -60,7 +63,7 @@ class Folded:
 class Folding:
     """How the summary of a session is renewed: the model, the number of words, the sections.
 
-    `own_words` is the share of the budget for the user's newest messages, which stay word for word.
+    `own_words` is the share of the budget for the user's newest messages, which it quotes word for word.
     """
 
     model: SideModel
@@ -78,6 +81,17 @@ class Folding:
         covers = set(self.memory.covers)
         return [turn for turn in turns(messages) if messages[turn.start].id not in covers]
 
+    def fold_by_turns(self, messages: Sequence[Message], every: int, tail: int, budget: Budget) -> None:
+        """Fold all except the `tail` newest turns, once `every` + `tail` have gathered since the last summary.
+
+        A turn is reasoning, action and observation (The Complexity Trap, Eq. 5): an answer without a tool call is none.
+        """
+        acts = [turn for turn in self.since(messages) if messages[turn.start].calls]
+        if len(acts) < every + tail:
+            return
+        why = f"{len(acts)} turns had gathered, and all but the {tail} newest are folded"
+        self.fold(messages, before_newest(tail, acts, messages), budget, why)
+
     def fold(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> bool:
         """Fold the messages before index `upto` into the summary, except those that must stay; whether it changed.
 
@@ -88,13 +102,14 @@ class Folding:
         """
         if self._waits(messages):
             return False
-        newest, stays, request = self.memory, self.stays(messages, budget), self._request(messages, budget)
+        newest, stays, request = self.memory, self.stays(messages), self._request(messages, budget)
         while piece := request.piece(_with_summary(messages[:upto], newest), stays):
             old = [message for message in piece if message.id not in stays]
             gone = {message.id for message in old}.union(newest.covers)
             covers = [message.id for message in messages if message.id in gone]
-            made = Folded(request.ask(piece), covers, why, newest.refused)
-            if not made.summary or budget.count(_summary(made)) >= sum(map(budget.count, old)):
+            text = request.ask(piece)
+            made = Folded(text + self._quoted(messages, gone, budget), covers, why, newest.refused)
+            if not text or budget.count(_summary(made)) >= sum(map(budget.count, old)):
                 newest = Folded(newest.summary, newest.covers, newest.why, messages[-1].id)
                 break
             newest = made
@@ -108,17 +123,23 @@ class Folding:
         at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
         return at < len(messages) and sum(turn.start > at for turn in turns(messages)) < PATIENCE
 
-    def stays(self, messages: Sequence[Message], budget: Budget) -> set[str]:
-        """The ids of the pinned messages and of the user's newest ones, which are short."""
-        room = self.own_words * budget.limit
-        stays = {message.id for message in pinned(messages)}
+    def stays(self, messages: Sequence[Message]) -> set[str]:
+        """The ids of the messages that no summary covers: those that every view must show."""
+        return {message.id for message in pinned(messages)}
+
+    def _quoted(self, messages: Sequence[Message], covers: Collection[str], budget: Budget) -> str:
+        """The newest of the user's messages that the summary covers, as many as have room, oldest first.
+
+        In the view they would follow the summary one after the other, as questions that nobody had answered.
+        """
+        room, lines = self.own_words * budget.limit, list[str]()
         for message in reversed(messages):
-            if message.role == "user":
+            if message.role == "user" and not message.why and message.id in covers:
                 room -= budget.count(message)
                 if room < 0:
                     break
-                stays.add(message.id)
-        return stays
+                lines.append(f"- {message.content}")
+        return "\n".join(["", QUOTED, *reversed(lines)]) if lines else ""
 
     def _request(self, messages: Sequence[Message], budget: Budget) -> _Request:
         """The instruction, after the current question if that is short: the summary should help to answer it."""
@@ -162,6 +183,12 @@ class _Request:
             return self.model.ask(sent, "summary", self.reply, behind=True).strip()
         except (ModelError, BudgetError):
             return ""
+
+
+def before_newest(tail: int, turns: Sequence[range], messages: Sequence[Message]) -> int:
+    """The index where the newest `tail` of these turns begin; for none the end, before what waits for results."""
+    kept = turns[max(0, len(turns) - tail) :]
+    return kept[0].start if kept else len(messages) - len(pending(messages))
 
 
 def newest(messages: Sequence[Message], least: int, room: float, budget: Budget) -> int:

@@ -17,8 +17,9 @@ from strategies.summary import Folded, Folding, newest
 class SummaryBuffer(Stateful):
     """Let a model summarise the old part, keep the newest turns word for word. Costs a call; a vague summary loses.
 
-    Over the budget, one running summary replaces everything except the task, the user's own newest words and the newest
-    turns: as many as fit into `target`, at least `buffer` (LangChain's summary buffer; with target=0, just `buffer`).
+    Over the budget, one running summary replaces everything except the task, the question and the newest turns: as many
+    as fit into `target`, at least `buffer` (LangChain's summary buffer; with target=0, just `buffer`). It quotes the
+    user's newest words.
     """
 
     model: SideModel

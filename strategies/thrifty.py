@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent.budget import Budget, Prices
-from agent.history import History
-from agent.messages import Message, pending, turns
+from agent.history import History, pinned
+from agent.messages import Message, blocks, common_prefix, last_turn, pending, turns
 from agent.side import SideModel
 from strategies.making_room import aged
 from strategies.observation_masking import Masks, ObservationMasking, mask, with_masks
@@ -16,8 +16,8 @@ from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 from strategies.summary import Folded, Folding, newest
 
-ROOMY = 0.75
-"""Share of the budget; a masked view below it has room enough for a while."""
+CREDIT = 0.05
+"""What a run may cost more than sending everything would have cost so far, as a share of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,34 @@ class Rent:
 
 @dataclass
 class Account(Masks, Folded):
-    """The masks, the summary, the rent paid since, and the newest message when it was last paid."""
+    """The masks, the summary, what was forgotten and why, the rent paid since, what may be spent, the newest message.
+
+    `saved` is what sending everything would have cost so far and the credit on it, less what was spent.
+    """
 
     rent: Rent = field(default_factory=Rent)
+    saved: float = 0.0
+    forgotten: dict[str, str] = field(default_factory=dict)
     seen: str = ""
+
+    def pays(self, price: float) -> bool:
+        """Whether there is as much as this; what costs nothing can always be paid."""
+        return price <= max(0.0, self.saved)
 
 
 @dataclass
 class Thrifty(Stateful):
-    """Remove old tokens once their rent reaches the price of the edit. Knowing the future would save at most half.
+    """Remove old tokens once their rent reaches the price of the edit, and pay for it from what was saved.
 
     At a call, the current view has the size s0 and the price p0; with everything older than the newest `window` turns
     masked, it would have s1 and p1. The rent of the call is c·(s0 − s1), where c is the price of a cached token, and a
-    computed token costs 1. When the rent since the last edit reaches p1 − p0, the edit is bought. The same rule decides
-    on a summary, whose price includes its call. Over the budget, an edit is bought at once, large enough for a while.
-    Ski rental (Karlin et al. 1988), applied to prefix caches; at c = 1 the masks are those of The Complexity Trap, Eq.
-    4.
+    computed token costs 1. When the rent since the last edit reaches p1 − p0, the edit is due. The same rule decides
+    on a summary, whose price includes its call (ski rental, Karlin et al. 1988, applied to prefix caches).
+
+    An edit is bought from the account: what sending everything would have cost so far and a twentieth of it, less what
+    was spent. Over the budget, the account decides too: it buys masks, or else a summary whose call costs at most what
+    it takes away; both must leave half of the room that there can be. If it can pay for neither, the oldest turns are
+    forgotten. At c = 1, masks are free: without a budget and summaries, they are those of The Complexity Trap, Eq. 4.
     """
 
     model: SideModel
@@ -88,20 +100,28 @@ class Thrifty(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The current view, or an edited one if the edit is now worth its price; see the class."""
-        view: Sequence[Message] = self._view(messages)
+        prices = budget.prices if self.price is None else replace(budget.prices, cached=self.price)
+        view = self._view(messages)
+        stand = Stand(view, budget.size(view), self._cached(view, budget), prices, budget)
+        new = bool(messages) and messages[-1].id != self.memory.seen
+        if new:
+            everything = prices.prompt(budget.size(messages), self._cached(messages, budget))
+            self.memory.saved += (1 + CREDIT) * everything - prices.prompt(stand.size, stand.cached)
         if budget.over(view):
-            view = self._make_room(messages, view, budget)
-            self.memory.rent = Rent()
-        elif messages and messages[-1].id != self.memory.seen and self._trade(messages, view, budget):
-            view = self._view(messages)
+            self._make_room(messages, stand)
+        elif new:
+            self._trade(messages, stand)
         if messages:
             self.memory.seen = messages[-1].id
-        return view
+        return self._view(messages)
 
-    def _trade(self, messages: Sequence[Message], view: Sequence[Message], budget: Budget) -> bool:
+    def why(self, message: Message) -> str:
+        """The rule by which a message was forgotten."""
+        return self.memory.forgotten.get(message.id, "")
+
+    def _trade(self, messages: Sequence[Message], stand: Stand) -> None:
         """Pay this call's rent for the masks and the summary not made yet, and buy the edits that are due."""
-        prices = budget.prices if self.price is None else replace(budget.prices, cached=self.price)
-        stand = Stand(view, budget.size(view), self._cached(view, budget), prices, budget)
+        view, budget, prices = stand.view, stand.budget, stand.prices
         start = self._start(view)
         rent = replace(self.memory.rent)
 
@@ -111,33 +131,65 @@ class Thrifty(Stateful):
         masks = Edit(old[0][0] if old else 0, sum(saved for _, _, saved in old))
         rent.masks += prices.cached * masks.saved
         price = stand.price(masks)
-        pays = bool(old) and rent.masks >= price
+        pays = bool(old) and rent.masks >= price and self.memory.pays(price)
 
-        if summary := self._summary(stand, start, masks, self._folding.stays(messages, budget)):
+        if summary := self._summary(stand, start, masks, self._folding.stays(messages)):
             rent.summary += prices.cached * (summary.saved - masks.saved)
             more = stand.price(summary) - (price if pays else 0)
             paid = f"the rent of {rent.summary:,.0f} had reached the price of the summary, {more:,.0f}"
-            if rent.summary >= more and self._fold(messages, self._start(messages), budget, paid):
-                self.memory.rent = Rent()
-                return True
+            if rent.summary >= more and self._buy_summary(messages, self._start(messages), stand, summary, paid):
+                return
         self.memory.rent = replace(rent, masks=0.0) if pays else rent
         if pays:
             paid = f"the rent of {rent.masks:,.0f} had reached the price of the edit, {price:,.0f}"
             why = f"{aged(self.window)}, and {paid}"
+            self.memory.saved -= price
             self.memory.masked.update((message.id, why) for _, message, _ in old)
-        return pays
 
-    def _make_room(self, messages: Sequence[Message], view: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """Mask down to the target, oldest first, except the last turn; if that frees too little, summarise."""
+    def _make_room(self, messages: Sequence[Message], stand: Stand) -> None:
+        """Buy the edit that keeps most, of those that leave half of the room and that the account can pay.
+
+        The room is what the messages before the last turn leave of the budget; all of it, what always stays leaves.
+        """
+        view, budget = stand.view, stand.budget
+        old = view[: last_turn(view)]
+        stays = {message.id for message in (*pinned(messages), *(one for one in view if one.covers))}
+        half = (budget.size(message for message in old if message.id in stays) + budget.limit) / 2
+        goal = budget.size(old) - half
+        if goal <= 0:
+            return
+        self.memory.rent = Rent()
+        over = f"the view was {stand.size:,} of {budget.limit:,} tokens"
+        gone, forgetting = self._oldest(stand, len(old), stays, min(half, self.target * budget.limit))
         masking = ObservationMasking(window=1, target=self.target, memory=Masks(dict(self.memory.masked)))
-        view = masking.prepare(view, budget)
-        if self.summaries and budget.size(view) > ROOMY * budget.limit:
-            start = newest(messages, 1, self.target * budget.limit / 2, budget)
-            why = f"the view was {budget.size(view):,} of {budget.limit:,} tokens although masked"
-            if self._folding.fold(with_masks(messages, masking.memory.masked), start, budget, why):
-                view = masking.prepare(self._folding.view(messages), budget)
-        self.memory.masked = masking.memory.masked
-        return view
+        masks = _edit(view, masking.prepare(view, budget), budget)
+        price = stand.price(masks)
+        if masks.saved >= goal and (self.memory.pays(price) or price <= stand.price(forgetting)):
+            self.memory.saved -= price
+            self.memory.masked = masking.memory.masked
+            return
+        start = newest(view, 1, self.target * budget.limit / 2, budget)
+        summary = self._summary(stand, start, Edit(0, 0), self._folding.stays(messages))
+        if summary and summary.saved >= max(goal, summary.call):
+            upto = next((at for at, message in enumerate(messages) if message.id == view[start].id), 0)
+            if self._buy_summary(messages, upto, stand, summary, f"{over}, and masks were not enough"):
+                return
+        self.memory.saved -= stand.price(forgetting)
+        self.memory.forgotten.update(dict.fromkeys(gone, f"{over}: the oldest went"))
+
+    def _oldest(self, stand: Stand, stop: int, stays: Collection[str], goal: float) -> tuple[list[str], Edit]:
+        """The oldest blocks that go, by ids, until at most the goal is left before `stop` and the account can pay."""
+        view, budget = stand.view, stand.budget
+        gone: list[str] = []
+        edit, size = Edit(0, 0), budget.size(view[:stop])
+        for block in blocks(view[:stop]):
+            if size - edit.saved <= goal and self.memory.pays(stand.price(edit)):
+                break
+            going = [at for at in block if view[at].id not in stays]
+            first = edit.first if gone else next(iter(going), 0)
+            edit = Edit(first, edit.saved + sum(budget.count(view[at]) for at in going))
+            gone += [view[at].id for at in going]
+        return gone, edit
 
     def _summary(self, stand: Stand, start: int, masks: Edit, stays: Collection[str]) -> Edit | None:
         """A summary of everything before `start`, requested after the current view; None if it saves nothing more."""
@@ -145,23 +197,40 @@ class Thrifty(Stateful):
         old = [at for at, message in enumerate(view[:start]) if message.id not in stays]
         if not self.summaries or all(view[at].covers for at in old):
             return None
-        written = next((budget.count(view[at]) for at in old if view[at].covers), 2 * self.words)
+        words = min(self.words, budget.limit // 12)
+        written = next((budget.count(view[at]) for at in old if view[at].covers), 2 * words)
         saved = sum(budget.count(view[at]) for at in old) - written
         read = budget.size(view[:start])
         call = stand.prices.prompt(read, min(read, stand.cached)) + stand.prices.output * written
         return Edit(old[0], saved, call) if saved > masks.saved else None
 
-    def _fold(self, messages: Sequence[Message], start: int, budget: Budget, why: str) -> bool:
-        return self._folding.fold(with_masks(messages, self.memory.masked), start, budget, why)
+    def _buy_summary(self, messages: Sequence[Message], upto: int, stand: Stand, summary: Edit, why: str) -> bool:
+        """Fold what stands before this index, if the account can pay for it; whether it was folded."""
+        price = stand.price(summary)
+        if not self.memory.pays(price):
+            return False
+        there, before = (
+            with_masks([one for one in part if one.id not in self.memory.forgotten], self.memory.masked)
+            for part in (messages, messages[:upto])
+        )
+        folded = self._folding.fold(there, len(before), stand.budget, why)
+        if folded:
+            self.memory.rent = Rent()
+            self.memory.saved -= price
+        elif self.memory.refused == messages[-1].id:
+            self.memory.saved -= summary.call
+        return folded
 
     def _view(self, messages: Sequence[Message]) -> list[Message]:
-        return with_masks(self._folding.view(messages), self.memory.masked)
+        view = with_masks(self._folding.view(messages), self.memory.masked)
+        gone = self.memory.forgotten.keys() - {message.id for message in pinned(messages)}
+        return [message for message in view if message.id not in gone]
 
     def _start(self, messages: Sequence[Message]) -> int:
         """The index where the newest turns begin, which stay whole."""
         if not self.window:
             return len(messages) - len(pending(messages))
-        groups = turns(messages)
+        groups = [turn for turn in turns(messages) if messages[turn.start].calls]
         return groups[-self.window].start if self.window <= len(groups) else 0
 
     def _cached(self, view: Sequence[Message], budget: Budget) -> int:
@@ -172,3 +241,8 @@ class Thrifty(Stateful):
     @property
     def _folding(self) -> Folding:
         return Folding(self.model, self.words, self.memory)
+
+
+def _edit(view: Sequence[Message], edited: Sequence[Message], budget: Budget) -> Edit:
+    """The edit that makes one view of another."""
+    return Edit(common_prefix(view, edited), budget.size(view) - budget.size(edited))

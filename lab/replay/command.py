@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import sys
@@ -18,7 +19,8 @@ from agent.prices import MOST
 from agent.side import SideModel
 from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
-from lab.replay.rows import Found, Row, rows
+from lab.replay.progress import progress
+from lab.replay.rows import RAW, Found, Row, rows, table
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
@@ -26,12 +28,10 @@ from models.embeddings.static import static_embedder
 from session.parser import Parser
 from strategies import STRATEGIES, parse
 
-RAW = "none"
-"""The strategy that the others are compared with."""
-
 CACHED = "1.0,0.4,0.25,0.1"
 MODEL = "qwen2.5:7b"
 LONGEST_SUMMARY = 100_000
+MOST_JOBS = 256
 EPILOG = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     if options.views and options.views.resolve() in (file.resolve() for file in options.files):
         raise UsageError(f"--views {options.views} is a file to be replayed", "give another path")
     jobs = _jobs(len(runs), specs, prices, options)
-    made = rows(_replayed(runs, jobs, options.views), [run.turns for run in runs], prices)
+    made = rows(_replayed(runs, jobs, options), runs, prices)
     raw = next(row for row in made if row["strategy"] == RAW)
     _show([row for row in made if row["strategy"] in specs], raw, options)
 
@@ -77,8 +77,11 @@ def _parser(prog: str) -> _Parser:
     add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
     add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
     add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
+    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
+    add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
     shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="the rows as a JSON list")
+    shown.add_argument("--json", action="store_true", help="the rows as a JSON list, `none` among them")
+    shown.add_argument("--csv", action="store_true", help="a line for each strategy, run and price, `none` among them")
     shown.add_argument("--markdown", action="store_true", help="one table in Markdown")
     add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
@@ -89,6 +92,13 @@ def summary(text: str) -> int:
     """The number of tokens of `--summary-tokens`."""
     if not text.isdecimal() or int(text) > LONGEST_SUMMARY:
         raise UsageError(f"--summary-tokens {text} is not possible", f"it takes 0 to {LONGEST_SUMMARY:,}")
+    return int(text)
+
+
+def processes(text: str) -> int:
+    """The number of processes of `--jobs`."""
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
+        raise UsageError(f"--jobs {text} is not possible", f"it takes 1 to {MOST_JOBS}")
     return int(text)
 
 
@@ -128,7 +138,9 @@ def _jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: ar
     for spec in dict.fromkeys([*specs, RAW]):
         decides = len(prices) > 1 and decides_by_price(spec, options.model)
         for price in prices if decides else prices[:1]:
-            setting = Setting(spec, options.budget, price, options.model, options.summary_tokens)
+            setting = Setting(
+                spec, options.budget, price, options.model, options.summary_tokens, not options.uncached_summaries
+            )
             jobs.append(partial(Job, setting=setting, shown=spec in specs, price=price.cached if decides else None))
     return [job(run) for run in range(runs) for job in jobs]
 
@@ -142,21 +154,17 @@ def decides_by_price(spec: str, model: str) -> bool:
     return bool(getattr(parse(spec, SideModel(StandIn(counter_of(model), 0), static_embedder())), "priced", False))
 
 
-def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None) -> Found:
+def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], options: argparse.Namespace) -> Found:
     """The figures of every job; Ctrl-C says how many were done."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
     found: dict[Setting, list[Figures]] = {job.setting: [] for job in jobs}
     done = 0
-    bar = Progress(console=console, auto_refresh=False, transient=True, disable=not console.is_terminal)
+    total = sum(runs[job.run].size for job in jobs)
     try:
-        with bar as progress, closing(work(runs, jobs, views)) as working:
-            task = progress.add_task("replaying", total=len(jobs))
-            for done, (job, figures) in enumerate(working, 1):
+        with progress(len(jobs), total) as advance, closing(work(runs, jobs, options.views, options.jobs)) as working:
+            for job, figures in working:
+                done += 1
                 found[job.setting].append(figures)
-                progress.update(task, completed=done, refresh=True)
+                advance(runs[job.run].size)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped after {done:,} of {len(jobs):,} replays") from None
     return found
@@ -165,8 +173,14 @@ def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | Non
 def _show(rows: Sequence[Row], raw: Row, options: argparse.Namespace) -> None:
     if options.plot:
         plot.plot(rows, raw, options.plot)
+    every = rows if raw in rows else [raw, *rows]
     if options.json:
-        print(json.dumps(rows, indent=1))
+        print(json.dumps(every, indent=1))
+    elif options.csv:
+        records = list(table(every))
+        writer = csv.DictWriter(sys.stdout, records[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
     elif options.markdown:
         print("\n".join(tables.markdown(rows, raw)))
     else:

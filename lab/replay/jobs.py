@@ -39,9 +39,11 @@ class Job:
 
 
 def work(
-    runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = None
+    runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = None, processes: int | None = None
 ) -> Generator[tuple[Job, Figures], None, None]:
     """Do the jobs and yield their figures in order; the lines of `views` (gzipped if it ends in .gz) are in order too.
+
+    `processes` work at once; None: one for each core.
 
     Raises:
         UsageError: a strategy failed, or the file cannot be written.
@@ -50,7 +52,7 @@ def work(
         file = open_.enter_context(_writable(views)) if views else None
         folder = Path(open_.enter_context(TemporaryDirectory(prefix="views-")))
         parts = [folder / f"{number}{views.suffix}" if views and job.shown else None for number, job in enumerate(jobs)]
-        workers = max(1, min(os.cpu_count() or 1, len(jobs)))
+        workers = max(1, min(processes or os.cpu_count() or 1, len(jobs)))
         pool = open_.enter_context(ProcessPoolExecutor(workers, initializer=_begin, initargs=(runs,)))
         open_.push(partial(_end, pool))
         with _deaf():

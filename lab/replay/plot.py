@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.errors import UsageError
 from lab.replay.rows import Row
-from lab.replay.tables import against, runs_of
+from lab.replay.tables import LOWER, MEDIAN, UPPER, over_runs, runs_of
 
 
 def check(path: Path) -> None:
@@ -25,7 +25,9 @@ def check(path: Path) -> None:
 
 
 def plot(rows: Sequence[Row], raw: Row, path: Path) -> None:
-    """Draw the figure: a panel for each class of runs, a line for each strategy, a dot for each price.
+    """Draw the figure: a panel for each class of runs, a line for each strategy.
+
+    A dot for each price is the median run, on a line from quartile to quartile.
 
     Raises:
         UsageError: the file cannot be written.
@@ -37,11 +39,11 @@ def plot(rows: Sequence[Row], raw: Row, path: Path) -> None:
     figure = Figure(figsize=(3.2 + 2.6 * len(names), 1.6 + 0.34 * len(shown)), layout="constrained")
     panels = figure.subplots(1, len(names), sharex=True, sharey=True, squeeze=False)[0]
     for panel, name in zip(panels, names, strict=True):
-        _draw(panel, [row["by_turns"][name] for row in shown], raw["by_turns"][name])
+        _draw(panel, [row["by_turns"][name] for row in shown], list(raw["cost"]))
         panel.set_title(runs_of(name, raw), fontsize=10)
     panels[0].set_yticks(range(len(shown)), [row["strategy"] for row in shown])
     panels[0].set_ylim(len(shown) - 0.5, -0.5)
-    figure.supxlabel("cost against sending everything, %", fontsize=10)
+    figure.supxlabel("cost against sending everything, %: the median run, from quartile to quartile", fontsize=10)
     dots = panels[0].get_legend_handles_labels()
     place: dict[str, Any] = {"loc": "outside upper right", "ncols": len(raw["cost"]), "columnspacing": 1}
     figure.legend(*dots, title="price of a cached token", frameon=False, handletextpad=0, **place)
@@ -51,14 +53,18 @@ def plot(rows: Sequence[Row], raw: Row, path: Path) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}", "give another path") from error
 
 
-def _draw(panel: Any, entries: Sequence[Row], raw: Row) -> None:
+def _draw(panel: Any, entries: Sequence[Row], prices: Sequence[str]) -> None:
     from matplotlib import colormaps
 
     panel.axvline(0, color="0.25", linewidth=1)
-    for number, price in enumerate(raw["cost"]):
-        costs = [against(entry, raw, price) for entry in entries]
-        colour = colormaps["viridis"](number / max(1, len(raw["cost"])))
-        panel.scatter(costs, range(len(costs)), color=[colour], s=34, zorder=3, label=f"{float(price):.4g}")
+    for number, price in enumerate(prices):
+        lower, median, upper = (
+            [over_runs(entry, place)[number] for entry in entries] for place in (LOWER, MEDIAN, UPPER)
+        )
+        colour = colormaps["viridis"](number / max(1, len(prices)))
+        heights = [height + 0.12 * (number - (len(prices) - 1) / 2) for height in range(len(entries))]
+        panel.hlines(heights, lower, upper, color=[colour], linewidth=1.5)
+        panel.scatter(median, heights, color=[colour], s=24, zorder=3, label=f"{float(price):.4g}")
     panel.grid(color="0.9")
     panel.set_axisbelow(True)
     panel.tick_params(length=0)

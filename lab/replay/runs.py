@@ -23,13 +23,17 @@ from strategies import parse
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The settings of a replay. `model` counts the tokens; a summary has `summary_tokens` tokens."""
+    """The settings of a replay. `model` counts the tokens; a summary has `summary_tokens` tokens.
+
+    `side_cache`: a side call finds the agent's prompts in the cache, and the next prompt finds the side call.
+    """
 
     strategy: str
     limit: int
     prices: Prices
     model: str
     summary_tokens: int
+    side_cache: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
     """The calls of a recorded run, each with its view under the strategy."""
     counter = counter_of(setting.model)
     budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
-    server = StandIn(counter, setting.summary_tokens)
+    server = StandIn(counter, setting.summary_tokens, setting.side_cache)
     strategy = parse(setting.strategy, SideModel(server, static_embedder()))
     before: View | None = None
     for turn, history in enumerate(run.histories(), 1):

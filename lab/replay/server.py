@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from random import Random
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, common_prefix
@@ -28,14 +28,15 @@ class StandIn(BackendDefaults):
     """Answers every call of a strategy with `tokens` tokens of text, different at each call, within its `max_tokens`.
 
     It remembers the agent's last prompt and the side calls since, as a server with a prefix cache does (vLLM and
-    llama.cpp keep both). The cached part of a prompt is its longest start, in whole messages, that it remembers.
+    llama.cpp keep both). The cached part of a prompt is its longest start, in whole messages, that it remembers. If it
+    does not `remember` side calls, each is computed whole and leaves nothing, as on another server without a cache.
     """
 
     name = model = "stand-in"
 
-    def __init__(self, counter: Counter, tokens: int) -> None:
+    def __init__(self, counter: Counter, tokens: int, remember: bool = True) -> None:
         self.counter = counter
-        self._tokens = tokens
+        self._tokens, self._remember = tokens, remember
         self._known: list[tuple[int, Sequence[Message]]] = []
         self._written = 0
         self._calls: list[SideCall] = []
@@ -61,18 +62,19 @@ class StandIn(BackendDefaults):
         """Answer a strategy."""
         overhead = self.counter.overhead(tools)
         prompt = overhead + sum(map(self.counter.count, messages))
-        cached = self.cached(messages, overhead)
+        cached = self.cached(messages, overhead) if self._remember else 0
         text = self._text(min(self._tokens, max_tokens or self._tokens))
         output = self._size(text)
-        self._known.append((overhead, messages))
+        if self._remember:
+            self._known.append((overhead, messages))
         self._calls.append(SideCall(messages, prompt, cached, output))
         yield Text(text)
         yield Usage(prompt_tokens=prompt, cached_tokens=cached, output_tokens=output, finish="stop")
 
     def _text(self, tokens: int) -> str:
-        """A text of this many tokens; the first words are the number of the call."""
+        """A text of this many tokens that never goes round in circles; the first words are the number of the call."""
         self._written += 1
-        words = ["summary", str(self._written), *islice(cycle(WORDS), tokens)]
+        words = ["summary", str(self._written), *Random(self._written).choices(WORDS, k=tokens)]
         fitting = bisect_right(range(len(words) + 1), tokens, key=lambda number: self._size(" ".join(words[:number])))
         return " ".join(words[: fitting - 1])
 

@@ -33,6 +33,11 @@ class Trajectory:
         """The number of its model calls: its assistant messages."""
         return sum(message.role == "assistant" for message in self.messages)
 
+    @property
+    def size(self) -> int:
+        """The number of messages in all prompts of the run, if everything is sent: the work of a replay."""
+        return sum(at for at, message in enumerate(self.messages) if message.role == "assistant")
+
     def histories(self) -> Iterator[list[Message]]:
         """The messages before each of these calls."""
         for index, message in enumerate(self.messages):

@@ -83,7 +83,7 @@ def show_one(name: str, console: Console) -> None:
     Raises:
         UsageError: there is no strategy of this name.
     """
-    from strategies.parameter import parameters
+    from strategies.parameter import as_in_the_paper, parameters
     from strategies.table import FAMILIES, STRATEGIES, asks_a_model, unknown
 
     if name not in STRATEGIES:
@@ -100,6 +100,8 @@ def show_one(name: str, console: Console) -> None:
     if taken:
         rows = [(p.name, p.shown, p.legal, p.meaning) for p in taken]
         Table("Parameters", ("name", "default", "takes", "meaning"), rows).show(console)
+    if papers := as_in_the_paper(kind):
+        say(console, f"As in the paper: {name}:paper, which sets {papers}", "quiet")
     say(console, f"Swap to it: /strategy {name}{':' * bool(taken)}{_defaults(kind, ',')}", "quiet")
 
 

@@ -110,6 +110,8 @@ class Completions(Completer):
         if not equals:
             set_ = {earlier.partition("=")[0].strip() for earlier in given.split(",")}
             yield from ((f"{done}{p.name}=", _legal(p)) for p in taken.values() if p.name not in set_)
+            if (papers := _papers(last.name)) and "paper" not in set_:
+                yield f"{done}paper", f"as in the paper: {papers}"
         elif key in taken:
             values = dict.fromkeys((taken[key].shown, *taken[key].choices))
             yield from ((f"{done}{key}={value}", _legal(taken[key])) for value in values)
@@ -196,6 +198,13 @@ def _parameters(strategy: str) -> dict[str, Parameter]:
     from strategies.table import STRATEGIES
 
     return {p.name: p for p in parameters(STRATEGIES[strategy])} if strategy in STRATEGIES else {}
+
+
+def _papers(strategy: str) -> str:
+    from strategies.parameter import as_in_the_paper
+    from strategies.table import STRATEGIES
+
+    return as_in_the_paper(STRATEGIES[strategy]) if strategy in STRATEGIES else ""
 
 
 def _legal(parameter: Parameter) -> str:

@@ -37,7 +37,8 @@ def test_the_bulkiest_old_results_become_briefs_until_the_target_is_reached() ->
     at = next(index for index, message in enumerate(history) if len(message.content) > 12_000)
     assert [index for index, fate in enumerate(view.fates) if fate != "kept"] == [at]
     assert view.fates[at] == "summarised"
-    assert view.messages[at].content == f"{HEAD.format(name='read_article')}\n{BRIEF}"
+    head = HEAD.format(name="read_article", letters=len(history[at].content))
+    assert view.messages[at].content == f"{head}\n{BRIEF}"
     assert (view.messages[at].id, view.messages[at].covers) == (history[at].id, (history[at].id,))
     deeper = prepare(history, build("delegate", backend), budget())
     assert deeper.fates.count("summarised") == 2

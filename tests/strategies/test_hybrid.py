@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.messages import turns
+from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
-from tests.support.histories import budget, calls_of, react
-from tests.support.specs import Summariser, build
+from strategies.observation_masking import ObservationMasking
+from tests.support.histories import LIMITS, budget, calls_of, react, sound_histories
+from tests.support.specs import Summariser, build, parts
 
 
-@given(st.integers(1, 12), st.integers(1, 6), st.integers(0, 8), st.integers(1, 40))
+@given(st.integers(1, 12), st.integers(0, 6), st.integers(0, 8), st.integers(1, 40))
 def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
     """The summary holds the turns up to t_last, and is renewed when those since reach N + M; W masks the rest."""
     backend = Summariser(lambda messages: "s")
-    strategy = build(f"hybrid:every={n},tail={m},window={w}", backend)
+    strategy = build(f"hybrid:every={n},tail={m},window={w},early=off", backend)
     history = react(steps, tokens=200)
     t_last, made = 0, 0
     for messages in calls_of(history):
@@ -40,7 +41,7 @@ def test_eq_5_and_6_to_the_letter(n: int, m: int, w: int, steps: int) -> None:
 def test_the_papers_numbers() -> None:
     """W = M = 10, N = 43: the first summary at turn 54, of the 43 oldest turns."""
     backend = Summariser()
-    strategy = build("hybrid", backend)
+    strategy = build("hybrid:paper", backend)
     *_, before = calls_of(react(52))
     strategy.prepare(before, budget(10**9))
     assert backend.prompts == []
@@ -63,14 +64,50 @@ def test_the_summariser_reads_the_observations_unmasked() -> None:
 
 def test_masks_come_first() -> None:
     backend = Summariser()
-    view = build("hybrid:window=4", backend).prepare(react(16), budget())
+    view = build("hybrid:window=4,every=43", backend).prepare(react(16), budget())
     assert backend.prompts == []
     assert not budget().over(view)
     assert sum(message.content.startswith("[masked") for message in view) == 12
 
 
+SAME = st.builds(react, st.integers(1, 30), st.integers(50, 1_500))
+
+
+@given(SAME | sound_histories(most_turns=40), LIMITS, st.integers(0, 12), st.sampled_from(["always", "over"]))
+def test_before_its_time_it_folds_only_where_no_mask_is_left_that_would_be_enough(
+    history: list[Message], limit: int, window: int, when: str
+) -> None:
+    """Over the budget the window of masks shrinks first, down to the newest turn."""
+    backend, allowed = Summariser(), budget(limit)
+    strategy = build(f"hybrid:window={window},when={when},every=1000", backend)
+    (part,) = parts(strategy)
+    for messages in calls_of(history):
+        asked, state = len(backend.prompts), build("hybrid")
+        state.state = part.state  # type: ignore[attr-defined]
+        strategy.prepare(messages, allowed)
+        if len(backend.prompts) > asked:
+            (before,) = parts(state)
+            folded = before.folding.view(messages)
+            assert allowed.over(ObservationMasking(1, "always").prepare(folded, allowed))
+
+
+@pytest.mark.parametrize("tokens", [300, 600, 1_200, 2_400])
+def test_at_the_default_budget_it_masks_from_its_first_edit_and_folds_in_a_second_exchange(tokens: int) -> None:
+    """An exchange has twelve turns at most; results are of the sizes that our tools give."""
+    backend = Summariser()
+    strategy = build("hybrid", backend)
+    for messages in calls_of(react(12, tokens)):
+        view = strategy.prepare(messages, budget())
+        assert not budget().over(view)
+    assert backend.prompts == []
+    assert any(message.content.startswith("[masked") for message in view)
+    for messages in calls_of(react(15, tokens)):
+        strategy.prepare(messages, budget())
+    assert backend.prompts
+
+
 def test_masks_may_wait_for_the_budget() -> None:
-    strategy = build("hybrid:when=over,window=2")
+    strategy = build("hybrid:when=over,window=2,every=43")
     for messages in calls_of(react(11)):
         assert strategy.prepare(messages, budget()) == messages
     assert any(message.content.startswith("[masked") for message in strategy.prepare(react(14), budget()))
@@ -92,7 +129,7 @@ def test_the_budget_is_kept_turn_by_turn() -> None:
     strategy = build("hybrid", backend)
     for messages in calls_of(react(100)):
         assert not budget().over(strategy.prepare(messages, budget()))
-    assert 0 < len(backend.prompts) < 12
+    assert 0 < len(backend.prompts) <= 2 * 100 // 11  # eleven turns at a time, of which one call can read nine
 
 
 def test_a_summary_by_turns_that_is_not_enough_is_followed_by_one_for_the_budget_in_the_same_call() -> None:

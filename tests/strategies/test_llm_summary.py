@@ -24,7 +24,7 @@ def eq_5_and_6(t: int, t_last: int, n: int, m: int) -> tuple[int, list[int], lis
 
 
 @pytest.mark.parametrize("name", ["llm-summary", "critic-summary"])
-@given(st.integers(1, 12), st.integers(1, 6), st.integers(1, 60))
+@given(st.integers(1, 12), st.integers(0, 6), st.integers(1, 60))
 def test_eq_5_and_6_to_the_letter(name: str, n: int, m: int, steps: int) -> None:
     backend = Summariser(lambda messages: f"s{len(backend.prompts)}")
     strategy = build(f"{name}:every={n},tail={m}", backend)
@@ -56,7 +56,7 @@ def memory(s_last: str) -> list[Message]:
 def test_the_papers_numbers() -> None:
     """N = 21 and M = 10: the first summary at turn 32, of 21 turns, the second 21 turns later."""
     backend = Summariser()
-    strategy = build("llm-summary", backend)
+    strategy = build("llm-summary:paper", backend)
     asked_at = []
     for t, messages in enumerate(calls_of(react(80)), 1):
         before = len(backend.prompts)
@@ -69,7 +69,7 @@ def test_the_papers_numbers() -> None:
 def test_turns_that_one_call_cannot_read_go_in_pieces() -> None:
     """Nothing is covered that the summariser has not read."""
     backend = Summariser()
-    view = prepare(react(31), build("llm-summary", backend), budget())
+    view = prepare(react(31), build("llm-summary:paper", backend), budget())
     assert len(backend.prompts) == 3
     read = [message.id for prompt in backend.prompts for message in prompt]
     covered = next(message.covers for message in view.messages if message.covers)
@@ -84,7 +84,11 @@ def test_the_critic_is_asked_for_reflections_in_the_same_call() -> None:
     view = critic.prepare(react(5), ENDLESS)
     plain.prepare(react(5), ENDLESS)
     with_critique, without = (prompt[-1].content for prompt in backend.prompts)
-    assert "\n- Reflections: at most two" in with_critique
+    assert "\n- Reflections: " in with_critique
+    asked = with_critique.partition("\n- Reflections: ")[2]
+    aspects = ("serve", "nearer", "circles", "habit", "earlier reflections", "not been tried", "at most two", "Next:")
+    assert all(aspect in asked for aspect in aspects)
+    assert not any(line.startswith("- ") for line in asked.split("\n"))  # it is one section, the last
     assert "Reflections" not in without
     assert with_critique.startswith(without)
     assert [message.content for message in view if message.covers] == [f"{SUMMARY_TAG}\nDone:\n- a\nReflections:\n- b"]

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from agent.messages import Message, turns
 from agent.view import prepare
-from strategies.observation_masking import ObservationMasking
+from strategies.observation_masking import ObservationMasking, mask
 from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
 from tests.support.specs import build
 
 
 def masked(view: Sequence[Message]) -> list[str]:
-    return [message.call_id for message in view if message.content.startswith("[masked: an old result of ")]
+    return [message.call_id for message in view if message.content.startswith("[masked: ")]
 
 
 # --- when=always: The Complexity Trap, Eq. 3 and 4 --------------------------------------------------------------------
@@ -44,9 +44,13 @@ def told(observations: Sequence[Sequence[int]]) -> list[Message]:
 
 def condensed(history: Sequence[Message], placeholders: Sequence[Sequence[bool]]) -> list[Message]:
     """Eq. 3: system, user and every (r_i, a_i, o'_i) as they were, but for the o'_i that are p_i."""
-    p_i = "[masked: an old result of read_article; call it again if you need it]"
     hidden = iter([one for turn in placeholders for one in turn])
-    return [replace(one, content=p_i) if one.role == "tool" and next(hidden) else one for one in history]
+    return [replace(one, content=p(one)) if one.role == "tool" and next(hidden) else one for one in history]
+
+
+def p(o: Message) -> str:
+    """The placeholder of an observation, which says how much is hidden."""
+    return f"[masked: {len(o.content):,} characters of read_article; call it again if you need it]"
 
 
 TRAJECTORIES = st.lists(st.lists(SIZES, min_size=1, max_size=3), max_size=30)
@@ -78,22 +82,23 @@ def test_in_steps_one_call_in_so_many_is_an_edit(window: int, every: int, steps:
 def test_eq_4_but_for_masks_that_would_save_nothing(history: list[Message], window: int, limit: int) -> None:
     allowed = budget(limit)
     view = ObservationMasking(window, "always").prepare(history, allowed)
-    found = turns(history)
+    found = [turn for turn in turns(history) if history[turn.start].calls]
     old_turns = [turn for turn in found[: max(0, len(found) - window)] if len(turn) > len(history[turn.start].calls)]
     old = {history[index].id for turn in old_turns for index in turn[1:]}
     for message, shown in zip(history, view, strict=True):
         if message.id not in old:
             assert shown is message
         elif shown is message:
-            assert allowed.count(message) <= 4 + len(f"[masked: an old result of {message.name}; …]") / 4 + 10
+            assert allowed.count(message) <= allowed.count(mask(message))
         else:
             assert allowed.count(shown) < allowed.count(message)
 
 
-def test_a_mask_names_the_tool_and_the_rule() -> None:
+def test_a_mask_names_the_tool_the_length_and_the_rule() -> None:
     view = ObservationMasking(1, "always").prepare(react(3), budget())
     assert masked(view) == ["c1", "c2"]
-    assert "read_article" in view[3].content
+    assert view[3].content == "[masked: 2,400 characters of read_article; call it again if you need it]"
+    assert ObservationMasking(1, "always").prepare(view, budget()) == view
     assert "\n" not in view[3].content
     assert view[3].why == "older than the newest turn"
 
@@ -161,6 +166,22 @@ def test_old_observations_go_oldest_first_down_to_the_target(
         assert hidden <= set(may_go)
 
 
+@given(st.sampled_from(["over", "always"]), st.integers(0, 5), st.integers(1, 6), LIMITS)
+def test_an_answer_takes_no_place_in_the_window(when: str, window: int, exchanges: int, limit: int) -> None:
+    """The same observations are masked whether the user asks once or, after an answer each, many times."""
+    once, often = Story().ask("?"), Story().ask("?")
+    for _ in range(exchanges):
+        for _step in range(3):
+            once.turn(600)
+            often.turn(600)
+        often.answer("").ask("")
+    once_masked, often_masked = (
+        masked(build(f"observation-masking:window={window},when={when}").prepare(told.messages, budget(limit)))
+        for told in (once, often)
+    )
+    assert set(once_masked) == set(often_masked) if when == "always" else set(once_masked) <= set(often_masked)
+
+
 def test_all_calls_and_words_stay() -> None:
     view = ObservationMasking().prepare(react40(), budget())
     assert [message.calls for message in view] == [message.calls for message in react40()]
@@ -168,7 +189,7 @@ def test_all_calls_and_words_stay() -> None:
 
 
 def test_why_says_how_full_the_view_was() -> None:
-    view = ObservationMasking().prepare(react40(), budget())
+    view = ObservationMasking(2).prepare(react40(), budget())
     assert view[3].why == (
         "older than the 2 newest turns, masked down to 40% of the budget; the view was 26,185 of 8,000 tokens"
     )

@@ -17,7 +17,7 @@ from repl.prompt.completion import Completions
 from session.playback import names_code
 from session.trust import check_strategy
 from strategies.parameter import parameters
-from strategies.spec import is_code, parse_spec
+from strategies.spec import PAPER, is_code, parse_spec
 from strategies.table import STRATEGIES
 from tests.support.histories import budget, outcome, react40
 from tests.support.sessions import Paper, scripted
@@ -95,13 +95,43 @@ def test_every_legal_spec_is_taken(name: str, data: st.DataObject) -> None:
         _, _, settings = written.partition(":")
         for setting in filter(None, settings.split(",")):
             key, _, value = setting.partition("=")
+            if key == PAPER:
+                continue
             (parameter,) = (known for known in parameters(type(part)) if known.name == key)
             assert getattr(part, key) == parameter.read(value)
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if any(p.paper for p in parameters(STRATEGIES[name]))])
+def test_a_paper_s_parameters_have_a_name(name: str) -> None:
+    """With others beside it, those are what they say."""
+    papers, plain = {p.name: p.paper for p in parameters(STRATEGIES[name]) if p.paper is not None}, build(name)
+    for one in parameters(STRATEGIES[name]):
+        for spec in (f"{name}:paper", f"{name}: paper ,words=77", f"{name}:words=77,paper"):
+            if "words" in spec and not hasattr(plain, "words"):
+                continue
+            others = {"words": 77} if "words" in spec else {}
+            assert getattr(build(spec), one.name) == {**papers, **others}.get(one.name, getattr(plain, one.name))
+
+
+def test_the_papers_parameters_are_these() -> None:
+    """The Complexity Trap, section 3.2, and the hybrid that follows it."""
+    same = {"window": 10, "when": "always"}
+    for name, values in {
+        "observation-masking": same,
+        "llm-summary": {"every": 21, "tail": 10},
+        "critic-summary": {"every": 21, "tail": 10},
+        "hybrid": {**same, "every": 43, "tail": 10, "early": False},
+    }.items():
+        strategy = build(f"{name}:paper")
+        assert {key: getattr(strategy, key) for key in values} == values
 
 
 @pytest.mark.parametrize(
     ("spec", "what", "fix"),
     [
+        ("sliding-window:paper", "sliding-window has no parameter 'paper'", "known: target, window"),
+        ("llm-summary:paper=1", "llm-summary has no parameter 'paper'", "known: every, tail, words"),
+        ("llm-summary:paper,paper", "llm-summary has no parameter 'paper'", "known: every, tail, words"),
         ("slidingwindow", "there is no strategy 'slidingwindow'", "did you mean sliding-window?"),
         ("", "there is no strategy ''", "known: none, truncate, sliding-window"),
         ("zzz", "there is no strategy 'zzz'", "known: none, truncate, sliding-window"),

@@ -6,12 +6,24 @@ import json
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
 
+from agent.history import question, task
 from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
 from agent.view import prepare
 from models.reader.backend import reply
-from tests.support.histories import Story, budget, calls_of, is_faithful, is_sound, react, react40
+from tests.support.histories import (
+    LIMITS,
+    Story,
+    budget,
+    calls_of,
+    is_faithful,
+    is_sound,
+    react,
+    react40,
+    sound_histories,
+)
 from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build, parts
 
 every_summarising = pytest.mark.parametrize("name", SUMMARISING)
@@ -69,6 +81,13 @@ def test_the_built_in_reader_knows_the_request(name: str) -> None:
     run(name, backend, react(40))
     said = reply(backend.prompts[0], []).text
     assert [line[:-1] for line in said.split("\n") if line.endswith(":")][:3] == ["Asked", "Done", "Read"]
+
+
+def test_the_reader_cannot_criticise_and_says_none() -> None:
+    backend = Summariser()
+    run("critic-summary:every=2,tail=1", backend, react(3))
+    said = reply(backend.prompts[0], []).text
+    assert said.partition("\nReflections:\n")[2] == "- none"
 
 
 @every_summarising
@@ -130,20 +149,41 @@ def dialogue(exchanges: int) -> list[Message]:
     return story.ask("the question now").messages
 
 
-@pytest.mark.parametrize("name", ["progressive-summary", "summary-buffer", "hybrid"])
-def test_the_user_s_newest_words_stay_as_they_are(name: str) -> None:
+@every_summarising
+@given(sound_histories(most_turns=40), LIMITS)
+def test_no_questions_bunch_behind_a_summary(name: str, history: list[Message], limit: int) -> None:
+    """Without their answers they would look like open ones: of what is folded, the task and the question stay."""
+    strategy, covers = build(name), set[str]()
+    for messages in calls_of(history):
+        view = strategy.prepare(messages, budget(limit))
+        covered = {id_ for message in view for id_ in message.covers}
+        if covered != covers:
+            covers, ids = covered, [message.id for message in messages]
+            folded = messages[: 1 + max(map(ids.index, covered), default=-1)]
+            open_ones = {message.id for message in folded if message.role == "user"} - covered
+            assert open_ones <= {one.id for one in (task(messages), question(messages)) if one}
+
+
+@pytest.mark.parametrize("name", ["progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "hybrid"])
+def test_the_user_s_newest_words_stay_word_for_word_in_the_summary(name: str) -> None:
     view = run(name, Summariser(), dialogue(30))[-1]
-    assert [m for m in view if m.role == "user" and not m.covers] == [m for m in dialogue(30) if m.role == "user"]
+    lines = [line.removeprefix("- ") for one in view if one.role == "user" for line in one.content.split("\n")]
+    said = [message.content for message in dialogue(30) if message.role == "user"]
+    assert [line for line in lines if line in said] == said
 
 
 def test_the_user_s_older_words_are_folded_when_they_are_many() -> None:
+    """Those that stand in the summary word for word take an eighth of the budget at most."""
     story = Story()
     for number in range(40):
         story.ask(f"question {number}: {'word ' * 60}").turn(200).answer("answer")
-    view = run("summary-buffer", Summariser(), story.messages)[-1]
-    own = [message for message in view if message.role == "user" and not message.covers]
-    assert own[0] == story.messages[1]
-    assert 5 < len(own) < 40
+    view = run("summary-buffer", Summariser(lambda messages: "s"), story.messages)[-1]
+    (summary,) = [message for message in view if message.covers]
+    quoted = [line for line in summary.content.split("\n") if line.startswith("- question")]
+    covered = [f"- {m.content}" for m in story.messages if m.role == "user" and m.id in summary.covers]
+    assert 5 < len(quoted) < len(covered)
+    assert quoted == covered[-len(quoted) :]
+    assert budget().count(summary) < 8_000 / 8 + 30
 
 
 def test_the_summariser_is_told_the_current_question() -> None:

@@ -183,7 +183,7 @@ def test_what_a_parameter_takes_in_words() -> None:
     assert listed["window"].legal == "0 to 1,000,000"
     assert listed["target"].legal == "0.1 to 1"
     assert listed["target"].read("0.5") == 0.5
-    assert listed["window"] == Parameter("window", 2, "newest turns whose observations stay")
+    assert listed["window"] == Parameter("window", 2, "newest turns whose observations stay", paper=10)
 
 
 @dataclass

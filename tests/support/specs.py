@@ -25,6 +25,7 @@ from strategies.hybrid import Hybrid
 from strategies.llm_summary import LLMSummary
 from strategies.observation_masking import ObservationMasking
 from strategies.offload import Offload
+from strategies.paper import N_HYBRID, M, N, scaled
 from strategies.parameter import Parameter, parameters
 from strategies.sliding_window import SlidingWindow
 from strategies.spec import parse
@@ -106,17 +107,19 @@ def state_of(strategy: Strategy) -> Any:
     return json.loads(json.dumps(getattr(strategy, "state", {})))
 
 
-def _gathered(it: Any, messages: Sequence[Message]) -> bool:
-    return len(turns(messages)) >= it.every + it.tail
-
-
 Rule = Callable[[Any, Sequence[Message], Budget], bool]
+
+
+def _gathered(n: int) -> Rule:
+    return lambda it, messages, budget: len(turns(messages)) >= scaled(it.every, n, budget) + scaled(it.tail, M, budget)
+
+
 BY_TURNS: dict[type, Rule] = {
     SlidingWindow: lambda it, messages, budget: it.window is not None,
     ObservationMasking: lambda it, messages, budget: it.when == "always",
-    Hybrid: lambda it, messages, budget: it.when == "always" or _gathered(it, messages),
-    LLMSummary: lambda it, messages, budget: _gathered(it, messages),
-    CriticSummary: lambda it, messages, budget: _gathered(it, messages),
+    Hybrid: lambda it, messages, budget: it.when == "always" or _gathered(N_HYBRID)(it, messages, budget),
+    LLMSummary: _gathered(N),
+    CriticSummary: _gathered(N),
 }
 """When a strategy's own rule counts turns, as the papers' do: it may change a view that fits, and edit as it counts."""
 EXEMPT: dict[int, dict[type, Rule]] = {
@@ -194,7 +197,8 @@ def specs(draw: st.DrawFn, name: str) -> str:
         return name
     if name == "pipeline":
         return "+".join(draw(specs(draw(ANY_NAME))) for _ in range(draw(st.integers(2, 3))))
-    chosen = [draw(setting) for setting in settings(name) if draw(st.booleans())]
+    chosen = ["paper"] if any(one.paper for one in parameters(STRATEGIES[name])) and draw(st.booleans()) else []
+    chosen += [draw(setting) for setting in settings(name) if draw(st.booleans())]
     return f"{name}:{','.join(chosen)}" if chosen else name
 
 
@@ -215,6 +219,8 @@ SOME = [
     "progressive-summary",
     "progressive-summary:piece=1,tail=1,words=20",
     "llm-summary",
+    "llm-summary:paper",
+    "llm-summary:every=2,tail=0",
     "critic-summary:every=1,tail=1",
     "compaction",
     "observation-masking",
@@ -225,6 +231,7 @@ SOME = [
     "observation-masking:target=1",
     "observation-masking:window=2,when=always,every=5",
     "hybrid",
+    "hybrid:paper",
     "thrifty",
     "thrifty:window=0,price=1,words=20",
     "thrifty:summaries=off,price=0",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import os
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -23,10 +25,10 @@ from agent.budget import UNLIMITED, Budget, Prices
 from agent.errors import BudgetError, UsageError
 from agent.messages import Message
 from agent.view import prepare
-from lab.replay import plot
+from lab.replay import plot, tables
 from lab.replay.command import card, main
 from lab.replay.jobs import Job, line
-from lab.replay.rows import CLASSES, rows
+from lab.replay.rows import CLASSES, TOKENS, rows, table
 from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
 from strategies.none import NoManagement
@@ -68,15 +70,19 @@ def recorded(history: Sequence[Message], name: str = "run") -> Trajectory:
     return Trajectory(name, chat.read([chat.write(message) for message in history]))
 
 
-def setting(strategy: str, limit: int = UNLIMITED, prices: Prices = PRICES[0], summary: int = 40) -> Setting:
-    return Setting(strategy, limit, prices, MODEL, summary)
+def setting(
+    strategy: str, limit: int = UNLIMITED, prices: Prices = PRICES[0], summary: int = 40, side_cache: bool = True
+) -> Setting:
+    return Setting(strategy, limit, prices, MODEL, summary, side_cache)
 
 
 def lines_of(run: Trajectory, how: Setting, calls: Sequence[Call]) -> list[dict[str, Any]]:
     return [json.loads(line(run, Job(0, how), call)) for call in calls if call.view]
 
 
-def slowly(lines: Sequence[dict[str, Any]], overhead: int, limit: int, prices: Prices) -> tuple[int, int, int, float]:
+def slowly(
+    lines: Sequence[dict[str, Any]], overhead: int, limit: int, prices: Prices, side_cache: bool = True
+) -> tuple[int, int, int, float]:
     """Prompt, prefill, calls over the budget and cost, recomputed from the lines of a views file alone."""
     counter = counter_of(MODEL)
     plain = counter.overhead(())
@@ -98,9 +104,9 @@ def slowly(lines: Sequence[dict[str, Any]], overhead: int, limit: int, prices: P
     known: list[tuple[Sequence[Any], int]] = []
     for entry in lines:
         for asked in entry.get("asked", ()):
-            tokens, old = plain + size(asked["messages"]), cached(asked["messages"], plain, known)
+            tokens, old = plain + size(asked["messages"]), cached(asked["messages"], plain, known) * side_cache
             cost += tokens - old + prices.cached * old + prices.output * asked["output_tokens"]
-            known.append((asked["messages"], plain))
+            known += [(asked["messages"], plain)] * side_cache
         tokens, old = overhead + size(entry["messages"]), cached(entry["messages"], overhead, known)
         prompt, prefill, over = prompt + tokens, prefill + tokens - old, over + (tokens > limit)
         cost += tokens - old + prices.cached * old
@@ -111,19 +117,19 @@ def slowly(lines: Sequence[dict[str, Any]], overhead: int, limit: int, prices: P
 # --- laws -------------------------------------------------------------------------------------------------------------
 
 
-@given(nasty_histories(), st.sampled_from(SPECS), st.one_of(LIMITS, st.just(UNLIMITED)), st.booleans())
+@given(nasty_histories(), st.sampled_from(SPECS), st.one_of(LIMITS, st.just(UNLIMITED)), st.booleans(), st.booleans())
 def test_figures_are_what_a_slow_recomputation_from_the_views_gives(
-    history: list[Message], spec: str, limit: int, offers_a_tool: bool
+    history: list[Message], spec: str, limit: int, offers_a_tool: bool, side_cache: bool
 ) -> None:
     run = recorded(history)
     run = Trajectory(run.name, run.messages, [TOOL] if offers_a_tool else [])
-    how = setting(spec, limit)
+    how = setting(spec, limit, side_cache=side_cache)
     calls = list(replay(run, how))
     found = figures(run, calls, counter_of(MODEL))
     overhead = counter_of(MODEL).overhead(run.tools)
     lines = lines_of(run, how, calls)
     for prices in PRICES:
-        prompt, prefill, over, cost = slowly(lines, overhead, limit, prices)
+        prompt, prefill, over, cost = slowly(lines, overhead, limit, prices, side_cache)
         assert (found.prompt_tokens, found.prefill_tokens, found.over_budget) == (prompt, prefill, over)
         unsent = [side for call in calls if not call.view for side in call.asked]
         if not unsent:
@@ -166,16 +172,87 @@ def test_without_management_a_prompt_is_the_history_and_computed_once(history: l
         assert sum(call.prefill for call in calls) == (sizes[-1] if sizes else 0)
 
 
-@given(st.lists(st.builds(Figures, *[st.integers(0, 1000)] * 13), max_size=8), st.data())
-def test_classes_add_up(found: list[Figures], data: st.DataObject) -> None:
-    turns = [data.draw(st.integers(0, 100)) for _ in found]
-    (row,) = rows({setting("none"): found}, turns, PRICES)
-    classes = row["by_turns"].values()
-    assert list(row["by_turns"]) == ["<20", "20-40", "40-80", ">80"]
-    for key in ("runs", "calls", "prompt_tokens", "prefill_tokens", "over_budget", "side_tokens"):
-        assert sum(entry[key] for entry in classes) == row[key]
-    for price in ("1.0", "0.25", "0.1"):
-        assert sum(entry["cost"][price] for entry in classes) == pytest.approx(row["cost"][price])
+@given(nasty_histories(), st.sampled_from(SPECS))
+def test_a_summary_that_no_cache_holds_changes_no_view_and_is_never_cheaper(history: list[Message], spec: str) -> None:
+    run = recorded(history)
+    held, whole = (list(replay(run, setting(spec, side_cache=cache))) for cache in (True, False))
+    assert [call.view and call.view.messages for call in held] == [call.view and call.view.messages for call in whole]
+    less, more = (figures(run, calls, counter_of(MODEL)) for calls in (held, whole))
+    assert more.side_cached_tokens == 0
+    assert (less.side_calls, less.side_prompt_tokens) == (more.side_calls, more.side_prompt_tokens)
+    assert all(less.cost(prices) <= more.cost(prices) for prices in PRICES)
+
+
+def of_turns(number: int, turns: int) -> Trajectory:
+    return Trajectory(f"r{number}", [Message(f"m{turn}", "assistant", "x") for turn in range(turns)])
+
+
+AMOUNTS = [st.integers(0, 1000)] * 5
+FIGURES = st.builds(
+    Figures, st.just(1), *AMOUNTS[:4], st.sampled_from([0, 0, 0, 2]), *AMOUNTS, *[st.integers(0, 1000)] * 2
+)
+"""Of one run; one in four has calls that were refused."""
+
+
+@given(st.lists(st.tuples(FIGURES, FIGURES, FIGURES, st.integers(0, 100)), max_size=8))
+def test_runs_and_classes_add_up_and_the_spread_is_of_the_runs(
+    found: list[tuple[Figures, Figures, Figures, int]],
+) -> None:
+    runs = [of_turns(number, turns) for number, (*_, turns) in enumerate(found)]
+    raw, first, third = [one[0] for one in found], [one[1] for one in found], [one[2] for one in found]
+    by_setting = {
+        setting("none"): raw,
+        setting("priced"): first,
+        setting("priced", prices=PRICES[1]): third,
+        setting("priced", prices=PRICES[2]): third,
+    }
+    for row in rows(by_setting, runs, PRICES):
+        classes, apart = row["by_turns"].values(), row["refused_runs"]
+        assert list(row["by_turns"]) == ["<20", "20-40", "40-80", ">80"]
+        assert row["runs"] + apart["runs"] == len(row["by_run"]) == len(found)
+        for key in TOKENS:
+            assert sum(entry[key] for entry in classes) == row[key]
+            assert row[key] + apart[key] == sum(one[key] for one in row["by_run"])
+        assert row["refused"] == 0
+        for price in ("1.0", "0.25", "0.1"):
+            assert sum(entry["cost"][price] for entry in classes) == pytest.approx(row["cost"][price])
+            refused = {one["run"] for other in by_setting.values() for one in named(runs, other) if one["refused"]}
+            changes = [
+                one["change"][price]
+                for one in row["by_run"]
+                if one["run"] not in refused and one["change"][price] is not None
+            ]
+            spread = row["spread"][price]
+            if changes:
+                assert [spread[0], spread[2], spread[4]] == pytest.approx([min(changes), median(changes), max(changes)])
+                assert spread == sorted(spread)
+            else:
+                assert spread is None
+            assert row["strategy"] != "none" or not any(changes)
+
+
+def named(runs: Sequence[Trajectory], found: Sequence[Figures]) -> list[dict[str, Any]]:
+    return [{"run": run.name, "refused": one.refused} for run, one in zip(runs, found, strict=True)]
+
+
+def test_two_large_runs_turn_the_sum_but_not_the_median(capsys: pytest.CaptureFixture[str]) -> None:
+    small, large = Figures(1, 3, 100, 100), Figures(1, 99, 9_000, 9_000)
+    dearer, cheaper = Figures(1, 3, 110, 110), Figures(1, 99, 900, 900)
+    runs = [of_turns(number, turns) for number, turns in enumerate([3] * 7 + [99] * 2)]
+    by_setting = {setting("none"): [small] * 7 + [large] * 2, setting("x"): [dearer] * 7 + [cheaper] * 2}
+    raw, row = rows(by_setting, runs, PRICES[:1])
+    assert tables.percent(tables.against(row, raw, "1.0")) == "−86"
+    assert [tables.percent(value) for value in row["spread"]["1.0"]] == ["−90", "+10", "+10", "+10", "+10"]
+    assert "half of them in 2 runs" in tables.headline(raw)
+    text = "\n".join(tables.markdown([row], raw))
+    assert "| x | **+10** | −90 | **+10** | **+10** | **+10** | **+10** | −86 |" in text
+
+
+def test_a_run_with_a_refused_call_is_named_and_counts_nowhere_else() -> None:
+    whole, cut = Figures(1, 3, 100, 100), Figures(1, 3, 9_000, 9_000, refused=2)
+    (raw,) = rows({setting("none", 500): [whole, cut]}, [of_turns(0, 3), of_turns(1, 5)], PRICES)
+    assert (raw["runs"], raw["prompt_tokens"], raw["refused_runs"]["runs"]) == (1, 100, 1)
+    assert tables.headline(raw).endswith("Not counted: 1 run with 2 calls whose least view is over the budget (r1).")
 
 
 @pytest.mark.parametrize(
@@ -237,7 +314,8 @@ def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[s
 def test_rows_are_what_the_views_file_says(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     specs = ["hybrid:every=5,tail=2", "observation-masking"]
     flags = ("--budget", "2500", "--price", "cached=1.0,0.1,output=3", "--views", name)
-    found = replayed(capsys, str(runs), "--strategy", specs[0], "--strategy", specs[1], *flags)
+    raw, *found = replayed(capsys, str(runs), "--strategy", specs[0], "--strategy", specs[1], *flags)
+    assert raw["strategy"] == "none"
     data = Path(name).read_bytes()
     lines = [json.loads(one) for one in (gzip.decompress(data) if name.endswith("gz") else data).splitlines()]
     assert [row["strategy"] for row in found] == specs
@@ -269,6 +347,7 @@ def test_a_strategy_that_decides_by_the_price_is_replayed_at_each(
         capsys, str(runs), "--strategy", *specs, "--price", "cached=1.0,0.1", "--views", "views.jsonl"
     )
     assert priced["cost"]["0.1"] == pytest.approx(raw["cost"]["0.1"])
+    assert raw["strategy"] == "none"
     assert priced["cost"]["1.0"] < 0.6 * raw["cost"]["1.0"]
     assert priced["by_price"]["1.0"]["prompt_tokens"] == priced["prompt_tokens"] == priced["cost"]["1.0"]
     assert priced["by_price"]["0.1"]["prompt_tokens"] == raw["prompt_tokens"]
@@ -278,9 +357,44 @@ def test_a_strategy_that_decides_by_the_price_is_replayed_at_each(
     assert {one.get("price") for one in lines if one["strategy"] == "none"} == {None}
     assert {one.get("price") for one in lines if one["strategy"] != "none"} == {1.0, 0.1}
     assert len(lines) == 73 * 5
-    (alone,) = replayed(capsys, str(runs), "--strategy", specs[0], "--price", "cached=0.1", "--views", "views.jsonl")
+    _, alone = replayed(capsys, str(runs), "--strategy", specs[0], "--price", "cached=0.1", "--views", "views.jsonl")
     assert "by_price" not in alone
     assert alone["prompt_tokens"] == raw["prompt_tokens"]
+
+
+def test_csv_holds_every_run_at_every_price(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(PRICED)
+    flags = [str(runs), "--strategy", "./mine.py:ByPrice", "--price", "cached=1.0,0.1"]
+    found = replayed(capsys, *flags)
+    assert [row["strategy"] for row in found] == ["none", "./mine.py:ByPrice"]  # what a change is against is there
+    main([*flags, "--model", MODEL, "--csv", "--jobs", "1"], "replay")
+    lines = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert lines == [{key: str(value) for key, value in record.items()} for record in table(found)]
+    assert [(one["strategy"], one["run"], one["cached_price"]) for one in lines] == [
+        (spec, run, price)
+        for spec in ("none", "./mine.py:ByPrice")
+        for run in ("r3", "r25", "r45")
+        for price in ("1.0", "0.1")
+    ]
+    assert (
+        sum(int(one["prompt_tokens"]) for one in lines[6:] if one["cached_price"] == "0.1")
+        == (found[1]["by_price"]["0.1"]["prompt_tokens"])
+    )
+
+
+def test_a_strategy_that_decides_by_the_price_has_its_tokens_at_each_in_the_tables(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("mine.py").write_text(PRICED)
+    flags = [str(runs), "--strategy", "./mine.py:ByPrice", "--price", "cached=1.0,0.1", "--model", MODEL]
+    main(flags, "replay")
+    text = capsys.readouterr().out
+    prompts = [tables._short(price["prompt_tokens"]) for price in replayed(capsys, *flags)[1]["by_price"].values()]
+    assert prompts[0] != prompts[1]
+    first, second = text[text.index("./mine.py") :].splitlines()[:2]
+    assert (first.split()[2], second.split()[1]) == tuple(prompts)
+    main([*flags, "--markdown"], "replay")
+    assert f"| {' '.join(prompts)} |" in capsys.readouterr().out
 
 
 def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,6 +403,7 @@ def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "3 runs, 73 calls, no budget" in text
     assert "20–40 turns, 1 run" in text
     assert ">80" not in text
+    assert "The median run [and the quartiles], and the worst run:" in text
     flags = ("--strategy", "none", "hybrid:every=5,tail=2", "--model", MODEL, "--markdown")
     main([str(runs), *flags], "replay")
     text = capsys.readouterr().out
@@ -319,6 +434,8 @@ def test_a_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (["--strategy", "./fails.py"], "./fails.py failed on r3, turn 1: ./fails.py, line "),
         (["--budget", "0"], "budget cannot be '0' (flag --budget)"),
         (["--budget", "many"], "budget cannot be 'many' (flag --budget)"),
+        (["--jobs", "0"], "--jobs 0 is not possible"),
+        (["--csv", "--json"], "not allowed with"),
         (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),
         (["--views", "no/such/folder"], "no/such/folder cannot be written"),
         (["--views", "./runs.jsonl"], "is a file to be replayed"),
@@ -399,7 +516,8 @@ def test_recorded_runs_take_a_minute_on_two_cores() -> None:
     running = thimble("lab", "replay", RECORDED, "--json")
     out, told = running.communicate(timeout=600)
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert (running.returncode, told) == (0, "")
+    assert running.returncode == 0
+    assert all(line.startswith("replayed ") for line in told.splitlines())
     assert ended.ru_utime - started.ru_utime < 120
     raw = next(row for row in json.loads(out) if row["strategy"] == "none")
     assert raw["prefill_tokens"] < raw["prompt_tokens"] / 20

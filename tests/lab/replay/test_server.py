@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from agent.messages import Message
 from agent.protocols import Text
+from agent.side import SideModel
 from lab.replay.runs import counter_of
 from lab.replay.server import StandIn
 from tests.support.histories import TinyCounter
@@ -31,6 +32,15 @@ def test_a_summary_is_as_long_as_was_asked_and_never_longer_than_allowed(
     assert len(set(texts)) == (3 if wanted > 9 else len(set(texts)))
     again = StandIn(counter_of(model), tokens)
     assert texts == [ask(again, "y", most=most) for _ in range(3)]
+
+
+@given(st.integers(1, 1500), st.sampled_from(MODELS))
+@settings(max_examples=30)
+def test_a_strategy_gets_the_whole_summary(tokens: int, model: str) -> None:
+    asked, streamed = StandIn(counter_of(model), tokens), StandIn(counter_of(model), tokens)
+    side = SideModel(asked)
+    for _ in range(5):
+        assert side.ask([Message("m0", "user", "x")], "summary", tokens) == ask(streamed, "x")
 
 
 def test_a_side_call_is_cached_behind_the_prompt_before_and_the_next_prompt_behind_either() -> None:

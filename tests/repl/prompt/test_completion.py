@@ -63,7 +63,8 @@ def test_several_strategies_to_compare() -> None:
 def test_parameters_and_their_values_lead_to_a_spec(name: str) -> None:
     taken = parameters(STRATEGIES[name])
     start = f"/strategy hybrid + {name}"
-    assert completed(f"{start}:") == [f"{start}:{parameter.name}=" for parameter in taken]
+    paper = [f"{start}:paper"] * any(parameter.paper for parameter in taken)
+    assert completed(f"{start}:") == [*(f"{start}:{parameter.name}=" for parameter in taken), *paper]
     assert completed(start.replace(" + ", "+")) == [
         start.replace(" + ", "+") + end for end in ["", ":"][: 1 + bool(taken)]
     ]

@@ -152,4 +152,4 @@ def _result(tools: ArticleTools, call: Entry) -> Entry:
 
 
 def _mask(entry: Entry) -> Entry:
-    return {**entry, "content": mask(Message("", "tool", name=entry["name"]), "").content}
+    return {**entry, "content": mask(Message("", "tool", entry["content"], name=entry["name"])).content}
