@@ -75,7 +75,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),
     "--resume": _value(
         "ID",
-        "go on with a session: its id, the beginning of it, its name or its file; default: the newest",
+        "go on with a session: its id, the beginning of it, its name or its file; default: the newest conversation",
         nargs="?",
         const="",
     ),
