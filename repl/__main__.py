@@ -23,7 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run thimble and return its exit code, never a traceback for what a user can cause.
 
     0 done; 1 the question was not answered, or nobody reads the output; 2 wrong usage or settings, or standard output
-    is closed or full; 3 the model server cannot be used; 4 the budget cannot hold the request.
+    is closed or full; 3 the model server cannot be used; 4 the budget cannot hold the request; 5 the model, or the
+    built-in reader, said that it cannot answer.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["lab"]:
@@ -100,7 +101,7 @@ def _start(given: Namespace) -> int:
     if given.command == "trust":
         from repl.cli.trust import trust
 
-        return trust(_settings(given, interactive=True))
+        return trust(_settings(given, interactive=True), given.json)
     if given.command == "prepare":
         from repl.cli import prepare as filter
 

@@ -36,7 +36,7 @@ that is resumed, then environment (THIMBLE_*, OLLAMA_HOST, NO_COLOR), then
 
 Exit codes: 0 done, 1 not answered (or nobody reads the output), 2 wrong usage
 or settings (or standard output is closed or full), 3 no model server, 4 the
-budget is too small.
+budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
