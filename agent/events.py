@@ -11,7 +11,7 @@ from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
 from agent.view import View
 
 Stopper = Literal["", "thimble", "server"]
-Ending = Literal["answered", "turn-limit", "thought", "empty"]
+Ending = Literal["answered", "refused", "turn-limit", "thought", "empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,8 @@ class ToolReturned:
 class Answered:
     """The exchange is over. `ending` says whether the model ended it by itself.
 
-    "thought": the answer is empty, the model only thought.
+    "refused": the server says that it declined, or the built-in reader that it found nothing. "thought": the answer is
+    empty, the model only thought.
     """
 
     text: str

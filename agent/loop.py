@@ -59,7 +59,9 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
         for turn in count(1):
             reply = yield from _ask(agent, turn)
             if not reply.calls:
-                yield Answered(reply.content, _ending(reply, turn >= agent.max_turns))
+                last = agent.ledger.last
+                refused = last is not None and last.usage.finish == "refusal"
+                yield Answered(reply.content, "refused" if refused else _ending(reply, turn >= agent.max_turns))
                 return
             for number, call in enumerate(reply.calls, 1):
                 yield from _act(agent, call, first, number)

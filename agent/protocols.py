@@ -54,7 +54,10 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The server's report at the end of a reply, in tokens and seconds; None if not reported."""
+    """The server's report at the end of a reply, in tokens and seconds; None if not reported.
+
+    `finish` is "refusal" only where the server says so: never read out of a model's words.
+    """
 
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
@@ -62,7 +65,7 @@ class Usage:
     load_seconds: float | None = None
     prefill_seconds: float | None = None
     decode_seconds: float | None = None
-    finish: Literal["stop", "length", ""] = ""
+    finish: Literal["stop", "length", "refusal", ""] = ""
 
 
 @dataclass(frozen=True, slots=True)

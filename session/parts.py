@@ -91,7 +91,7 @@ class Parts:
         if not journal.begun:
             if isinstance(record, Change) and not isinstance(record, Named):
                 return
-            notices += journal.write(opened(journal.id, self.settings, agent, self.backends.widest))
+            notices += journal.write(opened(journal, self.settings, agent, self.backends.widest))
         memory = "" if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
         for notice in notices + journal.write(record, agent.history, memory):
             self.notify(notice)

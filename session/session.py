@@ -260,7 +260,7 @@ class Session:
         """Begin anew, on a new branch: strategy, budget and model stay; the journal keeps the rest."""
         agent, model = self.agent, self.agent.backend.id
         empty = SavedState()
-        empty.go_on(opened(self.journal.id, self.settings, agent, self.backends.widest))
+        empty.go_on(opened(self.journal, self.settings, agent, self.backends.widest))
         now = StrategyChanged(empty.strategy), BudgetChanged(empty.limit), ModelChanged(model.backend, model.name)
         self._become(empty, self._new_branch(1), *now)
 

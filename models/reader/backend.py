@@ -17,17 +17,18 @@ from models.reader.answer import answer, gave
 from models.reader.request import request
 from models.reader.steps import next_step
 from models.reader.summary import asked_summary, summary
-from models.reader.view import look
+from models.reader.view import CANNOT, look
 
 PIECE = re.compile(r"\s*\S+|\s+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the reader says, and the calls that it makes."""
+    """What the reader says, and the calls that it makes; `refused`: it says that it cannot answer."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    refused: bool = False
 
 
 def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
@@ -36,11 +37,12 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
         return Reply(summary(messages[:-1], sections))
     view = look(messages)
     if not view.question:
-        return Reply("I cannot see a question here. Please ask it again.")
+        return Reply(f"{CANNOT} see a question here. Please ask it again.", refused=True)
     wanted = request(view)
     step = next_step(wanted, view, tools)
     if step is None:
-        return Reply(answer(wanted, view, bool(tools)))
+        said = answer(wanted, view, bool(tools))
+        return Reply(said, refused=said.startswith(CANNOT))
     calls = []
     for name, given in step.calls:
         arguments = json.dumps(dict(given), ensure_ascii=False)
@@ -86,7 +88,7 @@ class Reader(BackendDefaults):
         if whole:
             yield from said.calls
         usage = self._meter.usage(messages, tools, written if whole else text)
-        yield usage if whole else replace(usage, finish="length")
+        yield replace(usage, finish="length" if not whole else "refusal" if said.refused else usage.finish)
 
     def _tokens(self, text: str) -> int:
         """Tokens of a text, the markers around a message not counted."""

@@ -36,7 +36,7 @@ that is resumed, then environment (THIMBLE_*, OLLAMA_HOST, NO_COLOR), then
 
 Exit codes: 0 done, 1 not answered (or nobody reads the output), 2 wrong usage
 or settings (or standard output is closed or full), 3 no model server, 4 the
-budget is too small.
+budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
@@ -75,7 +75,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),
     "--resume": _value(
         "ID",
-        "go on with a session: its id, the beginning of it, its name or its file; default: the newest",
+        "go on with a session: its id, the beginning of it, its name or its file; default: the newest conversation",
         nargs="?",
         const="",
     ),

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from repl.screen.sanitise import line
 from repl.screen.streams import write
-from session.confirmed import Claim, confirm
+from session import jsonl
+from session.confirmed import Claim, confirm, shown
 from session.settings import FOLDERS
 
 if TYPE_CHECKING:
@@ -21,10 +22,15 @@ MOST_BYTES = 1024
 """Of a typed line, so many are read."""
 
 
-def trust(settings: Settings) -> int:
+def trust(settings: Settings, as_json: bool = False) -> int:
     """Confirm all of it for this folder, and say what that is; the exit code. Raises UsageError."""
     waiting = settings.unconfirmed
     confirm(waiting)
+    if as_json:
+        for claim in waiting.values():
+            told = {"name": claim.name, "value": shown(claim.name, claim.value), "why": claim.why}
+            write(jsonl.to_line({"type": "confirmed", **told}))
+        return 0
     write("".join(_told(waiting.values())) or f"Nothing in {FOLDERS} waits for you.\n")
     if waiting:
         write("Confirmed, for this folder and as long as these stay the same.\n")

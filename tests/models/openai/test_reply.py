@@ -227,10 +227,15 @@ def test_a_reply_may_end_without_done_but_not_without_a_reason() -> None:
 
 @pytest.mark.parametrize(
     ("given", "finish"),
-    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", ""), ("x", "")],
+    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", "refusal"), ("x", "")],
 )
 def test_how_a_reply_finished(given: str, finish: str) -> None:
     assert reply(chunk("", f'"{given}"') + DONE) == [Usage(finish=finish)]  # type: ignore[arg-type]
+
+
+def test_a_refusal_is_a_text_and_told_as_one() -> None:
+    body = chunk('"refusal":"I can"') + chunk('"refusal":"not."') + chunk("", '"stop"') + DONE
+    assert named(reply(body)) == [Text("I cannot."), Usage(finish="refusal")]
 
 
 def test_inline_thinking_is_told_apart() -> None:

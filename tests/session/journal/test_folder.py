@@ -16,7 +16,7 @@ from agent.protocols import ModelId
 from session.journal import folder as shelf
 from session.journal.header import settings_of
 from session.journal.journal import Journal
-from session.journal.records import VERSION, Named
+from session.journal.records import VERSION, Named, Switched
 from session.journal.state import UNKNOWN, SavedState, saved_state
 from session.session import Session
 from session.settings import Settings, going_on
@@ -94,6 +94,31 @@ def test_no_figure_of_another_hand_breaks_the_list_or_makes_it_wait(figure: byte
     for before in (b'"prompt_tokens":', b'"tokens":'):
         path.write_bytes(data.replace(before, before + figure))
         assert shelf.listed(path).questions == ("What?",)
+
+
+@given(st.lists(st.sampled_from(["talk", "shot", "named", "resumed"]), min_size=1, max_size=5))
+def test_the_newest_conversation_goes_on_and_a_one_shot_only_where_there_is_none(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("shelf")
+    for at, kind in enumerate(kinds, 1):
+        path = folder / f"{at}.jsonl"
+        journal = Journal(path, one_shot=kind != "talk")
+        journal.write(UNKNOWN if kind == "talk" else replace(UNKNOWN, one_shot=True))
+        if kind == "named":
+            journal.write(Named("a talk"))
+        journal.close()
+        if kind == "resumed":
+            again = Journal.reopen(path)
+            again.write(Switched(1))
+            again.close()
+        os.utime(path, (at, at))
+        assert shelf.listed(path).one_shot == (kind == "shot")
+    talks = [at for at, kind in enumerate(kinds, 1) if kind != "shot"]
+    assert [int(path.stem) for path in shelf.conversations(shelf.paths(folder))] == talks[::-1]
+    newest = shelf.find(folder)
+    assert int(newest.stem) == (talks[-1] if talks else len(kinds))
+    assert shelf.written_after(newest, folder) == len(kinds) - int(newest.stem)
 
 
 def test_a_newer_session_is_a_row_that_says_so(tmp_path: Path) -> None:
