@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -521,3 +522,18 @@ def test_recorded_runs_take_a_minute_on_two_cores() -> None:
     assert ended.ru_utime - started.ru_utime < 120
     raw = next(row for row in json.loads(out) if row["strategy"] == "none")
     assert raw["prefill_tokens"] < raw["prompt_tokens"] / 20
+
+
+PAGE = ROOT / "docs/results/cost.md"
+COMMANDS = re.findall(r"^thimble lab replay \"\$THIMBLE_TRAJECTORIES\" ((?:\\\n|.)+)$", PAGE.read_text(), re.MULTILINE)
+
+
+@pytest.mark.skipif(not RECORDED, reason="THIMBLE_TRAJECTORIES names no recorded runs")
+@pytest.mark.parametrize("flags", COMMANDS)
+def test_the_page_of_costs_says_what_the_replay_says(flags: str) -> None:
+    running = thimble("lab", "replay", RECORDED, *flags.replace("\\\n", " ").split(), stderr=subprocess.DEVNULL)
+    out, _ = running.communicate(timeout=3600)
+    page = " ".join(PAGE.read_text().split())
+    assert running.returncode == 0
+    assert len(out.splitlines()) > 4
+    assert [line for line in out.splitlines() if " ".join(line.split()) not in page] == []
