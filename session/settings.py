@@ -34,6 +34,7 @@ EMBEDDINGS = (AUTO, STATIC, NONE)
 """Embeddings without a server; `auto` is `static` where its files are installed, else `none`."""
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
+MOST_SEED = 2**31 - 1
 FILE_LIMIT_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
 """What reading a value may raise; RuntimeError for a ~user that nobody is."""
@@ -59,10 +60,10 @@ class Settings:
     own; `embeddings` is one of EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price
     card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is how many tokens a second the
     reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
-    is set; `think`, `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are
-    `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
-    of a resumed session; `unconfirmed` is what the folder's file says and does not decide before the user has confirmed
-    it.
+    is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout` and
+    `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of them
+    came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the folder's file says
+    and does not decide before the user has confirmed it.
     """
 
     backend: str = "auto"
@@ -82,6 +83,8 @@ class Settings:
     pace: float = 0.0
     max_turns: int = 12
     think: Think = "on"
+    temperature: float | None = None
+    seed: int | None = None
     stream: bool = True
     timeout: float = 300.0
     reply_timeout: float = REPLY_SECONDS
@@ -173,6 +176,10 @@ def _number(kind: type[int] | type[float], least: int, most: int) -> Callable[[G
     return read
 
 
+def _unless_auto(read: Callable[[Given], float]) -> Callable[[Given], float | None]:
+    return lambda given: None if given.value == AUTO else read(given)
+
+
 def _keep_alive(given: Given) -> str:
     text = str(given.value).strip()
     if not re.fullmatch(r"-?\d{1,9}(ms|s|m|h)?", text):
@@ -217,6 +224,8 @@ SETTINGS: dict[str, Setting] = {
     "pace": Setting(_number(float, 0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
     "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250"),
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
+    "temperature": Setting(_unless_auto(_number(float, 0, 2)), "a number, 0 to 2; auto sends none"),
+    "seed": Setting(_unless_auto(_number(int, 0, MOST_SEED)), f"a whole number, 0 to {MOST_SEED:,}; auto sends none"),
     "stream": Setting(_switch, "true or false"),
     "timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
     "reply_timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),

@@ -74,10 +74,19 @@ class Reader(BackendDefaults):
         return self._counter
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
-        """Stream the reply word by word, then its calls, then the usage; cut at `max_tokens` as a server would."""
-        said = reply(messages, tools)
+        """Stream the reply word by word, then its calls, then the usage; cut at `max_tokens` as a server would.
+
+        The reader follows rules and draws nothing: it ignores the temperature.
+        """
+        said = reply(messages, tools if may_call else ())
         written = said.text + "".join(call.name + call.arguments for call in said.calls)
         whole = max_tokens is None or self._tokens(written) <= max_tokens
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)

@@ -20,7 +20,7 @@ def show_settings(settings: Settings, as_json: bool) -> int:
     waiting = settings.unconfirmed.values()
     if as_json:
         for name, value, origin in rows:
-            told = value if isinstance(value, int | float) else shown(name, value)
+            told = value if isinstance(value, int | float | None) else shown(name, value)
             write(jsonl.to_line({"type": "setting", "name": name, "value": told, "origin": origin}))
         for claim in waiting:
             told = shown(claim.name, claim.value)
@@ -38,4 +38,4 @@ def show_settings(settings: Settings, as_json: bool) -> int:
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return shown(name, value) if value != "" else "(automatic)"
+    return shown(name, value) if value not in ("", None) else "(automatic)"

@@ -87,6 +87,8 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--plain": _switch("append-only plain lines, for screen readers"),
     "--stage": _switch("for a projector: high contrast, Enter steps, nothing private on screen"),
     "--think": _value("HOW", "on, off, low, medium or high, for models that can think; default: on"),
+    "--temperature": _value("T", "how freely a model chooses its words, 0 to 2; default: auto, the server's own"),
+    "--seed": _value("N", "where a server's random numbers begin; default: auto, none is sent"),
     "--no-stream": _switch("take each reply whole", const="false", dest="stream"),
     "--timeout": _value("SECONDS", "longest wait for the next piece of a reply; default: 300"),
     "--reply-timeout": _value("SECONDS", "longest wait for the whole of a reply; default: 1800"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from models import READER
 from models.wire.address import hidden
 from session.journal.records import VERSION, Opened
-from session.settings import Settings, address_of
+from session.settings import AUTO, Settings, address_of
 
 if TYPE_CHECKING:
     from agent.agent import Agent
@@ -25,6 +25,8 @@ KEPT = (
     "budget",
     "max_turns",
     "think",
+    "temperature",
+    "seed",
     "stream",
     "keep_alive",
 )
@@ -35,7 +37,7 @@ MODEL_SETTINGS = ("backend", "base_url", "model")
 
 def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> Opened:
     """The first line, as the session is now. `widest` is its largest budget so far, in tokens."""
-    kept = {name: getattr(settings, name) for name in KEPT}
+    kept = {name: AUTO if (value := getattr(settings, name)) is None else value for name in KEPT}
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
     kept["budget"] = widest
     kept["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""

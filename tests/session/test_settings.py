@@ -32,6 +32,8 @@ TEXTS = {
     "pace": ("1", "2.5", "3", "4"),
     "max_turns": ("3", "4", "5", "6"),
     "think": ("off", "low", "medium", "high"),
+    "temperature": ("0", "0.7", "auto", "2"),
+    "seed": ("0", "7", "auto", "2147483647"),
     "stream": ("false", "true", "no", "yes"),
     "timeout": ("5", "2.5", "60", "300"),
     "reply_timeout": ("50", "25.5", "600", "1800"),

@@ -72,7 +72,13 @@ class Summariser(BackendDefaults):
     limits: list[int | None] = field(default_factory=list)
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         assert is_sound(messages) == []
         self.prompts.append(list(messages))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -157,6 +158,24 @@ def settings(tmp_path: Path, **flags: object) -> Settings:
     """What is asked for on the command line: the folder of sessions, and these flags."""
     asked = replace(Settings(session_dir=tmp_path, think="low", max_turns=5), **flags)  # type: ignore[arg-type]
     return replace(asked, origins={"think": "environment THIMBLE_THINK", **dict.fromkeys(flags, "flag --x")})
+
+
+@pytest.mark.parametrize(("temperature", "seed"), [(0.0, 7), (None, None)])
+def test_temperature_and_seed_are_on_record_and_a_session_goes_on_with_them(
+    tmp_path: Path, temperature: float | None, seed: int | None
+) -> None:
+    live = Session(Settings("reader", temperature=temperature, seed=seed), Journal(tmp_path / "one.jsonl"))
+    ask(live, "What?")
+    live.journal.close()
+    kept = json.loads((tmp_path / "one.jsonl").read_text().splitlines()[0])["settings"]
+    assert [kept["temperature"], kept["seed"]] == [temperature, seed] if seed else ["auto", "auto"]
+    again, journal, _ = shelf.reopened(settings(tmp_path), tmp_path / "one.jsonl")
+    journal.close()
+    assert (again.temperature, again.seed) == (temperature, seed)
+    asked = replace(settings(tmp_path, seed=3), temperature=0.9)
+    again, journal, _ = shelf.reopened(asked, tmp_path / "one.jsonl")
+    journal.close()
+    assert (again.temperature, again.seed) == (temperature, 3), "a flag is stronger, the environment is not"
 
 
 def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tmp_path: Path) -> None:
