@@ -37,6 +37,8 @@ INTERACTIVE_PACE = 120.0
 FILE_LIMIT_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
 """What reading a value may raise; RuntimeError for a ~user that nobody is."""
+MEMORY_FILE = "THIMBLE.md"
+"""The name of a memory file (`session.memory_files`)."""
 FOLDERS = "./thimble.toml"
 """The origin of a setting that the folder's file brings along."""
 SESSION = "session"
@@ -61,8 +63,8 @@ class Settings:
     reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
     is set; `think`, `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are
     `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
-    of a resumed session; `unconfirmed` is what the folder's file says and does not decide before the user has confirmed
-    it.
+    of a resumed session; `unconfirmed` is what the folder's files say and does not count before the user has confirmed
+    it; `folder` is where these files are, None where no memory files are read.
     """
 
     backend: str = "auto"
@@ -89,6 +91,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     asked: Settings | None = field(default=None, compare=False, repr=False)
     unconfirmed: Mapping[str, Claim] = field(default_factory=dict, compare=False)
+    folder: Path | None = field(default=None, compare=False)
 
     @property
     def flags(self) -> set[str]:
@@ -229,7 +232,7 @@ def resolve(
 ) -> Settings:
     """The settings, each from the strongest source that gives it.
 
-    Of the folder's file counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
+    Of the folder's files counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
     `unconfirmed`.
 
     Args:
@@ -258,7 +261,12 @@ def resolve(
         if given is not None:
             values[name], origins[name] = _read(name, setting, given), given.origin
     decided = {*sources[0], *surroundings}
-    return Settings(**values, origins=origins, unconfirmed={n: waiting[n] for n in waiting if n not in decided})
+    unconfirmed = {name: claim for name, claim in waiting.items() if name not in decided}
+    if os.path.lexists(folder / MEMORY_FILE):
+        from session.confirmed import waiting_words
+
+        unconfirmed |= waiting_words(folder, MEMORY_FILE)
+    return Settings(**values, origins=origins, unconfirmed=unconfirmed, folder=folder)
 
 
 def _waiting(found: Mapping[str, Given], folder: Path) -> Mapping[str, Claim]:

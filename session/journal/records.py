@@ -127,7 +127,15 @@ class Unanswered:
 
 
 Change = (
-    Opened | Resumed | events.StrategyChanged | events.BudgetChanged | events.ModelChanged | Named | Branched | Switched
+    Opened
+    | Resumed
+    | events.StrategyChanged
+    | events.BudgetChanged
+    | events.ModelChanged
+    | events.SystemChanged
+    | Named
+    | Branched
+    | Switched
 )
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
@@ -143,6 +151,7 @@ KINDS: dict[str, type] = {
     "swapped": events.StrategyChanged,
     "limited": events.BudgetChanged,
     "remodelled": events.ModelChanged,
+    "told": events.SystemChanged,
     "named": Named,
     "branched": Branched,
     "switched": Switched,
