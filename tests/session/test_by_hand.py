@@ -10,6 +10,7 @@ from agent.errors import UsageError
 from agent.events import Prepared
 from agent.messages import Message
 from models.scripted import Scripted
+from repl.commands.context.context import context
 from session.by_hand import compact
 from session.confirmed import confirm
 from session.journal.folder import reopened
@@ -19,7 +20,7 @@ from session.playback import Playback, read_recording
 from session.session import Session, open_session
 from session.settings import Settings, resolve
 from tests.support.histories import TinyCounter
-from tests.support.sessions import ask, tool_call
+from tests.support.sessions import Paper, ask, tool_call
 
 READS = [
     [tool_call("read_article", 1, slug="observation-masking")],
@@ -179,3 +180,11 @@ def test_it_takes_at_most_an_eighth(here: Path, text: str, budget: int) -> None:
 def test_a_session_of_a_program_reads_none(here: Path) -> None:
     users(here, "Call me Ada.")
     assert MARK not in open_session(Settings(backend="reader")).agent.state.system
+
+
+def test_context_shows_it(here: Path) -> None:
+    users(here, "Call me Ada. " * 20)
+    session, _ = opened(settings())
+    paper = Paper(width=100)
+    context(session, "next", paper.console)
+    assert "of it memory" in paper.text
