@@ -210,7 +210,10 @@ SETTINGS: dict[str, Setting] = {
         _embeddings,
         f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",
     ),
-    "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
+    "price": Setting(
+        _price,
+        "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
+    ),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
     "session_dir": Setting(partial(_folder, made=True), "a folder, which is made where it is missing"),
