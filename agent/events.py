@@ -169,6 +169,13 @@ class ModelChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class SystemChanged:
+    """From now on this is the system message."""
+
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
 class Planted:
     """A fact was put into the history without asking a model, as the only line of a file that was read.
 
@@ -200,5 +207,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | Withdrawn | Cancelled | StrategyChanged | BudgetChanged | ModelChanged
+Entry = Event | Withdrawn | Cancelled | StrategyChanged | BudgetChanged | ModelChanged | SystemChanged
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

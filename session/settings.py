@@ -38,6 +38,8 @@ MOST_SEED = 2**31 - 1
 FILE_LIMIT_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
 """What reading a value may raise; RuntimeError for a ~user that nobody is."""
+MEMORY_FILE = "THIMBLE.md"
+"""The name of a memory file (`session.memory_files`)."""
 FOLDERS = "./thimble.toml"
 """The origin of a setting that the folder's file brings along."""
 SESSION = "session"
@@ -62,8 +64,9 @@ class Settings:
     reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
     is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout` and
     `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of them
-    came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the folder's file says
-    and does not decide before the user has confirmed it.
+    came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the folder's files say
+    and does not count before the user has confirmed it; `folder` is where these files are, None where no memory files
+    are read.
     """
 
     backend: str = "auto"
@@ -92,6 +95,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     asked: Settings | None = field(default=None, compare=False, repr=False)
     unconfirmed: Mapping[str, Claim] = field(default_factory=dict, compare=False)
+    folder: Path | None = field(default=None, compare=False)
 
     @property
     def flags(self) -> set[str]:
@@ -214,7 +218,10 @@ SETTINGS: dict[str, Setting] = {
         _embeddings,
         f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",
     ),
-    "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
+    "price": Setting(
+        _price,
+        "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
+    ),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
     "session_dir": Setting(partial(_folder, made=True), "a folder, which is made where it is missing"),
@@ -238,7 +245,7 @@ def resolve(
 ) -> Settings:
     """The settings, each from the strongest source that gives it.
 
-    Of the folder's file counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
+    Of the folder's files counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
     `unconfirmed`.
 
     Args:
@@ -267,7 +274,12 @@ def resolve(
         if given is not None:
             values[name], origins[name] = _read(name, setting, given), given.origin
     decided = {*sources[0], *surroundings}
-    return Settings(**values, origins=origins, unconfirmed={n: waiting[n] for n in waiting if n not in decided})
+    unconfirmed = {name: claim for name, claim in waiting.items() if name not in decided}
+    if os.path.lexists(folder / MEMORY_FILE):
+        from session.confirmed import waiting_words
+
+        unconfirmed |= waiting_words(folder, MEMORY_FILE)
+    return Settings(**values, origins=origins, unconfirmed=unconfirmed, folder=folder)
 
 
 def _waiting(found: Mapping[str, Given], folder: Path) -> Mapping[str, Claim]:

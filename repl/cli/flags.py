@@ -69,7 +69,10 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--embeddings": _value(
         "HOW", "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto"
     ),
-    "--price": _value("CARD", "what a token costs, as in cached=0.1,output=4; default: auto, from timings"),
+    "--price": _value(
+        "CARD",
+        "what a token costs, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
+    ),
     "--corpus": _value("DIR", "the folder of articles; default: the built-in ones"),
     "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
     "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),

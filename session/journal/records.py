@@ -129,7 +129,15 @@ class Unanswered:
 
 
 Change = (
-    Opened | Resumed | events.StrategyChanged | events.BudgetChanged | events.ModelChanged | Named | Branched | Switched
+    Opened
+    | Resumed
+    | events.StrategyChanged
+    | events.BudgetChanged
+    | events.ModelChanged
+    | events.SystemChanged
+    | Named
+    | Branched
+    | Switched
 )
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
@@ -145,6 +153,7 @@ KINDS: dict[str, type] = {
     "swapped": events.StrategyChanged,
     "limited": events.BudgetChanged,
     "remodelled": events.ModelChanged,
+    "told": events.SystemChanged,
     "named": Named,
     "branched": Branched,
     "switched": Switched,

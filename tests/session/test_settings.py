@@ -124,7 +124,7 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     found = resolve({}, interactive=False, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
-    assert {*SETTINGS, "origins", "asked", "unconfirmed"} == set(Settings.__dataclass_fields__)
+    assert {*SETTINGS, "origins", "asked", "unconfirmed", "folder"} == set(Settings.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
