@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from agent.errors import UsageError
+from models import READER
 from models.server import Check
 from repl.commands.doctor.examine import SECONDS, Report, examine
 from repl.commands.doctor.machine import can_show, looks
@@ -20,7 +23,7 @@ from repl.screen.theme import console_for, is_drawn, is_plain, moving
 from repl.screen.wrapping import columns, wrapped
 from session import jsonl
 from session.session import Session
-from session.settings import Settings
+from session.settings import BACKENDS, Settings
 
 STATE_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 STATE_WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}
@@ -48,11 +51,23 @@ def run(settings: Settings, as_json: bool) -> int:
 def doctor(session: Session, _: str, console: Console) -> None:
     """/doctor: check servers, model, terminal and folders.
 
-    Each problem comes with the command that solves it, for a session as this one was opened. Nothing is changed.
+    Each problem comes with the command that solves it, for a session as this one is now: with its model, strategy and
+    budget. Nothing is changed.
     """
     if session.playback:
         raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
-    show(look(session.settings, console), console)
+    show(look(as_now(session), console), console)
+
+
+def as_now(session: Session) -> Settings:
+    """The settings with which a session like this one would be opened."""
+    if not session.is_ready:
+        return session.settings
+    agent, name = session.agent, session.agent.backend.name
+    now: dict[str, Any] = {"strategy": session.spec, "budget": agent.limit}
+    if name in BACKENDS:  # a script may have brought its own
+        now |= {"backend": name, "model": "" if name == READER else agent.backend.model}
+    return replace(session.settings, **now)
 
 
 def look(settings: Settings, console: Console) -> Report:

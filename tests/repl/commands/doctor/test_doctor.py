@@ -28,6 +28,7 @@ from repl.commands.doctor.examine import Finding, Look, Report, Verdict, examine
 from repl.commands.table import run_command
 from repl.screen.sanitise import line
 from repl.screen.theme import console_for
+from session.session import open_session
 from session.settings import Settings, address_of, resolve
 from tests.support.failing_server import faulty
 from tests.support.ollama_wire import SHOW, TAGS, loopback, send
@@ -500,3 +501,13 @@ def test_the_command_shows_the_same_and_never_enters_the_history() -> None:
     assert session.agent.history == []
     run_command(session, "/doctor now", paper.console)
     assert "✗ /doctor takes no arguments" in paper.text
+
+
+def test_in_a_session_it_looks_at_the_session_as_it_is(home: Path) -> None:
+    session = open_session(Settings(backend="reader", budget=4_000, session_dir=home))
+    session.use_strategy("truncate")
+    session.use_budget(3_000)
+    paper = Paper(120)
+    run_command(session, "/doctor", paper.console)
+    assert "truncate in 3,000 tokens" in paper.text
+    assert "observation-masking" not in paper.text
