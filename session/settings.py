@@ -222,7 +222,7 @@ SETTINGS: dict[str, Setting] = {
     "stage": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),
     "pace": Setting(_number(float, 0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
-    "max_turns": Setting(_number(int, 1, 100), "a whole number, 1 to 100"),
+    "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250"),
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
     "temperature": Setting(_unless_auto(_number(float, 0, 2)), "a number, 0 to 2; auto sends none"),
     "seed": Setting(_unless_auto(_number(int, 0, MOST_SEED)), f"a whole number, 0 to {MOST_SEED:,}; auto sends none"),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent.agent import Agent
     from session.journal.state import SavedState
 
+SAMPLING = ("temperature", "seed")
 KEPT = (
     "base_url",
     "summariser",
@@ -24,8 +25,7 @@ KEPT = (
     "budget",
     "max_turns",
     "think",
-    "temperature",
-    "seed",
+    *SAMPLING,
     "stream",
     "keep_alive",
 )
@@ -43,6 +43,11 @@ def opened(id_: str, settings: Settings, agent: Agent, widest: int) -> Opened:
     kept |= {name: "" for name in ("base_url", "summariser", "embeddings") if hidden(kept[name]) != kept[name]}
     state, model = agent.state, agent.backend.id
     return Opened(VERSION, id_, state.system, state.strategy, state.limit, model.backend, model.name, kept)
+
+
+def sampling(began: Opened) -> dict[str, str | bool | int | float]:
+    """The temperature and the seed that a session began with, as far as it sent them."""
+    return {name: began.settings[name] for name in SAMPLING if began.settings.get(name, AUTO) != AUTO}
 
 
 def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, object]:
