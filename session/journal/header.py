@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from session.journal.journal import Journal
     from session.journal.state import SavedState
 
+SAMPLING = ("temperature", "seed")
 KEPT = (
     "base_url",
     "summariser",
@@ -25,8 +26,7 @@ KEPT = (
     "budget",
     "max_turns",
     "think",
-    "temperature",
-    "seed",
+    *SAMPLING,
     "stream",
     "keep_alive",
 )
@@ -45,6 +45,11 @@ def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> O
     state, model = agent.state, agent.backend.id
     begun_with = state.system, state.strategy, state.limit, model.backend, model.name
     return Opened(VERSION, journal.id, *begun_with, kept, journal.one_shot)
+
+
+def sampling(began: Opened) -> dict[str, str | bool | int | float]:
+    """The temperature and the seed that a session began with, as far as it sent them."""
+    return {name: began.settings[name] for name in SAMPLING if began.settings.get(name, AUTO) != AUTO}
 
 
 def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, object]:

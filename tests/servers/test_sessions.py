@@ -87,6 +87,24 @@ def test_a_reply_comes_in_pieces_or_whole_and_is_the_same(sessions: Sessions, se
     assert replies(pieces) == replies(whole)
 
 
+@pytest.mark.parametrize("told_alone", [True, False])
+def test_the_closing_turn_keeps_the_cache_and_runs_no_call(
+    sessions: Sessions, server: Server, told_alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This model calls all the same where it is only told; where the server rules the call out, it cannot."""
+    if told_alone:
+        monkeypatch.setattr("models.openai.backend.CALL_TOKENS", ())
+    session = sessions.open(server, max_turns=2, temperature=0.0, seed=7)
+    events = list(session.ask(sessions.questions[0].text))
+    first, last = only(Replied, events)
+    assert last.usage.cached_tokens >= first.usage.prompt_tokens - BLOCK
+    assert only(Answered, events)[0].ending == "turn-limit"
+    assert [call.name for call in last.message.calls] == (["read_article"] if told_alone else [])
+    assert [event.ok for event in only(ToolReturned, events)] == [True, *[False] * told_alone]
+    why = only(Prepared, events)[-1].view.messages[-1].why
+    assert ("<tool_call>" in why) != told_alone
+
+
 # ---- tokens ----
 
 

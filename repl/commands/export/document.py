@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent.ledger import Call, totals
 from agent.messages import Message
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
+from session.journal.header import sampling
 from session.journal.lines import EVERYTHING
 from session.jsonl import Fields, selected, to_json
 
@@ -45,6 +46,7 @@ def about(told: Story) -> Fields:
     lost = [*told.past.lost, *["a line of the journal"] * told.damaged]
     return {
         **selected(told.past, "id=opened.id name"),
+        "sampling": sampling(told.past.opened),
         "started": told.exchanges[0].at,
         "ended": told.exchanges[-1].until,
         **selected(told.past, "backend=model.backend model=model.name strategy budget=limit"),

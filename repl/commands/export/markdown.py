@@ -11,6 +11,7 @@ from agent import figures
 from agent.ledger import Call, totals
 from repl.commands.export.story import Exchange, Made, Story, story
 from repl.screen.sanitise import clean, line
+from session.journal.header import sampling
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -27,7 +28,8 @@ def export(session: Session, columns: int) -> Iterator[str]:
     told = story(session)
     past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
-    facts = [f"Model {past.model}", past.strategy, f"{past.limit:,} tokens", begun]
+    drawn = (f"{name} {value}" for name, value in sampling(past.opened).items())
+    facts = [f"Model {past.model}", *drawn, past.strategy, f"{past.limit:,} tokens", begun]
     yield f"# {plain(past.name) or 'A session of thimble'}\n\n{', '.join(map(plain, facts))}\n"
     for exchange in told.exchanges:
         yield from _exchange(exchange)

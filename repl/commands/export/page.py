@@ -23,6 +23,7 @@ from repl.commands.export.story import Differences, Exchange, Made, Story, left_
 from repl.screen import trace
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.sanitise import clean, line
+from session.journal.header import sampling
 
 if TYPE_CHECKING:
     from agent.budget import Counter
@@ -134,6 +135,7 @@ def _about(told: Story) -> Fields:
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     facts = [
         line(figures.called(past.model)),
+        *(line(f"{name} {value}") for name, value in sampling(past.opened).items()),
         begun,
         figures.several(sum(bool(each.number) for each in told.exchanges), "exchange"),
         figures.several(len(told.calls), "call"),

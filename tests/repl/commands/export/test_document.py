@@ -118,3 +118,12 @@ def test_exchanges_have_the_numbers_of_stats_in_every_format(tmp_path: Path) -> 
     assert re.findall("^## (.*)", export(session, "md", tmp_path), re.M) == [
         "Exchange 1", "A planted fact", "Exchange 2", "Calls",
     ]  # fmt: skip
+
+
+def test_the_temperature_and_the_seed_are_on_record(tmp_path: Path) -> None:
+    for settings, drawn in (({"temperature": 0.0, "seed": 7}, True), ({}, False)):
+        session = scripted("So.", **settings)
+        ask(session)
+        assert whole_session(session, tmp_path)["session"]["sampling"] == settings
+        for kind in ("md", "html"):
+            assert ("seed 7" in re.sub("&#32;", " ", export(session, kind, tmp_path))) == drawn
