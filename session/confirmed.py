@@ -76,6 +76,7 @@ RULES: Mapping[str, Rule] = {
     "price": Rule("any", "strategies would decide by these prices"),
     "corpus": Rule("outside the folder", "articles outside this folder would be read", _is_inside),
     "files": Rule("outside the folder", "files outside this folder could be read by the model", _is_inside),
+    "notes": Rule("any", "what the model notes would be written there, and read in later sessions"),
     "session_dir": Rule("any", "all that you ask would be kept there"),
 }
 """The settings that can hurt. A law holds that each other one is in FREE."""

@@ -188,3 +188,25 @@ def test_context_shows_it(here: Path) -> None:
     paper = Paper(width=100)
     context(session, "next", paper.console)
     assert "of it memory" in paper.text
+
+
+def test_notes_outlive_a_session_and_what_ifs_write_none(here: Path) -> None:
+    def noting() -> tuple[Session, Scripted]:
+        session = open_session(settings(notes=str(here / "notes.jsonl")))
+        note = [tool_call("save_note", 1, title="Ada", text="likes metres")]
+        model = Scripted([note, "Noted.", note, "Noted."], TinyCounter())
+        session.agent.use(model)
+        return session, model
+
+    one, _ = noting()
+    assert MARK not in one.agent.state.system
+    ask(one)
+    written = (here / "notes.jsonl").read_bytes()
+    assert b"likes metres" in written
+    assert one.parts.notes.file
+    two, _ = noting()
+    assert two.agent.state.system.endswith("Notes that you kept in earlier sessions: 1. get_notes reads them.")
+    fork = two.fork()
+    fork.tools["save_note"].run({"title": "Bob", "text": "likes feet"})
+    assert (here / "notes.jsonl").read_bytes() == written
+    assert [note.title for note in two.notes.kept] == ["Ada"]
