@@ -131,7 +131,7 @@ def confirmed_words(folder: Path, name: str) -> str:
 def _words_claim(folder: Path, name: str, found: str) -> Claim:
     from corpus.markdown import shorten
 
-    told = f"{len(found.split()):,} words, from “{shorten(found, SHOWN_LETTERS)}”"
+    told = f"{len(found):,} letters, from “{shorten(found, SHOWN_LETTERS)}”"
     return Claim(name, told, "these would stand in front of every prompt", mark(folder, name, found), f"./{name}")
 
 
