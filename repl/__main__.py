@@ -144,7 +144,7 @@ def _settings(given: Namespace, interactive: bool) -> Settings:
 
 
 def _confirmed(given: Namespace, headless: bool) -> Settings:
-    """The settings; what waits in the folder's file is asked for in a terminal, and a UsageError elsewhere."""
+    """The settings; what waits in the folder is asked for in a terminal, and elsewhere a setting is a UsageError."""
     settings = _settings(given, interactive=not headless)
     if not settings.unconfirmed:
         return settings
@@ -152,6 +152,7 @@ def _confirmed(given: Namespace, headless: bool) -> Settings:
         from session.confirmed import check
 
         check(settings.unconfirmed)
+        return settings
     from repl.cli import trust
 
     return _settings(given, interactive=True) if trust.agreed(settings) else trust.without(settings)

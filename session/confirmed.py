@@ -76,6 +76,7 @@ RULES: Mapping[str, Rule] = {
     "price": Rule("any", "strategies would decide by these prices"),
     "corpus": Rule("outside the folder", "articles outside this folder would be read", _is_inside),
     "files": Rule("outside the folder", "files outside this folder could be read by the model", _is_inside),
+    "notes": Rule("any", "what the model notes would be written there, and read in later sessions"),
     "session_dir": Rule("any", "all that you ask would be kept there"),
 }
 """The settings that can hurt. A law holds that each other one is in FREE."""
@@ -130,7 +131,7 @@ def confirmed_words(folder: Path, name: str) -> str:
 def _words_claim(folder: Path, name: str, found: str) -> Claim:
     from corpus.markdown import shorten
 
-    told = f"{len(found.split()):,} words, from “{shorten(found, SHOWN_LETTERS)}”"
+    told = f"{len(found):,} letters, from “{shorten(found, SHOWN_LETTERS)}”"
     return Claim(name, told, "these would stand in front of every prompt", mark(folder, name, found), f"./{name}")
 
 

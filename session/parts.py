@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ class Parts:
         self.backends = Backends(
             settings, lambda notice: self.notify(notice), playback, widest=saved.widest if saved else 0
         )
-        self.notes = Notes()
+        self.notes = Notes(Path(settings.notes) if settings.notes and not playback else None)
         self.agent = Once(self._make_agent)
         self.library = Once(self._read_library)
         self.embedder = Once(lambda: embedder_of(settings, reading.embedded))
@@ -97,18 +98,23 @@ class Parts:
             self.notify(notice)
 
     def system(self, agent: Agent) -> str:
-        """The system prompt with the memory files as they are now. Raises UsageError for one that cannot be read."""
+        """The system prompt with the memory as it is now: files, and that there are notes of earlier sessions.
+
+        Raises:
+            UsageError: a memory file cannot be read.
+        """
         if self._playback:
             return self._playback.recording.opened.system
-        if self.settings.folder is None:
+        if self.settings.folder is None and not self.notes.earlier:
             return agent.state.system
         from session.confirmed import waiting_words
         from session.memory_files import CUT, memory_files, with_memory
 
         folder = self.settings.folder
-        if MEMORY_FILE in self.settings.unconfirmed and waiting_words(folder, MEMORY_FILE):
+        if folder and MEMORY_FILE in self.settings.unconfirmed and waiting_words(folder, MEMORY_FILE):
             self.notify(f"./{MEMORY_FILE} is not sent: it counts once you have typed thimble trust in this folder.")
-        system = with_memory(agent.state.system, memory_files(folder), agent.budget(agent.schemas()))
+        files = memory_files(folder) if folder else []
+        system = with_memory(agent.state.system, files, agent.budget([]), len(self.notes.earlier))
         if CUT in system:
             self.notify(f"{MEMORY_FILE} is longer than an eighth of the budget: the rest of it is not sent.")
         return system

@@ -60,7 +60,8 @@ class Settings:
     `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
     SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
     own; `embeddings` is one of EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price
-    card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is how many tokens a second the
+    card (`agent.prices.read_prices`); `notes` is the path of a file that keeps what the model notes, "" for none;
+    `session_dir` need not be there yet; `pace` is how many tokens a second the
     reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
     is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout` and
     `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of them
@@ -79,6 +80,7 @@ class Settings:
     price: str = AUTO
     corpus: Path = CORPUS / "articles"
     files: Path = CORPUS / "files"
+    notes: str = ""
     session_dir: Path = field(default_factory=sessions_folder)
     plain: bool = False
     stage: bool = False
@@ -205,6 +207,13 @@ def _folder(given: Given, made: bool = False) -> Path:
     return path.absolute()
 
 
+def _file(given: Given) -> str:
+    path = given.folder / Path(_text(given)).expanduser()
+    if not _text(given) or path.is_dir() or not path.parent.is_dir():
+        raise ValueError
+    return str(path.absolute())
+
+
 SETTINGS: dict[str, Setting] = {
     "backend": Setting(_one_of(*BACKENDS), "one of " + ", ".join(BACKENDS)),
     "model": Setting(_text, "the name of a model"),
@@ -224,6 +233,7 @@ SETTINGS: dict[str, Setting] = {
     ),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
+    "notes": Setting(_file, "a file in a folder that exists; it is made where it is missing"),
     "session_dir": Setting(partial(_folder, made=True), "a folder, which is made where it is missing"),
     "plain": Setting(_switch, "true or false"),
     "stage": Setting(_switch, "true or false"),

@@ -1,19 +1,24 @@
-"""Notes: what the model keeps for itself, in memory for one session; and its tools, save_note and get_notes."""
+"""Notes: what the model keeps for itself, for one session or in a file for all; and its tools, save_note, get_notes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from agent.errors import ToolError, UsageError
 from agent.protocols import Tool
 from corpus.markdown import shorten
+from corpus.reading import read_text
 from corpus.words import content_words, stem, stems
 from tools.schema import tool
 from tools.wording import counted, quoted
 
 TEXT_LIMIT = 4_000
+FILE_LIMIT_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +30,19 @@ class Note:
 
 
 class Notes:
-    """The notes of a session, oldest first. Their numbers begin at 1 and stay."""
+    """The notes of a session, oldest first. Their numbers begin at 1 and stay.
 
-    def __init__(self) -> None:
-        self.kept: list[Note] = []
+    With a file, each new note is a line of JSON at its end, and the notes that it held at the start come first, as
+    `earlier`. Nothing takes a note out of it again.
+
+    Raises:
+        UsageError: the file cannot be read, or holds something else.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = file
+        self.earlier: Sequence[Note] = _read(file) if file else ()
+        self.kept: list[Note] = [*self.earlier]
 
     @property
     def state(self) -> dict[str, Any]:
@@ -38,15 +52,21 @@ class Notes:
     @state.setter
     def state(self, saved: Mapping[str, Any]) -> None:
         try:
-            self.kept = [Note(_text(note["title"]), _text(note["text"])) for note in saved.get("notes", [])]
+            self.kept = list(dict.fromkeys([*self.earlier, *map(_note, saved.get("notes", []))]))
         except (AttributeError, KeyError, TypeError) as error:
             raise UsageError("the saved notes cannot be read", "start a new session") from error
 
     def save(self, title: str, text: str) -> int:
-        """Keep a note and return its number; the same note twice is kept once."""
+        """Keep a note and return its number; the same note twice is kept once.
+
+        Raises:
+            OSError: it is kept, and could not be written to the file.
+        """
         note = Note(title, text)
         if note not in self.kept:
             self.kept.append(note)
+            if self.file:
+                _append(self.file, note)
         return self.kept.index(note) + 1
 
     def matching(self, query: str) -> list[tuple[int, Note]]:
@@ -54,6 +74,36 @@ class Notes:
         wanted = {stem(word) for word in content_words(query)}
         numbered = enumerate(self.kept, 1)
         return [(number, note) for number, note in numbered if wanted <= stems(f"{note.title} {note.text}")]
+
+
+def _read(file: Path) -> list[Note]:
+    """The notes of a file, each once; none where it is not there yet."""
+    number, fix = 0, "mend it, or name another file: --notes FILE"
+    try:
+        found = []
+        for number, line in enumerate(read_text(Path(os.path.realpath(file)), FILE_LIMIT_BYTES).splitlines(), 1):  # noqa: B007
+            if line.strip():
+                found.append(_note(json.loads(line)))
+        return list(dict.fromkeys(found))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise UsageError(f"the notes in {file} cannot be read: {error.strerror}", fix) from error
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise UsageError(f"line {number} of {file} is no note", fix) from error
+
+
+def _append(file: Path, note: Note) -> None:
+    line = json.dumps({"title": note.title, "text": note.text}) + "\n"
+    opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(opened, line.encode())
+    finally:
+        os.close(opened)
+
+
+def _note(saved: Any) -> Note:
+    return Note(_text(saved["title"]), _text(saved["text"]))
 
 
 def _text(value: object) -> str:
@@ -87,7 +137,11 @@ class NoteTools:
         if len(kept) > TEXT_LIMIT:
             raise ToolError(f"the note has {len(kept):,} characters and may have {TEXT_LIMIT:,}: keep the facts only")
         heading = shorten(title, 100) or shorten(kept, 50)
-        return f"Saved note {self._notes.save(heading, kept)}: {heading}"
+        try:
+            return f"Saved note {self._notes.save(heading, kept)}: {heading}"
+        except OSError as error:
+            why = error.strerror or "the file cannot be written"
+            raise ToolError(f"the note is kept until the end of this session only: {why}") from error
 
     def get_notes(self, query: str = "") -> str:
         """Read your notes back.

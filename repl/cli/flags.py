@@ -75,6 +75,7 @@ FLAGS: dict[str, dict[str, Any]] = {
     ),
     "--corpus": _value("DIR", "the folder of articles; default: the built-in ones"),
     "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
+    "--notes": _value("FILE", "keep what the model notes in this file too, for later sessions"),
     "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),
     "--resume": _value(
         "ID",

@@ -26,6 +26,7 @@ def private(settings: Settings | None = None) -> dict[str, str]:
     shown = dict.fromkeys((name for name in _names(settings) if name not in NO_SECRETS and len(name) > 1), "…")
     places = [PROJECT, Path(sys.prefix), Path(sys.base_prefix), *(Path(os.environ.get(name, "/")) for name in PLACES)]
     places += [settings.corpus, settings.files, settings.session_dir] if settings else []
+    places += [Path(settings.notes)] if settings and settings.notes else []
     for place in places:
         shown |= dict.fromkeys(_forms(place), f"…/{place.name}")
     shown |= dict.fromkeys(_forms(Path()), ".")

@@ -29,6 +29,7 @@ HURTS = {
     "price": ("cached=0", "output=1000"),
     "corpus": ("..", "/", "link"),
     "files": ("..", "/", "link", "inside/../.."),
+    "notes": ("notes.jsonl", "inside/notes.jsonl", "../notes.jsonl"),
     "session_dir": (".", "inside", "/tmp"),
 }
 HARMLESS = {

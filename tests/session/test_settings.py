@@ -25,6 +25,7 @@ TEXTS = {
     "summariser": ("reader", "a:1b", "b:2b", "c"),
     "embeddings": ("static", "none", "ollama:all-minilm", "vllm:a/b:c@http://box:8001/v1"),
     "price": ("auto", "cached=0.2", "output=3", "cached=1,output=0.5"),
+    "notes": ("/a.jsonl", "/b.jsonl", "/c.jsonl", "/d.jsonl"),
     "session_dir": ("/nowhere/a", "/nowhere/b", "/nowhere/c", "/nowhere/d"),
     "plain": ("yes", "off", "true", "0"),
     "stage": ("1", "no", "yes", "off"),
@@ -104,6 +105,8 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
 @example("pace", "nan")
 @example("pace", 10**400)
 @example("corpus", "\0")
+@example("notes", "\0")
+@example("notes", "no-such-folder/notes")
 @example("files", "~nobody-of-this-name/x")
 @example("files", "x" * 5000)
 def test_any_value_is_taken_or_refused_with_a_way_to_mend_it(name: str, value: object) -> None:

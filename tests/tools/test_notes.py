@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import ToolError, UsageError
 from corpus.article import parse
 from corpus.library import Library
 from tools import toolbox
-from tools.notes import Notes, note_tools
+from tools.notes import Note, Notes, note_tools
 
 TEXT = st.text(min_size=1, max_size=50).filter(str.strip)
 
@@ -84,3 +84,45 @@ def test_the_toolbox_holds_every_tool_in_order(tmp_path: Path) -> None:
         assert function["description"]
         assert all("description" in property for property in function["parameters"]["properties"].values())
     assert len(json.dumps([tool.schema for tool in tools.values()])) < 3_200
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.lists(st.tuples(st.text(max_size=30), TEXT), max_size=4), max_size=4))
+def test_notes_in_a_file_outlive_every_session(tmp_path: Path, sessions: list[list[tuple[str, str]]]) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.unlink(missing_ok=True)
+    known: list[Note] = []
+    for pairs in sessions:
+        notes = Notes(file)
+        assert list(notes.earlier) == notes.kept == known
+        for title, text in pairs:
+            call(notes, "save_note", title=title, text=text)
+        assert notes.kept[: len(known)] == known
+        known = notes.kept
+    assert Notes(file).kept == known
+
+
+def test_what_a_session_goes_on_with_comes_behind_the_notes_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    Notes(file).save("a", "first")
+    notes, before = Notes(file), file.read_bytes()
+    notes.state = {"notes": [{"title": "b", "text": "second"}, {"title": "a", "text": "first"}]}
+    assert [note.title for note in notes.kept] == ["a", "b"]
+    assert file.read_bytes() == before
+    assert not file.stat().st_mode & 0o077
+
+
+@pytest.mark.parametrize("text", ["{", "3", "null", '{"title": "x"}', '{"title": 1, "text": "x"}', "[" * 9_000])
+def test_a_file_of_something_else_is_named_with_its_line(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text('{"title": "a", "text": "b"}\n' + text)
+    with pytest.raises(UsageError, match="line 2") as caught:
+        Notes(file)
+    assert "--notes" in caught.value.fix
+
+
+def test_a_file_that_cannot_be_written_costs_no_note(tmp_path: Path) -> None:
+    notes = Notes(tmp_path / "gone" / "notes.jsonl")
+    with pytest.raises(ToolError, match="this session only"):
+        call(notes, "save_note", title="a", text="b")
+    assert call(notes, "get_notes") == "1 note\n1. a: b"
