@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.ledger import Call, totals
 from agent.messages import Message
-from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
+from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
 from session.journal.header import sampling
 from session.journal.lines import EVERYTHING
 from session.jsonl import Fields, selected, to_json
@@ -30,15 +30,28 @@ CALL = (
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The document, piece by piece: a call a line. Raises UsageError where nothing was asked."""
-    told, counter = story(session), session.agent.backend.counter
-    yield f'{{"format": "{FORMAT}", "version": {VERSION},\n"session": {to_json(about(told))}'
-    views = _Views(told.past.history)
+    (first, *others), counter, copies = stories(session), session.agent.backend.counter, _Copies()
+    yield f'{{"format": "{FORMAT}", "version": {VERSION},\n'
+    yield from _branch(first, counter, copies)
+    yield ',\n"branches": ['
+    for number, other in enumerate(others):
+        yield f"{',' if number else ''}\n{{"
+        yield from _branch(other, counter, copies)
+        yield "}"
+    yield "]"
+    yield from _list("copies", (message(one, counter) for one in copies.all))
+    yield "}\n"
+
+
+def _branch(told: Story, counter: Counter, copies: _Copies) -> Iterator[str]:
+    """The fields of one branch."""
+    views = _Views(told.past.history, copies)
+    yield f'"session": {to_json(about(told))}'
     yield from _list("messages", (message(one, counter) for one in told.past.history))
     yield from _list("exchanges", map(_exchange, told.exchanges))
     yield from _list("calls", ({**_call(made), **views.new(made.prepared)} for made in told.calls))
-    yield from _list("copies", (message(one, counter) for one in views.copies))
     yield from _list("ledger", map(account, told.past.ledger.calls))
-    yield f',\n"totals": {to_json(_totals(told))}}}\n'
+    yield f',\n"totals": {to_json(_totals(told))}'
 
 
 def about(told: Story) -> Fields:
@@ -51,6 +64,7 @@ def about(told: Story) -> Fields:
         "ended": told.exchanges[-1].until,
         **selected(told.past, "backend=model.backend model=model.name strategy budget=limit"),
         **selected(told, "branch branches"),
+        "parent": told.parent or None,
         "lost": lost,
     }
 
@@ -83,13 +97,27 @@ def _call(made: Made) -> Fields:
     return {**selected(made, CALL), "cached": asdict(made.cached), **reply, "results": results}
 
 
-class _Views:
-    """Views, each as what is new of its lists since the one before; and the copies in them, each once."""
+class _Copies:
+    """The copies in the views of all branches, each once."""
 
-    def __init__(self, history: Sequence[Message]) -> None:
-        self.copies: list[Message] = []
-        self._known = {message.id: message for message in history}
+    def __init__(self) -> None:
+        self.all: list[Message] = []
         self._places: dict[object, int] = {}
+
+    def place(self, of: Message) -> int:
+        """Its place among them."""
+        place = self._places.setdefault(EVERYTHING(of), len(self.all))
+        if place == len(self.all):
+            self.all.append(of)
+        return place
+
+
+class _Views:
+    """The views of a branch, each as what is new of its lists since the one before."""
+
+    def __init__(self, history: Sequence[Message], copies: _Copies) -> None:
+        self._known = {message.id: message for message in history}
+        self._copies = copies
         self._new = Differences().new
 
     def new(self, of: Prepared) -> Fields:
@@ -108,12 +136,7 @@ class _Views:
 
     def _name(self, message: Message) -> str | int:
         """The id of a message that is unchanged, else its place among the copies."""
-        if message is self._known.get(message.id):
-            return message.id
-        place = self._places.setdefault(EVERYTHING(message), len(self.copies))
-        if place == len(self.copies):
-            self.copies.append(message)
-        return place
+        return message.id if message is self._known.get(message.id) else self._copies.place(message)
 
 
 def _totals(told: Story) -> Fields:

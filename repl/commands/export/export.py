@@ -28,19 +28,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: the ending of its files, its description, and a function that yields the text of a file."""
+    """A format: the ending of its files, its description, and a function that yields the text of a file.
+
+    `all_branches` is off where it tells the branch in use alone, as a terminal does.
+    """
 
     ending: str
     meaning: str
     pieces: Callable[[Session, int], Iterator[str]]
+    all_branches: bool = True
 
 
 FORMATS = {
     "html": Format("html", "a page to click through, call by call", page.export),
-    "svg": Format("svg", "a picture of the terminal", picture.export),
+    "svg": Format("svg", "a picture of the terminal", picture.export, all_branches=False),
     "md": Format("md", "Markdown", markdown.export),
     "json": Format("json", "one JSON document, every view in it", document.export),
-    "asciicast": Format("cast", "a recording to play back, a marker an exchange", cast.export),
+    "asciicast": Format("cast", "a recording to play back, a marker an exchange", cast.export, all_branches=False),
 }
 HOW_TO_EXPORT = "write /export lesson.html; the formats are html, svg, md, json and asciicast"
 PLAIN_COLUMNS = 100
@@ -58,7 +62,11 @@ def export(session: Session, rest: str, console: Console) -> None:
     if path.suffix == SUFFIX and path.parent.resolve() == session.settings.session_dir.resolve():
         raise UsageError(f"{path} is where a session is kept", "name another FILE")
     size = write(path, FORMATS[kind].pieces(session, columns))
-    say(console, f"Written: {line(str(path))}, {size:,} bytes.")
+    branches = len(session.journal.tree.branches)
+    alone = f"branch {session.journal.tree.current} of {branches}, the one in use; html, json and md hold all"
+    holds = f"all {branches} branches" if FORMATS[kind].all_branches else alone
+    which = f" It holds {holds}." if branches > 1 else ""
+    say(console, f"Written: {line(str(path))}, {size:,} bytes.{which}")
 
 
 def wanted(rest: str) -> tuple[str, Path | None, bool]:

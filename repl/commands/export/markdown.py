@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from agent import figures
 from agent.ledger import Call, totals
-from repl.commands.export.story import Exchange, Made, Story, story
+from repl.commands.export.story import Exchange, Made, Story, shared, stories
 from repl.screen.sanitise import clean, line
 from session.journal.header import sampling
 
@@ -25,13 +25,28 @@ ENDINGS = {"answered": "", "planted": "a planted fact, no model was asked"}
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    told = story(session)
+    first, *others = every = stories(session)
+    more = [f"branch {first.branch} of {first.branches}; the others follow"] * bool(others)
+    yield f"# {plain(first.past.name) or 'A session of thimble'}\n\n{_facts(first, more)}\n"
+    yield from _branch(first, 0)
+    for place, told in enumerate(others, 1):
+        begun, other = max((shared(told, before), -before.branch) for before in every[:place])
+        same = [f"its first {figures.several(begun, 'exchange')} as on branch {-other}"] * bool(begun)
+        yield f"\n# Branch {told.branch}\n\n{_facts(told, same)}\n"
+        yield from _branch(told, begun)
+
+
+def _facts(told: Story, more: Sequence[str]) -> str:
     past = told.past
     begun = time.strftime("%d %B %Y, %H:%M", time.localtime(told.exchanges[0].at))
     drawn = (f"{name} {value}" for name, value in sampling(past.opened).items())
-    facts = [f"Model {past.model}", *drawn, past.strategy, f"{past.limit:,} tokens", begun]
-    yield f"# {plain(past.name) or 'A session of thimble'}\n\n{', '.join(map(plain, facts))}\n"
-    for exchange in told.exchanges:
+    facts = [f"Model {past.model}", *drawn, past.strategy, f"{past.limit:,} tokens", begun, *more]
+    return ", ".join(map(plain, facts))
+
+
+def _branch(told: Story, begun: int) -> Iterator[str]:
+    """Its exchanges but the first so many, and all that it cost."""
+    for exchange in told.exchanges[begun:]:
         yield from _exchange(exchange)
     yield from _account(told)
 

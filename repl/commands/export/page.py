@@ -2,7 +2,8 @@
 
 The data stand in it as JSON, in which nothing can end the script, and reach the page as text alone. Its policy lets no
 script and no style run but these two, known by their hashes. The texts stand in one table; a call holds what is new of
-its lists since the call before, each as [shared at the start, what is between, shared at the end].
+its lists since the call before, each as [shared at the start, what is between, shared at the end]. All branches are in
+it, the one in use first; who reads the page chooses one, or two to see side by side.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from html import escape
 from pathlib import Path
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from agent import figures
 from agent.ledger import totals
 from agent.messages import Message
-from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, story
+from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
 from repl.screen import trace
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.sanitise import clean, line
@@ -36,7 +37,7 @@ UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The page, piece by piece. Raises UsageError where nothing was asked."""
-    told = story(session)
+    told = stories(session)
     style, script = asset("page.css"), "\n".join(map(asset, SCRIPTS))
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     yield f"""\
@@ -47,7 +48,7 @@ def export(session: Session, columns: int) -> Iterator[str]:
 <meta http-equiv="Content-Security-Policy" content="{policy}; form-action 'none'">
 <meta name="viewport" content="width=device-width">
 <meta name="referrer" content="no-referrer">
-<title>{escape(_title(told))} · thimble</title>
+<title>{escape(_title(told[0]))} · thimble</title>
 <style>{style}</style>
 </head>
 <body>
@@ -75,12 +76,21 @@ def _title(told: Story) -> str:
     return line(told.past.name) or trace.cut(line(told.exchanges[0].question.content), 70)
 
 
-def _data(told: Story, counter: Counter) -> Iterator[str]:
+def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
     """The table of texts comes last, since it is complete only after all views."""
     texts = _Texts(counter)
+    yield f'{{"about":{embedded({"title": _title(told[0]), "letters": FATE_LETTERS})},"branches":['
+    for number, branch in enumerate(told):
+        yield f'{"," if number else ""}\n{{"about":{embedded(_about(branch))},'
+        yield from _branch(branch, texts)
+        yield "}"
+    yield f'],\n"texts":{embedded(texts.table)}}}'
+
+
+def _branch(told: Story, texts: _Texts) -> Iterator[str]:
     for message in told.past.history:
         texts.at(message)
-    yield f'{{"about":{embedded(_about(told))},"exchanges":{embedded([*map(_exchange, told.exchanges)])},"calls":['
+    yield f'"exchanges":{embedded([*map(_exchange, told.exchanges)])},"calls":['
     new = Differences().new
     for number, call in enumerate(told.calls):
         view = call.prepared.view
@@ -90,7 +100,7 @@ def _data(told: Story, counter: Counter) -> Iterator[str]:
             "sent": new("sent", [*map(texts.at, view.messages)]),
         }
         yield f"{',' if number else ''}\n{embedded({**_call(call, texts), **lists})}"
-    yield f'],\n"texts":{embedded(texts.table)}}}'
+    yield "]"
 
 
 class _Texts:
@@ -151,7 +161,10 @@ def _about(told: Story) -> Fields:
     ]
     lost = [f"The journal is damaged: {what} is lost." for what in map(line, past.lost)]
     lost += [f"{figures.several(told.damaged, 'line')} of the journal could not be read."] * bool(told.damaged)
-    return {"title": _title(told), "facts": facts, "totals": rows, "lost": lost, "letters": FATE_LETTERS}
+    words = (
+        f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(told.exchanges[-1].question.content), 40)}"
+    )
+    return {"number": told.branch, "words": words, "facts": facts, "totals": rows, "lost": lost}
 
 
 def _exchange(of: Exchange) -> Fields:

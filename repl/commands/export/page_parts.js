@@ -38,13 +38,21 @@ function header() {
     const dark = root.style.colorScheme ? root.style.colorScheme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
     root.style.colorScheme = dark ? "light" : "dark";
   } });
-  return make("header", {}, make("h1", { textContent: "thimble" }),
-    make("p", { className: "facts quiet", textContent: about.facts.join(" · ") }), swap);
+  return make("header", {}, make("h1", { textContent: "thimble" }), facts, ...choosers, swap);
 }
 
-function contents() {
+/** A choice of a branch; with `none` another word for no branch at all. */
+function chooser(label, none, choose) {
+  const option = (value, textContent) => make("option", { value: `${value}`, textContent });
+  const select = make("select", { onchange: () => choose(Number(select.value)), aria: { label } },
+    ...(none ? [option(-1, none)] : []), ...branches.map((branch, at) => option(at, `branch ${branch.words}`)));
+  return select;
+}
+
+function contents(side) {
+  const { exchanges, stops } = side.branch;
   const items = exchanges.map((exchange, at) => {
-    const button = make("button", { type: "button", onclick: () => go(stops.findIndex((stop) => stop.exchange === at)) },
+    const button = make("button", { type: "button", onclick: () => go(side, stops.findIndex((stop) => stop.exchange === at)) },
       make("span", { className: "number", textContent: exchange.number || "·" }),
       make("span", { className: "words", textContent: exchange.question }));
     return make("li", {}, button);
@@ -53,8 +61,9 @@ function contents() {
 }
 
 /** Tokens sent and tokens of the whole history over the calls, under the line of the budget; a click goes to a call. */
-function curve(now) {
-  const width = Math.max(300, main.clientWidth - 80), height = 120, left = 4, top = 16;
+function curve(side, now) {
+  const { calls, exchanges } = side.branch;
+  const width = Math.max(300, side.main.clientWidth - 80), height = 120, left = 4, top = 16;
   const most = Math.max(...calls.map((call) => Math.max(call.tokens, call.limit)));
   const highest = Math.min(Math.max(...calls.map((call) => Math.max(call.all, call.limit))), most * 1.8);
   const x = (at) => left + (calls.length < 2 ? 0.5 : at / (calls.length - 1)) * (width - 2 * left);
@@ -80,7 +89,7 @@ function curve(now) {
   svg.addEventListener("click", (event) => {
     const box = svg.getBoundingClientRect();
     const at = ((event.clientX - box.left) / box.width * width - left) / (width - 2 * left) * (calls.length - 1);
-    goToCall(Math.min(calls.length - 1, Math.max(0, Math.round(at))));
+    goToCall(side, Math.min(calls.length - 1, Math.max(0, Math.round(at))));
   });
   const key = (name, words) => make("span", {}, make("i", { className: name }), words);
   return section("Prompt of each call", make("div", { className: "curve" }, svg), make("div", { className: "keys" },
@@ -88,9 +97,9 @@ function curve(now) {
 }
 
 /** A bar: its blocks side by side, as wide as their tokens, on a scale that ends at `whole` tokens. */
-function bar(name, blocks, whole, limit, role) {
+function bar(side, name, blocks, whole, limit, role) {
   const strip = make("div", { className: `bar ${name}`, aria: role });
-  const pixels = (main.clientWidth || 900) / whole;
+  const pixels = (side.main.clientWidth || 900) / whole;
   let reached = 0;
   for (const { letter, tokens, row } of role.role === "img" ? joined(blocks, 1 / pixels) : blocks) {
     const wide = tokens * pixels;
@@ -119,20 +128,20 @@ function joined(blocks, least) {
   return result;
 }
 
-function context(call, rows) {
+function context(side, call, rows) {
   const mark = call.mark, list = rows.filter((row) => row.sent);
   const told = make("p", { className: "told" });
   const tools = { letter: "T", tokens: call.overhead, row: null };
   const block = (size) => (row) => ({ letter: isPrompt(row) ? "P" : row.letter, tokens: row[size], row });
-  const was = bar("was", [tools, ...rows.filter((row) => row.was).map(block("before"))], Math.max(call.all, call.limit),
+  const was = bar(side, "was", [tools, ...rows.filter((row) => row.was).map(block("before"))], Math.max(call.all, call.limit),
     call.limit, { role: "img", label: `The whole history: ${byFate(rows.filter((row) => row.was), "before", mark)}` });
   const whole = Math.max(call.tokens, call.limit);
-  const sent = bar("now", [tools, ...list.map(block("after"))], whole, call.limit,
+  const sent = bar(side, "now", [tools, ...list.map(block("after"))], whole, call.limit,
     { role: "listbox", label: "What was sent, a block a message; arrow up and down go through them" });
   sent.tabIndex = 0;
   const options = [...sent.querySelectorAll(".block")];
   options.forEach((option, at) => {
-    option.id = `block-${at}`;
+    option.id = `block-${side.number}-${at}`;
     option.setAttribute("role", "option");
   });
   let at = -1;
@@ -147,7 +156,7 @@ function context(call, rows) {
   const hover = (event) => { if (event.target.classList.contains("block")) show(event.target); };
   sent.addEventListener("mouseover", hover);
   was.addEventListener("mouseover", hover);
-  const open = (found) => { if (found?.row) openRow(found.row.name); };
+  const open = (found) => { if (found?.row) openRow(side, found.row.name); };
   for (const one of [sent, was]) one.addEventListener("click", (event) => open(event.target));
   sent.addEventListener("focus", () => { if (at < 0) step(1); });
   const step = (by) => {
@@ -269,9 +278,9 @@ function body(row) {
   return make("div", { className: "body" }, ...parts);
 }
 
-function openRow(name) {
-  main.querySelector(".rows").more(Infinity);
-  const details = [...main.querySelectorAll(".rows details")].find((each) => each.dataset.name === name);
+function openRow(side, name) {
+  side.main.querySelector(".rows").more(Infinity);
+  const details = [...side.main.querySelectorAll(".rows details")].find((each) => each.dataset.name === name);
   details.open = true;
   details.querySelector("summary").focus();
 }

@@ -2,18 +2,18 @@
 // The page of a session, first of three parts that make one script: what each call was sent.
 
 const data = JSON.parse(document.getElementById("session").textContent);
-const { about, exchanges, texts } = data;
+const { about, texts } = data;
 const NAMES = Object.fromEntries(Object.entries(about.letters).map(([name, letter]) => [letter, name]));
 const UNSAID = "the strategy gave no reason";
 const SVG = "http://www.w3.org/2000/svg";
 const ROOM_FOR_A_LETTER = 12; // pixels
 
-const calls = unfolded(data.calls);
-const asked = Math.max(...exchanges.map((exchange) => exchange.number)); // a planted fact is none, and has 0
-const exchangeOf = [];
-exchanges.forEach((exchange, at) => exchange.calls.forEach((call) => { exchangeOf[call] = at; }));
-const stops = exchanges.flatMap((exchange, at) =>
-  exchange.calls.length ? exchange.calls.map((call) => ({ exchange: at, call })) : [{ exchange: at, call: null }]);
+const branches = data.branches.map(({ about: own, exchanges, calls }) => ({
+  ...own, exchanges, calls: unfolded(calls),
+  asked: Math.max(...exchanges.map((exchange) => exchange.number)), // a planted fact is none, and has 0
+  stops: exchanges.flatMap((exchange, at) =>
+    exchange.calls.length ? exchange.calls.map((call) => ({ exchange: at, call })) : [{ exchange: at, call: null }]),
+}));
 
 /** The calls, each with its lists whole: they are told as what is new of them since the call before. */
 function unfolded(told) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
@@ -22,7 +22,7 @@ from agent.events import (
 )
 from agent.ledger import Amount, Call
 from agent.messages import Message
-from session.journal.records import Change, Named, Record
+from session.journal.records import Aside, Change, Command, Named, Record
 from session.journal.state import SavedState
 from session.journal.tree import Tree
 
@@ -70,7 +70,9 @@ class Exchange:
 
 @dataclass
 class Story:
-    """The current branch. `past` is the session after its last line, `damaged` the number of unreadable lines.
+    """One branch. `past` is the session after its last line, `damaged` the number of unreadable lines.
+
+    `parent` is the branch that it grew from, 0 for none.
 
     `calls` are all model calls in order, but those of strategies and tools.
     """
@@ -80,19 +82,35 @@ class Story:
     branch: int
     branches: int
     damaged: int
+    parent: int = 0
     calls: list[Made] = field(default_factory=list)
 
 
-def story(session: Session) -> Story:
-    """The story of the branch in use, from the journal. Raises UsageError if nothing was asked."""
+def stories(session: Session) -> list[Story]:
+    """The story of each branch on which something was asked, the one in use first, then the newest first.
+
+    Raises:
+        UsageError: nothing was asked on any.
+    """
     lines, damaged = session.journal.read()
     tree = Tree(lines)
-    told = Story(SavedState(), [], tree.current, len(tree.branches), len(damaged))
-    branch = tree.path(tree.current)
-    beginning(branch)
-    for line in branch:
-        _take(told, told.past.read(line), line.at)
+    told = []
+    for branch in sorted(tree.branches.values(), key=lambda one: (one.number != tree.current, -one.number)):
+        story = Story(SavedState(), [], branch.number, len(tree.branches), len(damaged), branch.parent)
+        for line in tree.path(branch.number):
+            _take(story, story.past.read(line), line.at)
+        told += [story] if story.exchanges else []
+    if not told:
+        beginning(())
     return told
+
+
+def shared(one: Story, other: Story) -> int:
+    """How many exchanges both branches begin with."""
+    pairs = zip(one.exchanges, other.exchanges, strict=False)
+    return sum(
+        1 for _ in takewhile(lambda pair: (pair[0].at, pair[0].question) == (pair[1].at, pair[1].question), pairs)
+    )
 
 
 def path(session: Session) -> Sequence[Line]:
@@ -126,7 +144,7 @@ def _take(told: Story, record: Record, at: float) -> None:
             told.exchanges.append(Exchange(0, at, asked, "planted", answer.content))
         case _ if exchange is not None:
             _go_on(told, exchange, record, at)
-    if told.exchanges and not isinstance(record, Change):
+    if told.exchanges and not isinstance(record, Change | Command | Aside):
         told.exchanges[-1].until = at
 
 

@@ -21,6 +21,7 @@ import pytest
 
 from repl.commands.context.message import rule
 from repl.commands.context.rows import last_call
+from tests.support.branched_sessions import run
 from tests.support.exported import everything, export, hostile, read
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
@@ -141,6 +142,17 @@ def test_it_gives_the_reasons_that_why_gives(spec: str, tmp_path: Path) -> None:
 def test_it_opens_where_its_address_says(tmp_path: Path) -> None:
     found = opened(export(read(), "html", tmp_path), tmp_path, fragment="#3")
     assert found["saw"][0]["hash"] == "#3"
+
+
+def test_two_branches_are_seen_side_by_side(tmp_path: Path) -> None:
+    session = read(2500, "Read the article about context windows", "What is observation masking?")
+    run(session, "/undo")
+    run(session, "Which article is about tokenisers?")
+    found = opened(export(session, "html", tmp_path), tmp_path, "ArrowRight", fragment="#1+1.3")
+    assert [each["hash"] for each in found["saw"]] == ["#1+1.3", "#2+1.4"]
+    assert found["saw"][0]["question"] == "Read the article about context windows"
+    assert (found["refused"], found["failed"], found["unnamed"]) == ([], [], 0)
+    assert max(each["wide"] for each in found["saw"]) <= 0
 
 
 @pytest.mark.parametrize("part", range(4))

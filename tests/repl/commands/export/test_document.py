@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
 from repl.commands.export.page import embedded
-from repl.commands.export.story import difference, story
+from repl.commands.export.story import difference, stories
 from session.jsonl import to_json
 from session.session import Session
+from tests.support.branched_sessions import run
 from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted, tool_call
 
@@ -55,7 +56,7 @@ def test_every_view_can_be_made_of_it_again(spec: str, tmp_path: Path) -> None:
     session = read(spec=spec)
     document = whole_session(session, tmp_path)
     assert [message(each) for each in document["messages"]] == session.agent.history
-    told = story(session).calls
+    told = stories(session)[0].calls
     assert len(document["calls"]) == len(told) == sum(call.purpose == "answer" for call in session.agent.ledger.calls)
     history = {each["id"]: message(each) for each in document["messages"]}
     copies = [message(each) for each in document["copies"]]
@@ -77,7 +78,34 @@ def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:
     assert [row["prompt"]["tokens"] for row in document["ledger"]] == [call.prompt.tokens for call in calls]
     assert document["totals"]["raw_prompt"] == sum(call.raw_prompt for call in calls)
     assert document["totals"]["exchanges"] == 2
-    assert [one["ending"] for one in document["exchanges"]] == ["answered", "answered"]
+    assert [one["ending"] for one in document["exchanges"]] == [one.ending for one in stories(session)[0].exchanges]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_every_branch_is_there_as_it_was(spec: str, tmp_path: Path) -> None:
+    """What it says of a branch is what it said while that was in use, but for the places of the copies."""
+    session = read(spec=spec)
+    before = []
+    for command in ("/fork none", "/undo", "/reset"):
+        before.append(whole_session(session, tmp_path))
+        run(session, command)
+        ask(session, f"What is a token, after {command}?")
+    document = whole_session(session, tmp_path)
+    assert document["session"]["branch"] == 4
+    told = {one["session"]["branch"]: one for one in document["branches"]}
+    assert [*told] == [3, 2, 1]
+    assert [told[number]["session"]["parent"] for number in told] == [2, 1, None]
+    for then in before:
+        now = told[then["session"]["branch"]]
+        for name in ("messages", "exchanges", "ledger", "totals"):
+            assert now[name] == then[name]
+        for call, was, lists, old in zip(now["calls"], then["calls"], lists_of(now), lists_of(then), strict=True):
+            assert {**call, "sent": 0} == {**was, "sent": 0}
+            copies = [
+                [one if isinstance(one, str) else all_["copies"][one] for one in sent["sent"]]
+                for all_, sent in ((document, lists), (then, old))
+            ]
+            assert copies[0] == copies[1]
 
 
 @given(NASTY)

@@ -147,12 +147,33 @@ def test_an_export_leaves_the_session_as_it_was(kind: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_only_the_current_branch_is_told(kind: str, tmp_path: Path) -> None:
+def test_all_branches_are_told_or_that_they_are_not(kind: str, tmp_path: Path) -> None:
     session = read(2500, "What is observation masking?")
     session.reset()
+    whole = FORMATS[kind].all_branches
+    assert (kind in ("html", "md", "json")) == whole
+    if whole:  # nothing was asked on the branch in use
+        assert "What is observation masking?" in export(session, kind, tmp_path)
     ask(session, "Which article is about tokenisers?")
-    assert "Which article is about tokenisers?" in export(session, kind, tmp_path)
-    assert "What is observation masking?" not in export(session, kind, tmp_path)
+    written, paper = export(session, kind, tmp_path), Paper()
+    assert "Which article is about tokenisers?" in written
+    assert ("What is observation masking?" in written) == whole
+    obey(session, f"/export {kind} {tmp_path / 'again'}", paper.console)
+    told = (
+        "It holds all 2 branches." if whole else "It holds branch 2 of 2, the one in use; html, json and md hold all."
+    )
+    assert told in " ".join(paper.text.split())
+
+
+def test_in_markdown_a_question_that_branches_share_stands_once(tmp_path: Path) -> None:
+    session = read(2500, "What is observation masking?", "Which article is about tokenisers?")
+    obey(session, "/undo", Paper().console)
+    ask(session, "What is a token?")
+    page = export(session, "md", tmp_path)
+    assert page.count("```text\nWhat is observation masking?\n```") == page.count("## Exchange 1\n") == 1
+    assert [line for line in page.splitlines() if line.startswith("# ")] == ["# A session of thimble", "# Branch 1"]
+    assert "branch 2 of 2; the others follow" in page
+    assert "its first 1 exchange as on branch 2" in page
 
 
 @pytest.mark.parametrize("road", ["{}", "../{0.parent.name}/{0.name}"])

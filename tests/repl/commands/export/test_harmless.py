@@ -54,7 +54,7 @@ def test_the_page_has_no_element_of_theirs(tmp_path: Path) -> None:
         data = page.partition('id="session">')[2].partition("</script>")[0]
         assert data.isascii()
         assert not re.search("[<>&]", data)
-        assert json.loads(data)["exchanges"]
+        assert json.loads(data)["branches"][0]["exchanges"]
 
 
 def test_the_picture_has_no_element_of_theirs(tmp_path: Path) -> None:
