@@ -74,7 +74,7 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     from session.session import open_session
     from session.settings import resolve
 
-    asked = resolve(_known(settings), interactive=False)
+    asked = resolve(_known(settings))
     check(asked.unconfirmed)
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not os.path.lexists(path):

@@ -93,15 +93,15 @@ def _start(given: Namespace) -> int:
     if given.command == "config":
         from repl.cli.config import show_settings
 
-        return show_settings(_settings(given, interactive=True), given.json)
+        return show_settings(_settings(given), given.json)
     if given.command == "doctor":
         from repl.commands.doctor import doctor
 
-        return doctor.run(_settings(given, interactive=True), given.json)
+        return doctor.run(_settings(given), given.json)
     if given.command == "trust":
         from repl.cli.trust import trust
 
-        return trust(_settings(given, interactive=True), given.json)
+        return trust(_settings(given), given.json)
     if given.command == "prepare":
         from repl.cli import prepare as filter
 
@@ -131,13 +131,13 @@ def _start(given: Namespace) -> int:
     return interactive(session)
 
 
-def _settings(given: Namespace, interactive: bool) -> Settings:
+def _settings(given: Namespace) -> Settings:
     from session.settings import NO, resolve
 
     flags = {name: value for name, value in vars(given).items() if value is not None}
     if given.stage or os.environ.get("THIMBLE_STAGE", NO[0]).lower() not in NO:
         _hide(None)  # the settings themselves may be wrong
-    settings = resolve(flags, interactive)
+    settings = resolve(flags)
     if settings.stage:
         _hide(settings)
     return settings
@@ -145,7 +145,7 @@ def _settings(given: Namespace, interactive: bool) -> Settings:
 
 def _confirmed(given: Namespace, headless: bool) -> Settings:
     """The settings; what waits in the folder is asked for in a terminal, and elsewhere a setting is a UsageError."""
-    settings = _settings(given, interactive=not headless)
+    settings = _settings(given)
     if not settings.unconfirmed:
         return settings
     if headless or given.json or not _is_terminal(sys.stdout):
@@ -155,7 +155,7 @@ def _confirmed(given: Namespace, headless: bool) -> Settings:
         return settings
     from repl.cli import trust
 
-    return _settings(given, interactive=True) if trust.agreed(settings) else trust.without(settings)
+    return _settings(given) if trust.agreed(settings) else trust.without(settings)
 
 
 def _hide(settings: Settings | None) -> None:

@@ -120,8 +120,7 @@ SETTINGS_BELOW = """\
 
 A setting comes from the first source that has it: flag, resumed session, environment, `thimble.toml` in the folder, the
 user's `config.toml`, default. `thimble config` prints each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL`
-also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`. The default of `pace` is 120 in a
-conversation.
+also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`.
 
 A `thimble.toml` may be somebody else's. These values in it count only after you have confirmed them, once for that
 folder: a conversation asks at its start, and `thimble trust` confirms them all. Where one changes (of a strategy in a

@@ -33,7 +33,6 @@ STATIC, NONE = "static", "none"
 EMBEDDINGS = (AUTO, STATIC, NONE)
 """Embeddings without a server; `auto` is `static` where its files are installed, else `none`."""
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
-INTERACTIVE_PACE = 120.0
 MOST_SEED = 2**31 - 1
 FILE_LIMIT_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
@@ -250,9 +249,7 @@ SETTINGS: dict[str, Setting] = {
 }
 
 
-def resolve(
-    flags: Mapping[str, object], interactive: bool, environ: Mapping[str, str] | None = None, folder: Path = Path()
-) -> Settings:
+def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = None, folder: Path = Path()) -> Settings:
     """The settings, each from the strongest source that gives it.
 
     Of the folder's files counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
@@ -260,7 +257,6 @@ def resolve(
 
     Args:
         flags: what was given on the command line, by setting name; other names are ignored.
-        interactive: the reader streams at a pace to watch unless something else is set.
         environ: the environment; the process's own by default. Empty values count as not set.
         folder: where `thimble.toml` is looked for.
 
@@ -273,7 +269,7 @@ def resolve(
     waiting = _waiting(files[0], folder)
     files[0] = {name: given for name, given in files[0].items() if name not in waiting}
     sources = (_from_flags(flags, folder), surroundings, *files)
-    values: dict[str, Any] = {"pace": INTERACTIVE_PACE if interactive else 0.0}
+    values: dict[str, Any] = {}
     origins = dict.fromkeys(SETTINGS, "default")
     for name, setting in SETTINGS.items():
         if name == "base_url":

@@ -51,7 +51,7 @@ def users(here: Path, text: str) -> None:
 
 
 def settings(**flags: object) -> Settings:
-    return resolve({"backend": "reader", "strategy": "compaction", **flags}, interactive=False)
+    return resolve({"backend": "reader", "strategy": "compaction", **flags})
 
 
 def opened(asked: Settings, *steps: object, journal: Path | None = None) -> tuple[Session, Scripted]:

@@ -82,7 +82,7 @@ def write(here: Path, **values: str) -> None:
 
 
 def found() -> Settings:
-    return resolve({}, interactive=False, environ={})
+    return resolve({}, environ={})
 
 
 def test_each_setting_is_known_to_hurt_or_not() -> None:
@@ -135,8 +135,8 @@ def test_a_flag_or_a_variable_needs_no_word(here: Path, name: str) -> None:
     value = HURTS[name][0]
     write(here, **{name: value})
     other = {"backend": "reader", "price": "auto", "corpus": "inside", "files": "inside"}.get(name, "none")
-    assert not resolve({name: other}, interactive=False, environ={}).unconfirmed
-    assert not resolve({}, interactive=False, environ={f"THIMBLE_{name.upper()}": other}).unconfirmed
+    assert not resolve({name: other}, environ={}).unconfirmed
+    assert not resolve({}, environ={f"THIMBLE_{name.upper()}": other}).unconfirmed
 
 
 def test_it_is_asked_for_again_where_anything_changes(here: Path, tmp_path: Path) -> None:

@@ -199,10 +199,10 @@ def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypa
     monkeypatch.setenv("OPENAI_BASE_URL", "http://models.example/v1")
     monkeypatch.setattr(socket, "create_connection", lambda address, *_: asked.append(address) or refused())
     asked: list[Any] = []
-    assert open_session(resolve({}, interactive=False)).backends.look_for_server() is None
+    assert open_session(resolve({})).backends.look_for_server() is None
     assert {host for host, _ in asked} == {"127.0.0.1"}
     asked.clear()
-    given = resolve({"base_url": "http://models.example"}, interactive=False)
+    given = resolve({"base_url": "http://models.example"})
     found = Session(given).backends.look_for_server()
     assert {host for host, _ in asked} == {"models.example"}
     assert found

@@ -73,8 +73,8 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
         path.write_text(written({spelling(name): text for name, text in given_by[source].items()}))
     environ = {f"THIMBLE_{name.upper()}": text for name, text in given_by["environment"].items()}
 
-    confirm(resolve({}, interactive=False, environ={}, folder=home / "here").unconfirmed)
-    found = resolve(given_by["flag"], interactive=False, environ=environ, folder=home / "here")
+    confirm(resolve({}, environ={}, folder=home / "here").unconfirmed)
+    found = resolve(given_by["flag"], environ=environ, folder=home / "here")
 
     defaults = Settings()
     for name in TEXTS:
@@ -84,7 +84,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
             assert origin == "default"
             assert getattr(found, name) == getattr(defaults, name)
             continue
-        alone = resolve({name: TEXTS[name][SOURCES.index(winner)]}, interactive=False, environ={}, folder=home / "here")
+        alone = resolve({name: TEXTS[name][SOURCES.index(winner)]}, environ={}, folder=home / "here")
         assert getattr(found, name) == getattr(alone, name)
         assert (
             origin
@@ -112,7 +112,7 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
 def test_any_value_is_taken_or_refused_with_a_way_to_mend_it(name: str, value: object) -> None:
     refused = None
     try:
-        found = resolve({name: value}, interactive=False, environ={}, folder=ROOT / "tests")
+        found = resolve({name: value}, environ={}, folder=ROOT / "tests")
     except UsageError as error:
         refused = error
     if refused:
@@ -124,7 +124,7 @@ def test_any_value_is_taken_or_refused_with_a_way_to_mend_it(name: str, value: o
 
 
 def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
-    found = resolve({}, interactive=False, environ={}, folder=home / "here")
+    found = resolve({}, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
     assert {*SETTINGS, "origins", "asked", "unconfirmed", "folder"} == set(Settings.__dataclass_fields__)
@@ -133,23 +133,22 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
 @pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
 def test_a_price_that_is_none_is_told_with_the_legal_range(home: Path, card: str) -> None:
     with pytest.raises(UsageError) as caught:
-        resolve({}, interactive=False, environ={"THIMBLE_PRICE": card}, folder=home)
+        resolve({}, environ={"THIMBLE_PRICE": card}, folder=home)
     assert caught.value.what == f"price cannot be {card!r} (environment THIMBLE_PRICE)"
     assert "cached 0 to 1, output 0 to 1000" in caught.value.fix
 
 
-def test_only_a_conversation_streams_at_a_pace(home: Path) -> None:
-    assert resolve({}, interactive=True, environ={}, folder=home).pace == 120
-    assert resolve({}, interactive=False, environ={}, folder=home).pace == 0
-    assert resolve({}, interactive=True, environ={"THIMBLE_PACE": "0"}, folder=home).pace == 0
+def test_the_reader_lets_nobody_wait_unasked(home: Path) -> None:
+    assert resolve({}, environ={}, folder=home).pace == 0
+    assert resolve({}, environ={"THIMBLE_PACE": "120"}, folder=home).pace == 120
 
 
 def test_ollama_host_gives_way_to_our_own_variable(home: Path) -> None:
     environ = {"OLLAMA_HOST": "one:1", "THIMBLE_BASE_URL": "two:2"}
-    both = resolve({}, interactive=False, environ=environ, folder=home)
+    both = resolve({}, environ=environ, folder=home)
     assert (both.base_url, both.origins["base_url"]) == ("two:2", "environment THIMBLE_BASE_URL")
     environ["THIMBLE_BASE_URL"] = ""
-    one = resolve({}, interactive=False, environ=environ, folder=home)
+    one = resolve({}, environ=environ, folder=home)
     assert (one.base_url, one.origins["base_url"]) == ("one:1", "environment OLLAMA_HOST")
 
 
@@ -157,7 +156,7 @@ def test_an_address_in_the_environment_is_that_of_its_own_kind_of_server(home: P
     environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
     addresses = {}
     for backend in BACKENDS:
-        found = resolve({"backend": backend}, interactive=False, environ=environ, folder=home)
+        found = resolve({"backend": backend}, environ=environ, folder=home)
         addresses[backend] = (found.base_url, found.origins["base_url"].removeprefix("environment "))
     ollama, compatible = ("one:1", "OLLAMA_HOST"), ("http://two/v1", "OPENAI_BASE_URL")
     assert addresses == {
@@ -167,7 +166,7 @@ def test_an_address_in_the_environment_is_that_of_its_own_kind_of_server(home: P
 
 @pytest.mark.parametrize(("value", "color"), [("1", False), ("anything", False), ("", True)])
 def test_no_color_counts_when_it_is_not_empty(home: Path, value: str, color: bool) -> None:
-    assert resolve({}, interactive=False, environ={"NO_COLOR": value}, folder=home).color is color
+    assert resolve({}, environ={"NO_COLOR": value}, folder=home).color is color
 
 
 def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,9 +174,9 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
     (home / "config/thimble/config.toml").write_text('corpus = "articles"\n')
     (home / "here/articles").mkdir()
     monkeypatch.chdir(home / "here")
-    assert resolve({}, interactive=False, environ={}).corpus == home / "config/thimble/articles"
-    assert resolve({"corpus": "articles"}, interactive=False, environ={}).corpus == home / "here/articles"
-    assert resolve({"files": "~/here"}, interactive=False, environ={}).files == home / "here"
+    assert resolve({}, environ={}).corpus == home / "config/thimble/articles"
+    assert resolve({"corpus": "articles"}, environ={}).corpus == home / "here/articles"
+    assert resolve({"files": "~/here"}, environ={}).files == home / "here"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +201,7 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
 def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix: str) -> None:
     (home / "here/thimble.toml").write_bytes(text)
     with pytest.raises(UsageError) as caught:
-        resolve({}, interactive=False, environ={}, folder=home / "here")
+        resolve({}, environ={}, folder=home / "here")
     assert what in caught.value.what
     assert fix in caught.value.fix
 
@@ -210,19 +209,19 @@ def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix
 def test_a_file_that_is_a_folder_is_named(home: Path) -> None:
     (home / "here/thimble.toml").mkdir()
     with pytest.raises(UsageError, match=r"thimble\.toml cannot be read"):
-        resolve({}, interactive=False, environ={}, folder=home / "here")
+        resolve({}, environ={}, folder=home / "here")
 
 
 def test_a_file_that_never_ends_is_named_and_not_waited_for(home: Path) -> None:
     os.mkfifo(home / "here/thimble.toml")
     with pytest.raises(UsageError, match=r"thimble\.toml cannot be read: it is not a regular file"):
-        resolve({}, interactive=False, environ={}, folder=home / "here")
+        resolve({}, environ={}, folder=home / "here")
 
 
 def test_a_file_may_be_a_link(home: Path) -> None:
     (home / "kept.toml").write_bytes(b"\xef\xbb\xbfbudget = 4000\r\n")
     (home / "here/thimble.toml").symlink_to(home / "kept.toml")
-    assert resolve({}, interactive=False, environ={}, folder=home / "here").budget == 4000
+    assert resolve({}, environ={}, folder=home / "here").budget == 4000
 
 
 def test_the_version_is_that_of_the_project() -> None:

@@ -38,10 +38,10 @@ def test_a_summary_comes_after_as_many_turns_as_the_budget_has_thousands_of_toke
 
 
 def test_an_exchange_may_be_as_long_as_a_run_of_the_paper(tmp_path: Path) -> None:
-    taken = resolve({"max_turns": 250}, interactive=False, environ={}, folder=tmp_path)
+    taken = resolve({"max_turns": 250}, environ={}, folder=tmp_path)
     assert taken.max_turns == 250
     with pytest.raises(UsageError):
-        resolve({"max_turns": 251}, interactive=False, environ={}, folder=tmp_path)
+        resolve({"max_turns": 251}, environ={}, folder=tmp_path)
 
 
 @pytest.mark.parametrize("limit", [2_000, 4_000, 8_000, 12_000])
