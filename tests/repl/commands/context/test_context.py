@@ -16,6 +16,7 @@ from agent.errors import UsageError
 from agent.history import History
 from agent.messages import Message, ToolCall
 from agent.protocols import Text, Usage
+from models.scripted import Scripted
 from repl.commands.table import obey
 from repl.prompt.completion import Completions
 from session.session import Session
@@ -282,3 +283,14 @@ def test_on_the_last_turn_the_tool_schemas_stay(drawn: bool) -> None:
     paper = Paper(drawn=drawn)
     obey(session, "/context", paper.console)
     assert "tool schemas" in paper.text
+
+
+def test_why_says_that_the_last_turn_runs_no_call_and_what_rules_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ruled_out, told in (((), "any more."), (("<tool_call>",), "is kept from writing <tool_call>.")):
+        monkeypatch.setattr(Scripted, "ruled_out", ruled_out)
+        session = scripted([tool_call("list_articles")], "So.", max_turns=2)
+        ask(session)
+        paper = Paper(120)
+        obey(session, "/why +1", paper.console)
+        assert "a call would not be run" in paper.text
+        assert told in " ".join(paper.text.split())
