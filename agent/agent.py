@@ -24,9 +24,10 @@ CANCELLED = "[cancelled before it returned]"
 class NextCall:
     """A model call before its view is made.
 
-    `tools` are offered with it. `closing`: the model must answer now, without tools. `before`: the view of the last
-    call. `warm`: the server may still have that view cached, since it went to the same model with the same tools.
-    `held`: the other prompts that it may still have.
+    `tools` are offered with it. `closing`: the model must answer now, and a call is not run; the tools stay, since
+    without them a prompt would share no prefix with those before. `before`: the view of the last call. `warm`: the
+    server may still have that view cached, since it went to the same model with the same tools. `held`: the other
+    prompts that it may still have.
     """
 
     tools: Sequence[Schema]
@@ -117,9 +118,8 @@ class Agent:
         return [tool.schema for tool in self.offered().values()]
 
     def next_call(self, turn: int = 1) -> NextCall:
-        """The call of this turn of an exchange. The last turn has no tools."""
-        closing = turn >= self.max_turns
-        tools = [] if closing else self.schemas()
+        """The call of this turn of an exchange."""
+        closing, tools = turn >= self.max_turns, self.schemas()
         last = self.ledger.prepared
         before = last.view if last else None
         warm = last is not None and last.model == self.backend.id and [*last.tools] == tools

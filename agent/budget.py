@@ -32,14 +32,22 @@ def read_limit(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The price card: the cost of a token. A computed prompt token costs 1."""
+    """The price card: the cost of a token. A computed prompt token costs 1.
+
+    `dollars`: what a million computed prompt tokens cost; 0 if nobody has said it.
+    """
 
     cached: float = 0.1
     output: float = 4.0
+    dollars: float = 0.0
 
     def prompt(self, tokens: int, cached: int) -> float:
         """The price of a prompt of `tokens` tokens, `cached` of them cached."""
         return tokens - cached + self.cached * cached
+
+    def money(self, cost: float) -> float:
+        """The dollars that this many computed prompt tokens cost."""
+        return cost * self.dollars / 1_000_000
 
 
 class Counter(Protocol):

@@ -11,7 +11,7 @@ from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage, Waiting
 from agent.view import View
 
 Stopper = Literal["", "thimble", "server"]
-Ending = Literal["answered", "turn-limit", "thought", "empty"]
+Ending = Literal["answered", "refused", "turn-limit", "thought", "empty"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,8 @@ class ToolReturned:
 class Answered:
     """The exchange is over. `ending` says whether the model ended it by itself.
 
-    "thought": the answer is empty, the model only thought.
+    "refused": the server says that it declined, or the built-in reader that it found nothing. "thought": the answer is
+    empty, the model only thought.
     """
 
     text: str
@@ -168,6 +169,13 @@ class ModelChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class SystemChanged:
+    """From now on this is the system message."""
+
+    system: str
+
+
+@dataclass(frozen=True, slots=True)
 class Planted:
     """A fact was put into the history without asking a model, as the only line of a file that was read.
 
@@ -199,5 +207,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | Withdrawn | Cancelled | StrategyChanged | BudgetChanged | ModelChanged
+Entry = Event | Withdrawn | Cancelled | StrategyChanged | BudgetChanged | ModelChanged | SystemChanged
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

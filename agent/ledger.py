@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
+from agent.budget import Prices
 from agent.events import Answered, Asked, Entry, Prepared, Preparing, PromptCut, Replied, SideCalled, ToolReturned
 from agent.prefix_cache import MOST_CALLS, Timed, agrees
 from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
@@ -70,6 +71,14 @@ class Call:
             return None
         prompt = max(1, self.prompt.tokens)
         return Timed(max(1, prompt - cached), prompt, self.usage.prefill_seconds)
+
+
+def cost(spent: Call | Totals, prices: Prices) -> float | None:
+    """What calls cost at these prices, in computed prompt tokens; None if it is not known."""
+    prompt, cached, output = spent.prompt.tokens, spent.cached.tokens, spent.output.tokens
+    if prompt is None or cached is None or output is None:
+        return None
+    return prices.prompt(prompt, cached) + prices.output * output
 
 
 @dataclass(frozen=True, slots=True)

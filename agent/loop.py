@@ -27,12 +27,14 @@ from agent.events import (
 from agent.messages import Message, ToolCall
 from agent.observe import observe
 from agent.prompts import CLOSING
+from agent.protocols import Backend
 from agent.repair import named
 from agent.reply import Reply
 
 MOST_CALLS = 64
 """The most calls of one reply that are run; each other gets a result that says so."""
-CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: the tools are withdrawn")
+CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: a call would not be run any more")
+NOT_RUN = "not run: no tool calls were left for this question"
 
 
 def run(agent: Agent, question: str) -> Generator[Event, None, None]:
@@ -58,11 +60,12 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
         first = len(agent.history)
         for turn in count(1):
             reply = yield from _ask(agent, turn)
-            if not reply.calls:
-                yield Answered(reply.content, _ending(reply, turn >= agent.max_turns))
-                return
+            closing_turn = turn >= agent.max_turns
             for number, call in enumerate(reply.calls, 1):
-                yield from _act(agent, call, first, number)
+                yield from _act(agent, call, first, NOT_RUN if closing_turn else _too_many(number))
+            if closing_turn or not reply.calls:
+                yield Answered(reply.content, _ending(agent, reply, closing_turn))
+                return
     except BudgetError:
         if agent.history[-1] is asked:
             agent.enter(Withdrawn(asked))
@@ -74,7 +77,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
 
 
 def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
-    """One model call; on the closing turn there are no tools, and the model is asked to answer."""
+    """One model call; on the closing turn the model is asked to answer, and where possible kept from calling a tool."""
     yield Preparing(turn, agent.strategy_name, agent.limit)
     backend, call = agent.backend, agent.next_call(turn)
     view = prepare(agent, call)
@@ -82,9 +85,10 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     yield Prepared(turn, agent.strategy_name, backend.id, view, backend.counter.exact, call.tools, call.before)
 
     reply, started = Reply(), perf_counter()
-    with closing(backend.stream(view.messages, call.tools, max_tokens=agent.max_output)) as stream:
+    stream = backend.stream(view.messages, call.tools, max_tokens=agent.max_output, may_call=not call.closing)
+    with closing(stream):
         yield from reply.read(stream)
-    calls = () if call.closing else named(reply.calls, f"m{len(agent.history) + 1}")
+    calls = named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
     seconds, first = perf_counter() - started, reply.first_token_seconds
     waited = min(seconds, reply.waited_seconds)
@@ -95,7 +99,10 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     return message
 
 
-def _ending(reply: Message, closing_turn: bool) -> Ending:
+def _ending(agent: Agent, reply: Message, closing_turn: bool) -> Ending:
+    last = agent.ledger.last
+    if last and last.usage.finish == "refusal":
+        return "refused"
     if reply.content.strip():
         return "turn-limit" if closing_turn else "answered"
     return "thought" if reply.thinking.strip() else "empty"
@@ -109,16 +116,31 @@ def prepare(agent: Agent, call: NextCall) -> views.View:
         return views.prepare(agent.history, agent.strategy, budget, before, warm, held)
     tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
     view = views.prepare(agent.history, agent.strategy, tight, before, warm, held)
-    closed = views.measure(view.history, [*view.messages, CLOSING_MESSAGE], budget, before, warm, view.notes, held)
+    message = closing_message(agent.backend)
+    closed = views.measure(view.history, [*view.messages, message], budget, before, warm, view.notes, held)
     return replace(closed, left_out=view.left_out, fit=view.fit)
 
 
-def _act(agent: Agent, call: ToolCall, first: int, number: int) -> Generator[Event, None, None]:
+def closing_message(backend: Backend) -> Message:
+    """What the model is told on the last turn; its reason says how a call is ruled out, where it is."""
+    if not backend.ruled_out:
+        return CLOSING_MESSAGE
+    ruled_out = f", and the server is kept from writing {' or '.join(backend.ruled_out)}"
+    return replace(CLOSING_MESSAGE, why=CLOSING_MESSAGE.why + ruled_out)
+
+
+def _too_many(number: int) -> str:
+    """Why the call of this number in its reply, counted from 1, is not run; "" if it is."""
+    return "" if number <= MOST_CALLS else f"not run: only the first {MOST_CALLS} calls of a reply are run"
+
+
+def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Event, None, None]:
+    """Run a call, or answer it with why it is refused."""
     yield ToolCalled(call)
     started = perf_counter()
     try:
-        if number > MOST_CALLS:
-            raise ToolError(f"not run: only the first {MOST_CALLS} calls of a reply are run")
+        if refused:
+            raise ToolError(refused)
         observation, ok = observe(agent, call, first), True
     except ToolError as error:
         observation, ok = f"Error: {error.what}", False

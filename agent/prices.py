@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent.ledger import Call
     from agent.protocols import ModelId
 
-MOST = {"cached": 1.0, "output": 1000.0}
+MOST = {"cached": 1.0, "output": 1000.0, "dollars": 1000.0}
 """The names on a card, and the highest price of each."""
 LEAST_CALLS = 4
 """The fewest calls with timings for an estimate."""
@@ -24,6 +24,8 @@ TOO_ALIKE = 0.001
 
 def read_prices(text: str) -> Prices:
     """The price card that a text such as `cached=0.1,output=4` gives; what it leaves out has its usual price.
+
+    `dollars` are for a million computed prompt tokens.
 
     Raises:
         UsageError: it names something else, or a price outside its legal range.
@@ -40,7 +42,10 @@ def read_prices(text: str) -> Prices:
         except ValueError:
             given[name] = -1
         if not 0 <= given[name] <= MOST[name]:
-            legal = f"{name} takes 0 to {MOST[name]:g}, where a computed prompt token costs 1"
+            unit = (
+                "for a million computed prompt tokens" if name == "dollars" else "where a computed prompt token costs 1"
+            )
+            legal = f"{name} takes 0 to {MOST[name]:g}, {unit}"
             raise UsageError(f"{part[:40]} is not a price", legal)
     return Prices(**given)
 

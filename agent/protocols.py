@@ -54,7 +54,10 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The server's report at the end of a reply, in tokens and seconds; None if not reported."""
+    """The server's report at the end of a reply, in tokens and seconds; None if not reported.
+
+    `finish` is "refusal" only where the server says so: never read out of a model's words.
+    """
 
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
@@ -62,7 +65,7 @@ class Usage:
     load_seconds: float | None = None
     prefill_seconds: float | None = None
     decode_seconds: float | None = None
-    finish: Literal["stop", "length", ""] = ""
+    finish: Literal["stop", "length", "refusal", ""] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +112,33 @@ class Backend(Protocol):
         """The way in which the model gets the tools, such as "text ReAct"; "" for the server's own way."""
 
     @property
+    def ruled_out(self) -> Sequence[str]:
+        """The tokens that begin a call and are ruled out where the model may not call; () where that cannot be done."""
+
+    @property
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        `Sent` (if there is a server) and any `Waiting` come first. Closing the generator closes the
-        connection. Raises ModelError.
+        `Sent` (if there is a server) and any `Waiting` come first. Closing the generator closes the connection. Raises
+        ModelError.
+
+        Args:
+            messages: The prompt.
+            tools: What the model may call. They are part of the prompt.
+            max_tokens: The most tokens of the reply.
+            temperature: None for that of the session; a model without one ignores it.
+            may_call: Off where a call would not be run: a server that can rules it out while the model writes.
         """
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
@@ -148,6 +168,11 @@ class BackendDefaults:
     def protocol(self) -> str:
         """Empty: the model gets the tools in the server's own way."""
         return ""
+
+    @property
+    def ruled_out(self) -> Sequence[str]:
+        """None: the model may call a tool where it is told not to."""
+        return ()
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """None: nothing tells how the model reads a prompt."""

@@ -10,7 +10,7 @@ from agent.history import History, pinned
 from agent.messages import Message, pending
 from agent.repair import repair
 
-MOST_MESSAGES = 100_000
+MOST_MESSAGES = 200_000
 """The most messages of a view; a longer answer may have no end."""
 PINNED = {"system": "system message", "user": "question or task"}
 

@@ -16,6 +16,9 @@ from agent.prefix_cache import PrefixCache
 from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text
 from agent.reply import Reply
 
+TEMPERATURE = 0.0
+"""Of each reply to a strategy, as in The Complexity Trap (Lindenbauer et al. 2025)."""
+
 
 class SideModel:
     """Asks a backend outside the conversation. Neither question nor reply enters the history.
@@ -41,7 +44,7 @@ class SideModel:
         self.offered = tools if self.backend is backend else ()
 
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
-        """The text of the reply, of at most `max_tokens` tokens. Tool calls in the reply are ignored.
+        """The text of the reply, of at most `max_tokens` tokens, at temperature 0. Tool calls in it are ignored.
 
         With `behind`, the messages begin like the agent's own prompt. A server that renders the tools at the start of a
         prompt then gets the same tools; otherwise its prefix cache would miss from the first token.
@@ -51,7 +54,8 @@ class SideModel:
         """
         backend = self.reporting(self.backend, purpose)
         tools = self.offered if behind and getattr(self.backend, "renders_tools", False) else ()
-        with closing(backend.stream(messages, tools, max_tokens=max_tokens)) as stream:
+        asked = backend.stream(messages, tools, max_tokens=max_tokens, temperature=TEMPERATURE, may_call=False)
+        with closing(asked) as stream:
             return "".join(delta.text for delta in stream if isinstance(delta, Text))
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:
@@ -84,14 +88,23 @@ class _Reporting(BackendDefaults):
         return self.backend.counter
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """The backend's reply."""
         started, reply, error, counter = perf_counter(), Reply(), "", self.counter
         prompt, exact = counter.overhead(tools) + sum(map(counter.count, messages)), counter.exact
         shared = self.prefixes.read(self.backend.id, tools, [*messages], counter)
         try:
-            with closing(self.backend.stream(messages, tools, max_tokens=max_tokens)) as deltas:
+            asked = self.backend.stream(
+                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
+            )
+            with closing(asked) as deltas:
                 for delta in deltas:
                     reply.take(delta, perf_counter() - started)
                     yield delta

@@ -14,6 +14,7 @@ from agent.events import (
     Planted,
     Replied,
     StrategyChanged,
+    SystemChanged,
     ToolReturned,
     Withdrawn,
 )
@@ -61,6 +62,10 @@ class State:
                 self.strategy = strategy
             case BudgetChanged(limit):
                 self.limit = limit
+            case SystemChanged(system):
+                self.system = system
+                if self.history and self.history[0].role == "system":
+                    self.history = self.history.rewritten([replace(self.history[0], content=system)])
 
     def new_ids(self) -> Iterator[str]:
         """New ids for the next messages: none is in the history or reserved for a system message."""

@@ -59,6 +59,7 @@ ARGUMENTS = {
 }
 """The arguments of a command, one after the other; a command that is not here gets none."""
 LEFT_OUT = {
+    "compact": "asks the model",
     "compare": "replays the session under each strategy, and is measured apart",
     "export": "writes a file, and is measured apart",
     "doctor": "waits for servers",

@@ -27,6 +27,8 @@ class Request:
     messages: tuple[Message, ...]
     tools: tuple[Schema, ...]
     max_tokens: int | None
+    temperature: float | None = None
+    may_call: bool = True
 
 
 class Scripted(BackendDefaults):
@@ -51,10 +53,16 @@ class Scripted(BackendDefaults):
         self._pace = pace
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Stream the next step."""
-        self.requests.append(Request(tuple(messages), tuple(tools), max_tokens))
+        self.requests.append(Request(tuple(messages), tuple(tools), max_tokens, temperature, may_call))
         if len(self.requests) > len(self._steps):
             raise AssertionError(f"the script has {len(self._steps)} steps, and this is call {len(self.requests)}")
         step = self._steps[len(self.requests) - 1]

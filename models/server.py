@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -36,6 +36,10 @@ class ToolsRefused(ModelError):
     """The server or its template takes no tools for this model; nothing was streamed yet."""
 
 
+class OptionRefused(ModelError):
+    """The server takes an option of the request for no model, or not for this one; nothing was streamed yet."""
+
+
 class TooLong(ModelError):
     """The prompt, or a text to embed, is longer than the model holds."""
 
@@ -61,6 +65,17 @@ class ServerOptions:
 
     sends_key: bool = True
     """Off for an address that the user has not named: no key goes there."""
+
+    temperature: float | None = None
+    """How freely the model chooses its words; None sends nothing, and leaves it to the server and the model."""
+
+    seed: int | None = None
+    """Where the server's random numbers begin; None sends nothing."""
+
+    def sampling(self, temperature: float | None = None) -> Mapping[str, float | int]:
+        """The options of a request that decide how words are drawn; `temperature` is that of this request alone."""
+        wanted = self.temperature if temperature is None else temperature
+        return {name: value for name, value in (("temperature", wanted), ("seed", self.seed)) if value is not None}
 
     @property
     def reply(self) -> Bounds:

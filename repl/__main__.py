@@ -23,7 +23,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run thimble and return its exit code, never a traceback for what a user can cause.
 
     0 done; 1 the question was not answered, or nobody reads the output; 2 wrong usage or settings, or standard output
-    is closed or full; 3 the model server cannot be used; 4 the budget cannot hold the request.
+    is closed or full; 3 the model server cannot be used; 4 the budget cannot hold the request; 5 the model, or the
+    built-in reader, said that it cannot answer.
     """
     arguments = sys.argv[1:] if argv is None else list(argv)
     if arguments[:1] == ["lab"]:
@@ -100,7 +101,7 @@ def _start(given: Namespace) -> int:
     if given.command == "trust":
         from repl.cli.trust import trust
 
-        return trust(_settings(given, interactive=True))
+        return trust(_settings(given, interactive=True), given.json)
     if given.command == "prepare":
         from repl.cli import prepare as filter
 
@@ -120,7 +121,7 @@ def _start(given: Namespace) -> int:
 
         playback, settings = played(given, pace, settings, headless)
     if headless:
-        return _answer(given, _session(given, settings, playback))
+        return _answer(given, _session(given, settings, playback, one_shot=True))
     if given.json or not _is_terminal(sys.stdout):
         what = "--json is for prompts that are given" if given.json else "standard output is not a terminal"
         raise UsageError(what, "ask with -p TEXT, or pipe the prompts in")
@@ -164,7 +165,7 @@ def _hide(settings: Settings | None) -> None:
     hide(private(settings))
 
 
-def _session(given: Namespace, settings: Settings, playback: Playback | None) -> Session:
+def _session(given: Namespace, settings: Settings, playback: Playback | None, one_shot: bool = False) -> Session:
     """A new session, one to be resumed, or one that is played."""
     from session.journal import folder as shelf
     from session.journal.journal import Journal
@@ -175,9 +176,14 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None) ->
     if given.resume is not None and given.record is not None:
         raise UsageError("--record does not go with --resume", "a session that goes on stays in its file")
     if given.resume is not None:
-        return open_session(*shelf.reopened(settings, shelf.find(settings.session_dir, given.resume)))
+        path = shelf.find(settings.session_dir, given.resume)
+        session = open_session(*shelf.reopened(settings, path))
+        if not given.resume and (passed := shelf.written_after(path, settings.session_dir)):
+            several = "One newer one-shot (-p) was" if passed == 1 else f"{passed:,} newer one-shots (-p) were"
+            session.notices.append(f"{several} passed over; /sessions -p lists them, --resume ID takes one.")
+        return session
     if given.record is None:
-        return open_session(settings, Journal(shelf.new_path(settings.session_dir)))
+        return open_session(settings, Journal(shelf.new_path(settings.session_dir), one_shot))
     from repl.cli.recordings import new_file
 
     path = new_file(given.record)

@@ -76,7 +76,11 @@ def _written(default: object) -> str:
         return "the user's state folder"
     if isinstance(default, Path):
         return f"`{default.parent.name}/{default.name}` of thimble"
-    return f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "not set"
+    return (
+        f"`{str(default).lower() if isinstance(default, bool) else default}`"
+        if default not in ("", None)
+        else "not set"
+    )
 
 
 def waiting() -> Iterator[tuple[str, str, str]]:

@@ -49,7 +49,13 @@ class Backends:
         self.look_for_server = Once(self._find_server)
         self.reader = Once(lambda: built_in(settings.pace))
         self._options = ServerOptions(
-            settings.think, settings.stream, settings.timeout, settings.keep_alive, settings.reply_timeout
+            settings.think,
+            settings.stream,
+            settings.timeout,
+            settings.keep_alive,
+            settings.reply_timeout,
+            temperature=settings.temperature,
+            seed=settings.seed,
         )
 
     def names(self) -> list[str]:

@@ -18,9 +18,12 @@ from typing import Any
 from agent.errors import UsageError
 from models.wire.address import hidden, masked
 
+SETTINGS_FILE = "./thimble.toml"
 LONGEST = 500
 """Letters of a value that can be confirmed: as much as a person reads."""
 CODE_LIMIT_BYTES = 1_000_000
+WORDS_LIMIT_BYTES = 200_000
+SHOWN_LETTERS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A value that waits for its user's word. `mark` is the name under which that word is kept."""
+    """A value that waits for its user's word. `mark` is the name under which that word is kept.
+
+    `file`: what brings it along. What another file than the settings brings is left out until then, and stops nobody.
+    """
 
     name: str
     value: str
     why: str
     mark: str
+    file: str = SETTINGS_FILE
 
     def __str__(self) -> str:
         text = shown(self.name, self.value)
@@ -74,7 +81,7 @@ RULES: Mapping[str, Rule] = {
 """The settings that can hurt. A law holds that each other one is in FREE."""
 FREE = (
     *("model", "budget", "plain", "stage", "color", "pace", "max_turns", "think", "stream", "timeout", "reply_timeout"),
-    "keep_alive",
+    *("keep_alive", "temperature", "seed"),
 )
 """The settings of which no value can hurt: at worst an answer is poor, dear on a server of yours, or slow."""
 
@@ -94,8 +101,49 @@ def claims(folder: Path, values: Mapping[str, Any]) -> dict[str, Claim]:
         if len(text) > LONGEST:
             what = f"{name} in ./thimble.toml is too long to be confirmed: {len(text):,} letters"
             raise UsageError(what, f"write it in at most {LONGEST}, or say --{name.replace('_', '-')}")
-        found[name] = Claim(name, text, rule.why if rule else "", _mark(folder, name, text))
+        code = _code(text, folder) if name == "strategy" else []
+        found[name] = Claim(name, text, rule.why if rule else "", mark(folder, name, text, *code))
     return found
+
+
+def waiting_words(folder: Path, name: str) -> dict[str, Claim]:
+    """What a file of this folder tells the model, as a claim by its name; nothing where it is confirmed, or not there.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    found = words_of(folder / name, f"./{name}")
+    claim = _words_claim(folder, name, found)
+    return {name: claim} if found and not is_confirmed(claim) else {}
+
+
+def confirmed_words(folder: Path, name: str) -> str:
+    """What a file of this folder tells the model; "" where its user has not confirmed it as it is, or it is not there.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    found = words_of(folder / name, f"./{name}")
+    return found if is_confirmed(_words_claim(folder, name, found)) else ""
+
+
+def _words_claim(folder: Path, name: str, found: str) -> Claim:
+    from corpus.markdown import shorten
+
+    told = f"{len(found.split()):,} words, from “{shorten(found, SHOWN_LETTERS)}”"
+    return Claim(name, told, "these would stand in front of every prompt", mark(folder, name, found), f"./{name}")
+
+
+def words_of(path: Path, called: str) -> str:
+    """The text of a file, "" where there is none. Raises UsageError where it cannot be read, or is a link."""
+    from corpus.reading import read_text
+
+    try:
+        return read_text(path, WORDS_LIMIT_BYTES).strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise UsageError(f"{called} cannot be read: {error.strerror}", "mend it or remove it") from error
 
 
 def shown(name: str, value: object) -> str:
@@ -123,20 +171,21 @@ def confirm(claims: Mapping[str, Claim]) -> None:
 
 
 def check(claims: Mapping[str, Claim]) -> None:
-    """Raise UsageError if any of these waits for the user's word."""
-    if claims:
-        told = ", ".join(map(str, claims.values()))
-        flags = ", ".join(f"--{name.replace('_', '-')}" for name in claims)
+    """Raise UsageError if a setting waits for the user's word."""
+    waiting = [claim for claim in claims.values() if claim.file == SETTINGS_FILE]
+    if waiting:
+        told = ", ".join(map(str, waiting))
+        flags = ", ".join(f"--{claim.name.replace('_', '-')}" for claim in waiting)
         what = f"./thimble.toml sets what counts only after you have confirmed it: {told}"
         raise UsageError(what, f"if you want that, type thimble trust in this folder; else say others with {flags}")
 
 
-def _mark(folder: Path, name: str, text: str) -> str:
+def mark(folder: Path, name: str, *texts: str) -> str:
+    """The name of the user's word on these texts of this name in a folder."""
     import json
     from hashlib import sha256
 
-    parts = [os.path.realpath(folder), name, text, *(_code(text, folder) if name == "strategy" else ())]
-    return sha256(json.dumps(parts).encode()).hexdigest()
+    return sha256(json.dumps([os.path.realpath(folder), name, *texts]).encode()).hexdigest()
 
 
 def _code(spec: str, folder: Path) -> list[str]:

@@ -24,7 +24,7 @@ from session.journal.journal import Journal
 from session.journal.records import Branched, Change, Named, Record, Switched
 from session.memory import memory_of, remember
 from session.once import Once
-from session.settings import AUTO, Settings
+from session.settings import AUTO, MEMORY_FILE, Settings
 from tools import on_demand, toolbox
 from tools.notes import Notes
 
@@ -91,10 +91,27 @@ class Parts:
         if not journal.begun:
             if isinstance(record, Change) and not isinstance(record, Named):
                 return
-            notices += journal.write(opened(journal.id, self.settings, agent, self.backends.widest))
+            notices += journal.write(opened(journal, self.settings, agent, self.backends.widest))
         memory = "" if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
         for notice in notices + journal.write(record, agent.history, memory):
             self.notify(notice)
+
+    def system(self, agent: Agent) -> str:
+        """The system prompt with the memory files as they are now. Raises UsageError for one that cannot be read."""
+        if self._playback:
+            return self._playback.recording.opened.system
+        if self.settings.folder is None:
+            return agent.state.system
+        from session.confirmed import waiting_words
+        from session.memory_files import CUT, memory_files, with_memory
+
+        folder = self.settings.folder
+        if MEMORY_FILE in self.settings.unconfirmed and waiting_words(folder, MEMORY_FILE):
+            self.notify(f"./{MEMORY_FILE} is not sent: it counts once you have typed thimble trust in this folder.")
+        system = with_memory(agent.state.system, memory_files(folder), agent.budget(agent.schemas()))
+        if CUT in system:
+            self.notify(f"{MEMORY_FILE} is longer than an eighth of the budget: the rest of it is not sent.")
+        return system
 
     def restore(self, agent: Agent, saved: SavedState, same_strategy: bool, same_model: bool) -> None:
         """Put back the state of an agent and what it remembered."""
@@ -117,8 +134,8 @@ class Parts:
             prices=None if settings.price == AUTO else read_prices(settings.price),
         )
         self.equip(agent, self.notes)
-        if self._playback:
-            agent.state.system = self._playback.recording.opened.system
+        if not self.saved:
+            agent.state.system = self.system(agent)
         agent.record = lambda record: self.record(agent, record)
         if self.saved:
             self._resume(agent, self.saved)

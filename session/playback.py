@@ -297,7 +297,13 @@ class RecordedModel(BackendDefaults):
         return counter_for("qwen2.5:7b" if self.name == READER else self.model)
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Nothing. Raises NotRecorded."""
         raise NotRecorded("this prompt is not on the cassette, and no model is asked", "send a recorded line")

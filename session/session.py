@@ -14,7 +14,7 @@ from agent.agent import Agent
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.checked import as_fields
 from agent.errors import ThimbleError, UsageError
-from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged
+from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged, SystemChanged
 from agent.ledger import Ledger
 from agent.loop import run
 from agent.messages import Message
@@ -257,11 +257,23 @@ class Session:
         return plant(self.agent, fact)
 
     def reset(self) -> None:
-        """Begin anew, on a new branch: strategy, budget and model stay; the journal keeps the rest."""
+        """Begin anew, on a new branch: strategy, budget and model stay; the journal keeps the rest.
+
+        Raises:
+            UsageError: a memory file cannot be read; nothing has changed.
+        """
         agent, model = self.agent, self.agent.backend.id
         empty = SavedState()
-        empty.go_on(opened(self.journal.id, self.settings, agent, self.backends.widest))
-        now = StrategyChanged(empty.strategy), BudgetChanged(empty.limit), ModelChanged(model.backend, model.name)
+        empty.go_on(opened(self.journal, self.settings, agent, self.backends.widest))
+        now: list[Change] = [
+            StrategyChanged(empty.strategy),
+            BudgetChanged(empty.limit),
+            ModelChanged(model.backend, model.name),
+        ]
+        system = self.parts.system(agent)
+        if system != empty.system:
+            empty.go_on(SystemChanged(system))
+            now.append(SystemChanged(system))
         self._become(empty, self._new_branch(1), *now)
 
     def branch(self, after: int, *changes: Change) -> None:

@@ -34,9 +34,12 @@ EMBEDDINGS = (AUTO, STATIC, NONE)
 """Embeddings without a server; `auto` is `static` where its files are installed, else `none`."""
 YES, NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 INTERACTIVE_PACE = 120.0
+MOST_SEED = 2**31 - 1
 FILE_LIMIT_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
 """What reading a value may raise; RuntimeError for a ~user that nobody is."""
+MEMORY_FILE = "THIMBLE.md"
+"""The name of a memory file (`session.memory_files`)."""
 FOLDERS = "./thimble.toml"
 """The origin of a setting that the folder's file brings along."""
 SESSION = "session"
@@ -59,10 +62,11 @@ class Settings:
     own; `embeddings` is one of EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price
     card (`agent.prices.read_prices`); `session_dir` need not be there yet; `pace` is how many tokens a second the
     reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
-    is set; `think`, `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are
-    `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
-    of a resumed session; `unconfirmed` is what the folder's file says and does not decide before the user has confirmed
-    it.
+    is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout` and
+    `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of them
+    came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the folder's files say
+    and does not count before the user has confirmed it; `folder` is where these files are, None where no memory files
+    are read.
     """
 
     backend: str = "auto"
@@ -82,6 +86,8 @@ class Settings:
     pace: float = 0.0
     max_turns: int = 12
     think: Think = "on"
+    temperature: float | None = None
+    seed: int | None = None
     stream: bool = True
     timeout: float = 300.0
     reply_timeout: float = REPLY_SECONDS
@@ -89,6 +95,7 @@ class Settings:
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     asked: Settings | None = field(default=None, compare=False, repr=False)
     unconfirmed: Mapping[str, Claim] = field(default_factory=dict, compare=False)
+    folder: Path | None = field(default=None, compare=False)
 
     @property
     def flags(self) -> set[str]:
@@ -173,6 +180,10 @@ def _number(kind: type[int] | type[float], least: int, most: int) -> Callable[[G
     return read
 
 
+def _unless_auto(read: Callable[[Given], float]) -> Callable[[Given], float | None]:
+    return lambda given: None if given.value == AUTO else read(given)
+
+
 def _keep_alive(given: Given) -> str:
     text = str(given.value).strip()
     if not re.fullmatch(r"-?\d{1,9}(ms|s|m|h)?", text):
@@ -207,7 +218,10 @@ SETTINGS: dict[str, Setting] = {
         _embeddings,
         f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",
     ),
-    "price": Setting(_price, "auto, or a card such as cached=0.1,output=4: cached 0 to 1, output 0 to 1000"),
+    "price": Setting(
+        _price,
+        "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
+    ),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
     "session_dir": Setting(partial(_folder, made=True), "a folder, which is made where it is missing"),
@@ -217,6 +231,8 @@ SETTINGS: dict[str, Setting] = {
     "pace": Setting(_number(float, 0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
     "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250"),
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
+    "temperature": Setting(_unless_auto(_number(float, 0, 2)), "a number, 0 to 2; auto sends none"),
+    "seed": Setting(_unless_auto(_number(int, 0, MOST_SEED)), f"a whole number, 0 to {MOST_SEED:,}; auto sends none"),
     "stream": Setting(_switch, "true or false"),
     "timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
     "reply_timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
@@ -229,7 +245,7 @@ def resolve(
 ) -> Settings:
     """The settings, each from the strongest source that gives it.
 
-    Of the folder's file counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
+    Of the folder's files counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
     `unconfirmed`.
 
     Args:
@@ -258,7 +274,12 @@ def resolve(
         if given is not None:
             values[name], origins[name] = _read(name, setting, given), given.origin
     decided = {*sources[0], *surroundings}
-    return Settings(**values, origins=origins, unconfirmed={n: waiting[n] for n in waiting if n not in decided})
+    unconfirmed = {name: claim for name, claim in waiting.items() if name not in decided}
+    if os.path.lexists(folder / MEMORY_FILE):
+        from session.confirmed import waiting_words
+
+        unconfirmed |= waiting_words(folder, MEMORY_FILE)
+    return Settings(**values, origins=origins, unconfirmed=unconfirmed, folder=folder)
 
 
 def _waiting(found: Mapping[str, Given], folder: Path) -> Mapping[str, Claim]:

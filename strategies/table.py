@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -27,6 +27,7 @@ from strategies.retrieval import Retrieval
 from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
 from strategies.thrifty import Thrifty
+from strategies.todo import Todo
 from strategies.truncate import Truncate
 
 FAMILIES: dict[str, dict[str, type[Strategy]]] = {
@@ -44,6 +45,7 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     "Move them outside": {
         "offload": Offload,
         "notes": Notes,
+        "todo": Todo,
         "retrieval": Retrieval,
         "delegate": Delegate,
     },
@@ -97,14 +99,18 @@ class Pipeline(Strategy):
                 part.state = state[str(place)]
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
-        """The view of the last part, made from the views of the parts before it. Recitals come at the end."""
+        """The view of the last part, made from the views of the parts before it. Recitals come at the end.
+
+        The parts after a recital have so much less of the budget, but at least half of it.
+        """
         recitals: dict[str, Message] = {}
         self._dropped: dict[str, Strategy] = {}
         for part in self.parts:
-            view = list(part.prepare(list(messages), budget))
+            left = max(budget.limit // 2, budget.limit - sum(map(budget.count, recitals.values())))
+            view = list(part.prepare(list(messages), replace(budget, limit=left)))
             if len(view) < len(messages):
-                left = {message.id for message in view}
-                self._dropped |= {message.id: part for message in messages if message.id not in left}
+                shown = {message.id for message in view}
+                self._dropped |= {message.id: part for message in messages if message.id not in shown}
             messages = without_recital(view, messages)
             recitals |= {message.id: message for message in view[len(messages) :]}
         return [*messages, *recitals.values()]

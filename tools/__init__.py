@@ -39,9 +39,11 @@ def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], s
     """
     from tools.delegate import delegate_tools
     from tools.recall import recall_tools
+    from tools.todo import todo_tools
 
     table = (
         recall_tools(history),
         delegate_tools(brief),
+        todo_tools(),
     )
     return {tool.name: tool for tools in table for tool in tools}

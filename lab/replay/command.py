@@ -104,7 +104,7 @@ def processes(text: str) -> int:
 
 def card(given: Sequence[str]) -> list[Prices]:
     """A price card for each cached price in `--price`: `cached=1.0,0.1,output=4`."""
-    found: dict[str, list[float]] = {name: [] for name in MOST}
+    found: dict[str, list[float]] = {"cached": [], "output": []}
     name = ""
     for word in ",".join(given).split(",") if given else ():
         key, equals, text = word.rpartition("=")

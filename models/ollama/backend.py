@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -48,7 +48,6 @@ class Ollama(BackendDefaults):
         model: Name as `ollama list` shows it.
         server: The server, with the settings of its requests.
         room: Tokens of prompt and reply that must fit; the context window is the next larger step, or the loaded one.
-        options: Other options of the server, such as temperature and seed.
         counter: Counts tokens; by default the best available one for the model.
     """
 
@@ -61,14 +60,12 @@ class Ollama(BackendDefaults):
         server: OllamaServer,
         *,
         room: int = CONTEXT_STEP_TOKENS,
-        options: Mapping[str, Any] | None = None,
         counter: Counter | None = None,
     ) -> None:
         self.model = model
         self.server = server
         self._needed = room
         self.room = stepped(room)
-        self._options = dict(options or {})
         self._counter = counter
         self._loaded_until = 0.0
         self._renders = True
@@ -91,7 +88,13 @@ class Ollama(BackendDefaults):
         return min(self.room, self._info().context or self.room)
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; `Sent` comes first.
 
@@ -100,7 +103,7 @@ class Ollama(BackendDefaults):
         taken = {call.id for message in messages for call in message.calls}
         if self._must_load():
             yield Waiting(f"loading {self.model}")
-        request = json.dumps(self._request(messages, tools, max_tokens))
+        request = json.dumps(self._request(messages, tools, max_tokens, temperature))
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
         allowance = Allowance(self.server.options.reply, self.server.url)
         asks = partial(self._reply, request, taken, allowance)
@@ -126,7 +129,7 @@ class Ollama(BackendDefaults):
         """The same model with a context of at least this many tokens; itself if large enough."""
         if tokens <= max(self.room, self._needed):
             return self
-        return Ollama(self.model, self.server, room=tokens, options=self._options, counter=self.counter)
+        return Ollama(self.model, self.server, room=tokens, counter=self.counter)
 
     def check(self) -> str:
         """A warning of one line if the model is loaded with another context than the one needed; else ""."""
@@ -161,7 +164,13 @@ class Ollama(BackendDefaults):
                 return
         raise Circled if guard.stopped([*said]) else http.stopped()
 
-    def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
+    def _request(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        max_tokens: int | None,
+        temperature: float | None = None,
+    ) -> dict[str, Any]:
         """The body of a chat request."""
         from models.ollama.client import Chat
 
@@ -170,7 +179,7 @@ class Ollama(BackendDefaults):
             "model": self.model,
             "messages": wire.prompt(messages),
             "stream": options.stream,
-            "options": {**self._options, "num_ctx": self.context},
+            "options": {**options.sampling(temperature), "num_ctx": self.context},
             "keep_alive": int(options.keep_alive) if _is_whole(options.keep_alive) else options.keep_alive,
             "truncate": False,
         }

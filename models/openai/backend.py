@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -17,7 +17,7 @@ from models.openai import model_list, wire
 from models.openai.connection import JSON, Connection, encoded
 from models.openai.errors import CHAT, NoModel, missing, refusal, unreadable
 from models.openai.metrics import PrefixCache, prefix_cache
-from models.server import THINKING_TOKENS, ServerOptions, fitting
+from models.server import THINKING_TOKENS, OptionRefused, ServerOptions, fitting
 from models.wire import http
 from models.wire.address import hidden
 from models.wire.bounds import Allowance
@@ -29,6 +29,20 @@ if TYPE_CHECKING:
 
     from models.openai.counter import ServerCounter
     from models.openai.server import OpenAIServer
+
+
+CALL_TOKENS = (
+    "<tool_call>",
+    "[TOOL_CALLS]",
+    "<|tool_call|>",
+    "<|python_tag|>",
+    "<|tool_call_start|>",
+    "<|tool_calls_section_begin|>",
+    "<｜tool▁calls▁begin｜>",
+)
+"""What begins a call in the templates of Qwen, Mistral, Granite and Phi, Llama, LFM2, Kimi and DeepSeek."""
+NEVER = -100
+"""The bias that rules a token out."""
 
 
 class OpenAIBackend(BackendDefaults):
@@ -67,6 +81,7 @@ class OpenAIBackend(BackendDefaults):
         self._options = options or ServerOptions()
         self._reads_metrics = name == "vllm"
         self._thinks = False
+        self._plain = False
 
     @classmethod
     def on(cls, server: OpenAIServer, model: str, needed: int) -> OpenAIBackend:
@@ -82,17 +97,36 @@ class OpenAIBackend(BackendDefaults):
         return ServerCounter(self._connection, self.model, self._thinking())
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        Closing it closes the connection, so the server stops computing.
+        Closing it closes the connection, so the server stops computing. What is asked for here and not by the user, a
+        temperature and no call, is left out where the server refuses it.
 
         Raises:
             ToolsRefused: the server accepts no tools for this model.
             ModelError: the server cannot be used, or the prompt leaves no room for a reply.
         """
-        request = encoded(self._request(messages, tools, max_tokens))
+        wishes = {} if self._plain else self._wishes(tools, temperature, may_call)
+        request = self._request(messages, tools, max_tokens)
+        try:
+            yield from self._answered(request | wishes, messages)
+        except OptionRefused:
+            if not wishes:
+                raise
+            self._plain = True
+            yield from self._answered(request, messages)
+
+    def _answered(self, body: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:
+        """The reply to a request, as it streams, and its usage."""
+        request = encoded(body)
         yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
         before = prefix_cache(self._connection) if self._reads_metrics else None
         allowance = self._connection.allowance(self._options.reply)
@@ -101,6 +135,17 @@ class OpenAIBackend(BackendDefaults):
         with closing(retried(asks, sleep=self._connection.sleep, seconds_left=left)) as deltas:
             for delta in deltas:
                 yield self._completed(delta, before) if isinstance(delta, Usage) else delta
+
+    @property
+    def ruled_out(self) -> Sequence[str]:
+        """The tokens that begin a call in the model's own template; () where the server does not tell their numbers."""
+        return () if self._plain else tuple(self.counter.numbers(CALL_TOKENS))
+
+    def _wishes(self, tools: Sequence[Schema], temperature: float | None, may_call: bool) -> dict[str, Any]:
+        """The fields of a request that only this call needs."""
+        wishes = {} if temperature is None else {"temperature": temperature}
+        numbers = {} if may_call or not tools else self.counter.numbers(CALL_TOKENS)
+        return wishes | ({"logit_bias": {str(number): NEVER for number in numbers.values()}} if numbers else {})
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
@@ -125,6 +170,7 @@ class OpenAIBackend(BackendDefaults):
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
         body: dict[str, Any] = {"model": self.model, "messages": list(map(wire.sent, messages)), **self._thinking()}
+        body |= self._options.sampling()
         if tools:
             body["tools"] = list(tools)
         wanted = None if max_tokens is None else max_tokens + (THINKING_TOKENS if self._thinks else 0)

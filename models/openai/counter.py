@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agent.errors import ModelError
 from agent.messages import Message, Schema
@@ -36,7 +36,24 @@ class ServerCounter(PromptCounter):
     """
 
     def __init__(self, connection: Connection, model: str, thinking: Mapping[str, Any] | None = None) -> None:
-        super().__init__(_Finding(Asks(connection, {"model": model, **(thinking or {})})), counter_for(model))
+        self._finding = _Finding(Asks(connection, {"model": model, **(thinking or {})}))
+        super().__init__(self._finding, counter_for(model))
+        self._numbers: dict[str, list[int]] = {}
+
+    def numbers(self, texts: Iterable[str]) -> Mapping[str, int]:
+        """Those of the texts that are one token of the model each, with its number; none where nobody tells."""
+        tokenizer = self._finding.found()
+        if tokenizer is None:
+            return {}
+        for text in texts:
+            if text not in self._numbers:
+                try:
+                    self._numbers[text] = tokenizer.tokens(text)
+                except Refused:
+                    self._numbers[text] = []
+                except ModelError:
+                    return {}
+        return {text: self._numbers[text][0] for text in texts if len(self._numbers[text]) == 1}
 
 
 class Asks:
@@ -67,6 +84,13 @@ class Asks:
         return answer[wanted]
 
 
+class _ServerTokenizer(Tokenizer, Protocol):
+    """Says the numbers of tokens too."""
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text, a special one as one."""
+
+
 class _Vllm:
     """vLLM: /tokenize accepts messages."""
 
@@ -85,6 +109,10 @@ class _Vllm:
         """Tokens of a text."""
         return _number(self._asks.post("/tokenize", "count", prompt=text, add_special_tokens=False))
 
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text, a special one as one."""
+        return _list(self._asks.post("/tokenize", "tokens", prompt=text, add_special_tokens=False))
+
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
         """A whole prompt as the model reads it: its tokens, turned back into text."""
         return _text(self._asks.post("/detokenize", "prompt", tokens=self._prompt("tokens", messages, tools)))
@@ -102,10 +130,14 @@ class _Llama:
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
         """Tokens of a whole prompt."""
-        return self._tokens(self.rendered(messages, tools), begin=True)
+        return len(self._tokens(self.rendered(messages, tools), begin=True))
 
     def text(self, text: str) -> int:
         """Tokens of a text."""
+        return len(self.tokens(text))
+
+    def tokens(self, text: str) -> list[int]:
+        """The tokens of a text, a special one as one."""
         return self._tokens(text, begin=False)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> str:
@@ -113,20 +145,19 @@ class _Llama:
         body = {"messages": list(map(wire.sent, messages)), **({"tools": list(tools)} if tools else {})}
         return _text(self._asks.post("/apply-template", "prompt", **body))
 
-    def _tokens(self, text: str, *, begin: bool) -> int:
-        tokens = self._asks.post("/tokenize", "tokens", content=text, add_special=begin, parse_special=True)
-        return len(tokens) if isinstance(tokens, list) else _number(None)
+    def _tokens(self, text: str, *, begin: bool) -> list[int]:
+        return _list(self._asks.post("/tokenize", "tokens", content=text, add_special=begin, parse_special=True))
 
 
 class _Finding:
     """Finds the tokenizer of a server. After a failure it waits; a server without one is not asked again."""
 
     def __init__(self, asks: Asks) -> None:
-        self._kinds: list[Tokenizer] = [_Vllm(asks), _Llama(asks)]
-        self._known: Tokenizer | None = None
+        self._kinds: list[_ServerTokenizer] = [_Vllm(asks), _Llama(asks)]
+        self._known: _ServerTokenizer | None = None
         self._resting_until = 0.0
 
-    def found(self) -> Tokenizer | None:
+    def found(self) -> _ServerTokenizer | None:
         """The tokenizer, if it can be used now."""
         if monotonic() < self._resting_until:
             return None
@@ -150,6 +181,12 @@ def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
         raise Refused
     return value
+
+
+def _list(value: Any) -> list[int]:
+    if not isinstance(value, list):
+        raise Refused
+    return list(map(_number, value))
 
 
 def _text(value: Any) -> str:

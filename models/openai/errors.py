@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from agent.errors import ModelError
 from models.openai import api_key
-from models.server import NAMES_TOLD, TooLong, ToolsRefused
+from models.server import NAMES_TOLD, OptionRefused, TooLong, ToolsRefused
 from models.wire import http
 from models.wire.refusals import Refusal, recognised
 from models.wire.retry import Busy, after_seconds
@@ -68,6 +68,19 @@ REFUSALS = (
         r"not support embedding|pooling type",
         "{model} makes no embeddings on this server: {error}",
         WITH_EMBEDDINGS,
+    ),
+    Refusal(
+        (
+            "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is "
+            "supported.",
+            "Unsupported parameter: 'temperature' is not supported with this model.",
+            "The min_p and logit_bias sampling parameters are not yet supported with speculative decoding.",
+            "Unsupported parameter: 'seed'",
+        ),
+        r"temperature|logit_bias|'seed'",
+        "the server does not take --temperature or --seed for this model: {error}",
+        "leave it to the server: --temperature auto --seed auto",
+        OptionRefused,
     ),
     Refusal(
         ("Unsupported parameter: 'reasoning_effort'", "chat_template_kwargs is not allowed"),

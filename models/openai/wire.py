@@ -17,11 +17,12 @@ from models.wire.http import figure
 DONE = b"[DONE]"
 LINES = 10_000
 """Lines of data of one event."""
-FINISH: dict[object, Literal["stop", "length"]] = {
+FINISH: dict[object, Literal["stop", "length", "refusal"]] = {
     "stop": "stop",
     "tool_calls": "stop",
     "function_call": "stop",
     "length": "length",
+    "content_filter": "refusal",
 }
 
 
@@ -87,6 +88,7 @@ class Reply:
 
     def __init__(self, taken: set[str]) -> None:
         self.finish = ""
+        self.refused = False
         self.account: dict[str, Any] = {}
         self.timings: dict[str, Any] = {}
         self.length = 0
@@ -102,7 +104,9 @@ class Reply:
         choice = _object(choices[0]) if isinstance(choices, list) and choices else {}
         delta = _object(choice.get("delta")) or _object(choice.get("message"))
         thinking = _text(delta.get("reasoning")) or _text(delta.get("reasoning_content"))
-        content = _text(delta.get("content"))
+        refusal = _text(delta.get("refusal"))
+        self.refused = self.refused or bool(refusal)
+        content = _text(delta.get("content")) + refusal
         self.length += len(thinking) + len(content)
         if thinking:
             yield Thinking(thinking)
@@ -129,7 +133,7 @@ class Reply:
             output_tokens=figure(self.account.get("completion_tokens")),
             prefill_seconds=_seconds(self.timings.get("prompt_ms")),
             decode_seconds=_seconds(self.timings.get("predicted_ms")),
-            finish=FINISH.get(self.finish, ""),
+            finish="refusal" if self.refused else FINISH.get(self.finish, ""),
         )
 
     def _cached(self) -> int | None:

@@ -17,17 +17,18 @@ from models.reader.answer import answer, gave
 from models.reader.request import request
 from models.reader.steps import next_step
 from models.reader.summary import asked_summary, summary
-from models.reader.view import look
+from models.reader.view import CANNOT, look
 
 PIECE = re.compile(r"\s*\S+|\s+$")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the reader says, and the calls that it makes."""
+    """What the reader says, and the calls that it makes; `refused`: it says that it cannot answer."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
+    refused: bool = False
 
 
 def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
@@ -36,11 +37,12 @@ def reply(messages: Sequence[Message], tools: Sequence[Schema]) -> Reply:
         return Reply(summary(messages[:-1], sections))
     view = look(messages)
     if not view.question:
-        return Reply("I cannot see a question here. Please ask it again.")
+        return Reply(f"{CANNOT} see a question here. Please ask it again.", refused=True)
     wanted = request(view)
     step = next_step(wanted, view, tools)
     if step is None:
-        return Reply(answer(wanted, view, bool(tools)))
+        said = answer(wanted, view, bool(tools))
+        return Reply(said, refused=said.startswith(CANNOT))
     calls = []
     for name, given in step.calls:
         arguments = json.dumps(dict(given), ensure_ascii=False)
@@ -72,10 +74,19 @@ class Reader(BackendDefaults):
         return self._counter
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
-        """Stream the reply word by word, then its calls, then the usage; cut at `max_tokens` as a server would."""
-        said = reply(messages, tools)
+        """Stream the reply word by word, then its calls, then the usage; cut at `max_tokens` as a server would.
+
+        The reader follows rules and draws nothing: it ignores the temperature.
+        """
+        said = reply(messages, tools if may_call else ())
         written = said.text + "".join(call.name + call.arguments for call in said.calls)
         whole = max_tokens is None or self._tokens(written) <= max_tokens
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)
@@ -86,7 +97,7 @@ class Reader(BackendDefaults):
         if whole:
             yield from said.calls
         usage = self._meter.usage(messages, tools, written if whole else text)
-        yield usage if whole else replace(usage, finish="length")
+        yield replace(usage, finish="length" if not whole else "refusal" if said.refused else usage.finish)
 
     def _tokens(self, text: str) -> int:
         """Tokens of a text, the markers around a message not counted."""

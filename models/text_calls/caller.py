@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 
 from agent.budget import Counter
 from agent.errors import Circled
@@ -17,6 +17,8 @@ from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import TextCounter, conversation
 
 TEXT_REACT = "text ReAct"
+
+_Ask = Callable[[Sequence[Message], Sequence[Schema]], Generator[Delta, None, None]]
 
 
 class ToolCaller(BackendDefaults):
@@ -47,34 +49,44 @@ class ToolCaller(BackendDefaults):
         return bool(self.protocol) or self.inner.renders_tools
 
     @property
+    def ruled_out(self) -> Sequence[str]:
+        """The tokens that begin a call and can be ruled out; in text ReAct none is such a token."""
+        return () if self.protocol else self.inner.ruled_out
+
+    @property
     def counter(self) -> Counter:
         """Counts tokens of the prompt as it is sent."""
         return self._text_counter if self.protocol else self.inner.counter
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Stream one reply without the key, its calls as calls. Closing it closes the connection. Raises ModelError."""
-        return api_key.taken_out(self._replied(messages, tools, max_tokens))
+        ask = partial(self.inner.stream, max_tokens=max_tokens, temperature=temperature, may_call=may_call)
+        return api_key.taken_out(self._replied(messages, tools, ask))
 
-    def _replied(
-        self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None
-    ) -> Generator[Delta, None, None]:
+    def _replied(self, messages: Sequence[Message], tools: Sequence[Schema], ask: _Ask) -> Generator[Delta, None, None]:
         tells = not _was_told(messages)
         if not (self.protocol or tools):
-            yield from self.inner.stream(messages, tools, max_tokens=max_tokens)
+            yield from ask(messages, tools)
             return
         if not self.protocol:
             printed = PrintedCalls(offered(tools), tells=tells)
             try:
-                yield from _with_calls(self.inner.stream(messages, tools, max_tokens=max_tokens), printed)
+                yield from _with_calls(ask(messages, tools), printed)
                 return
             except ToolsRefused:
                 self._refused = True
         texts = conversation(messages, tools)
         self._text_counter.sends(texts)
         printed = PrintedCalls(offered(tools), labelled=True, tells=tells)
-        yield from _with_calls(self.inner.stream(texts, (), max_tokens=max_tokens), printed)
+        yield from _with_calls(ask(texts, ()), printed)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""

@@ -8,7 +8,6 @@ from repl.screen.sanitise import line
 from repl.screen.streams import write
 from session import jsonl
 from session.confirmed import shown
-from session.settings import FOLDERS
 
 if TYPE_CHECKING:
     from session.settings import Settings
@@ -20,22 +19,22 @@ def show_settings(settings: Settings, as_json: bool) -> int:
     waiting = settings.unconfirmed.values()
     if as_json:
         for name, value, origin in rows:
-            told = value if isinstance(value, int | float) else shown(name, value)
+            told = value if isinstance(value, int | float | None) else shown(name, value)
             write(jsonl.to_line({"type": "setting", "name": name, "value": told, "origin": origin}))
         for claim in waiting:
             told = shown(claim.name, claim.value)
-            write(jsonl.to_line({"type": "unconfirmed", "name": claim.name, "value": told, "origin": FOLDERS}))
+            write(jsonl.to_line({"type": "unconfirmed", "name": claim.name, "value": told, "origin": claim.file}))
         return 0
     texts = [(name, line(_in_words(name, value)), origin) for name, value, origin in rows]
     widths = [max(len(row[column]) for row in texts) for column in (0, 1)]
     for name, value, origin in texts:
         write(f"{name:<{widths[0]}}  {value:<{widths[1]}}  {line(origin)}\n")
     for claim in waiting:
-        write(f"not used before you type thimble trust: {line(str(claim))} ({FOLDERS})\n")
+        write(f"not used before you type thimble trust: {line(str(claim))} ({claim.file})\n")
     return 0
 
 
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return shown(name, value) if value != "" else "(automatic)"
+    return shown(name, value) if value not in ("", None) else "(automatic)"

@@ -36,7 +36,7 @@ that is resumed, then environment (THIMBLE_*, OLLAMA_HOST, NO_COLOR), then
 
 Exit codes: 0 done, 1 not answered (or nobody reads the output), 2 wrong usage
 or settings (or standard output is closed or full), 3 no model server, 4 the
-budget is too small.
+budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
@@ -69,13 +69,16 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--embeddings": _value(
         "HOW", "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto"
     ),
-    "--price": _value("CARD", "what a token costs, as in cached=0.1,output=4; default: auto, from timings"),
+    "--price": _value(
+        "CARD",
+        "what a token costs, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
+    ),
     "--corpus": _value("DIR", "the folder of articles; default: the built-in ones"),
     "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
     "--session-dir": _value("DIR", "the folder that sessions are kept in; default: the user's state folder"),
     "--resume": _value(
         "ID",
-        "go on with a session: its id, the beginning of it, its name or its file; default: the newest",
+        "go on with a session: its id, the beginning of it, its name or its file; default: the newest conversation",
         nargs="?",
         const="",
     ),
@@ -87,6 +90,8 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--plain": _switch("append-only plain lines, for screen readers"),
     "--stage": _switch("for a projector: high contrast, Enter steps, nothing private on screen"),
     "--think": _value("HOW", "on, off, low, medium or high, for models that can think; default: on"),
+    "--temperature": _value("T", "how freely a model chooses its words, 0 to 2; default: auto, the server's own"),
+    "--seed": _value("N", "where a server's random numbers begin; default: auto, none is sent"),
     "--no-stream": _switch("take each reply whole", const="false", dest="stream"),
     "--timeout": _value("SECONDS", "longest wait for the next piece of a reply; default: 300"),
     "--reply-timeout": _value("SECONDS", "longest wait for the whole of a reply; default: 1800"),

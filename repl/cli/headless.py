@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -17,6 +16,7 @@ from agent.protocols import Waiting
 from repl.screen.apart import Apart
 from repl.screen.sanitise import clean
 from repl.screen.streams import Unwritable, aside, tell, write
+from repl.screen.wrapping import columns, wrapped
 from session import jsonl
 from session.bounded import MOST_INPUT_BYTES
 
@@ -25,13 +25,18 @@ if TYPE_CHECKING:
     from session.playback import Playback
     from session.session import Session
 
-DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET = range(5)
+DONE, NOT_ANSWERED, USAGE, MODEL, BUDGET, REFUSED = range(6)
 """Exit codes."""
 ENDINGS = {
     "thought": (
         NOT_ANSWERED,
         "the model thought, and did not answer",
         "ask again with --think low or --think off",
+    ),
+    "refused": (
+        REFUSED,
+        "the model said that it cannot answer",
+        "ask in other words, or with another --model",
     ),
     "empty": (NOT_ANSWERED, "the model gave no answer", "ask again, in other words or with another --model"),
 }
@@ -47,8 +52,8 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     with Apart():
         _ = session.agent  # what cannot work at all is said before anything is asked
     if session.saved:
-        _tell_resumed(session)
-    _tell_news(session)
+        _tell_resumed(session, as_json)
+    _tell_news(session, as_json)
     printer = None if as_json else _Printer(session)
     code = DONE
     try:
@@ -63,11 +68,11 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             code = max(code, now)
             if ended:
                 break
-            _tell_news(session)
+            _tell_news(session, as_json)
     except (ThimbleError, KeyboardInterrupt) as error:
         code = report(error, as_json)
     session.leave()
-    _tell_news(session)
+    _tell_news(session, as_json)
     if as_json:
         write(jsonl.to_line(jsonl.session(session)))
     return code
@@ -75,10 +80,12 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
 
 def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool, int]:
     """Answer a prompt or run a command; whether that asks to leave, and the exit code."""
-    question = prompt
+    from repl.commands.command import meant
+
+    question = prompt = meant(prompt)
     if prompt.startswith("/"):
         planted = len(session.planted)
-        answer = _command(session, prompt)
+        answer = _command(session, prompt, as_json=printer is None)
         if answer is None:
             return True, DONE
         new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
@@ -88,7 +95,7 @@ def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool,
     return False, _ask(session, question, printer) if question else DONE
 
 
-def _tell_resumed(session: Session) -> None:
+def _tell_resumed(session: Session, as_json: bool) -> None:
     """Where the user is: which session goes on, and the end of it."""
     from repl.screen.resumed import last_exchange, resumed
 
@@ -96,14 +103,25 @@ def _tell_resumed(session: Session) -> None:
         tell(text)
     question, answer = last_exchange(session)
     plain = session.settings.plain
+    if as_json:
+        about: jsonl.Fields = {"id": session.journal.id, "name": session.journal.tree.name or None}
+        about |= {"branch": session.journal.tree.current, "question": question or None, "answer": answer or None}
+        write(jsonl.to_line({"type": "resumed", **about}))
     if question:
         tell(f"{'you:' if plain else '›'} {question}")
-        aside(f"{'model: ' if plain else ''}{clean(answer).strip()}\n")
+        said = f"{'model: ' if plain else ''}{clean(answer).strip()}\n"
+        aside(wrapped(said, columns(sys.stderr)))
 
 
-def _tell_news(session: Session) -> None:
+def _tell_news(session: Session, as_json: bool) -> None:
     for notice in session.news():
-        tell(notice)
+        _notice(notice, as_json)
+
+
+def _notice(text: str, as_json: bool) -> None:
+    tell(text)
+    if as_json:
+        write(jsonl.to_line({"type": "notice", "text": text}))
 
 
 def prompts(given: Sequence[str], playback: Playback | None = None) -> Iterator[str]:
@@ -148,13 +166,17 @@ def report(error: BaseException, as_json: bool) -> int:
     else:
         aside(clean("".join(traceback.format_exception(error))))
         what, fix, code = f"{type(error).__name__}: {error}", BUG, NOT_ANSWERED
+    _fault(code, what, fix, as_json)
+    return code
+
+
+def _fault(code: int, what: str, fix: str, as_json: bool) -> None:
     tell(f"thimble: {what}")
     if fix:
         tell(f"fix: {fix}")
     if as_json:
         with suppress(UsageError, BrokenPipeError):  # standard error has told it
             write(jsonl.to_line({"type": "error", "code": code, "what": what, "fix": fix or None}))
-    return code
 
 
 class _Printer:
@@ -206,7 +228,7 @@ class _Printer:
     def _answer(self, text: str) -> None:
         from repl.screen.footer import footer
 
-        answer = clean(text).strip()
+        answer = wrapped(clean(text).strip(), columns(sys.stdout))
         if answer:
             write(f"\n{answer}\n" if self._answers else f"{answer}\n")
             self._answers += 1
@@ -227,10 +249,9 @@ def _ask(session: Session, question: str, printer: _Printer | None) -> int:
         from repl.commands.predict import reveal
 
         for told in reveal(session):
-            tell(told)
+            _notice(told, as_json=printer is None)
     if code:
-        tell(f"thimble: {what}")
-        tell(f"fix: {fix}")
+        _fault(code, what, fix, as_json=printer is None)
     return code
 
 
@@ -245,23 +266,24 @@ def _apart(events: Iterator[Event]) -> Iterator[Event]:
         yield event
 
 
-def _command(session: Session, text: str) -> str | None:
-    """Run a command, its output on standard error; a question to ask next, "" for none, None to leave."""
+def _command(session: Session, text: str, as_json: bool) -> str | None:
+    """Run a command, its output on standard error; a question to ask next, "" for none, None to leave.
+
+    As JSON a line says what it printed, tables apart too, whatever came of it.
+    """
     from repl.commands.table import obey
+    from repl.screen.tables import Paper
     from repl.screen.theme import console_for
 
-    shown = _Aside()
-    with Apart():
-        return obey(session, text, console_for(plain=True, file=shown))
-
-
-class _Aside(io.StringIO):
-    """A file whose text goes to standard error as it comes: a download takes its time."""
-
-    def write(self, text: str) -> int:
-        """Write it."""
-        aside(text)
-        return len(text)
+    width = columns(sys.stderr)
+    shown = Paper(lambda part: aside(wrapped(part, width)))  # as it comes: a download takes its time
+    try:
+        with Apart():
+            return obey(session, text, console_for(plain=True, file=shown))
+    finally:
+        if as_json:
+            tables = [table.as_fields() for table in shown.tables]
+            write(jsonl.to_line({"type": "command", "command": text, "text": shown.getvalue(), "tables": tables}))
 
 
 def _whole_input() -> str:

@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from inspect import cleandoc
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
-from session.session import Session
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from session.session import Session
 
 Run = Callable[["Session", str, "Console"], str | None]
 """Runs a command on the text after its name. The answer is a question to ask of the model, if there is one."""

@@ -17,6 +17,7 @@ Ctrl-C stops an answer, clears the line · Ctrl-X Ctrl-E: editor · Ctrl-D leave
 PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. More on one command: /help COMMAND"
 
 TOGETHER = {
+    ("budget", "compact"): "the limit of a prompt; fold old turns now",
     ("context", "why"): "what the last call was sent, and by which rule",
     ("plant", "probe"): "put a fact into the history; ask what is left of it",
     ("fork", "tree"): "go on from an earlier question; all branches",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from shlex import quote
 
 from rich.cells import cell_len
@@ -21,6 +22,7 @@ from session.journal.folder import Listed
 from session.journal.records import Named
 from session.session import Session
 
+ONE_SHOTS = "-p"
 MOST_SHOWN = 12
 MOST_OFFERED = 40
 QUESTION_WIDTH, NAME_WIDTH = 60, 40
@@ -28,26 +30,38 @@ TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
-    """/sessions [WORDS]: list the saved sessions, or those with WORDS.
+    """/sessions [WORDS]: list the saved conversations, or sessions with WORDS.
 
-    The newest first, with the first question of each. WORDS are searched in every question, name and id.
+    The newest first, with the first question of each. WORDS are searched in every question, name and id, of one-shots
+    too: runs with -p that nobody named or resumed. /sessions -p lists these.
     """
     folder = session.settings.session_dir
     paths = kept.paths(folder)
     if not paths:
         say(console, f"No session is kept in {line(str(folder))} yet: one is from its first question on.")
         return
-    found = [one for path in paths if (one := kept.listed(path)).has(words)] if words else []
-    if words and not found:
-        raise UsageError(f"no session has {words[:40]!r} in a question or its name", "/sessions lists them all")
-    count = len(found) if words else len(paths)
-    shown = found[:MOST_SHOWN] if words else [kept.listed(path) for path in paths[:MOST_SHOWN]]
-    about = f" with {line(words)}" if words else ""
-    title = f"{figures.several(count, 'session')}{about} in {line(str(folder))}, the newest first"
-    Table(title, TABLE_COLUMNS, [_row(one, one.path == session.journal.path) for one in shown]).show(console)
-    if count > len(shown):
-        rest = f"{count - len(shown):,} older ones are not shown: /sessions WORDS looks in all of them."
+    talks = [*kept.conversations(paths)]
+    noun, about = "conversation", ""
+    if words == ONE_SHOTS:
+        noun, found = "one-shot", [path for path in paths if path not in set(talks)]
+    elif words:
+        noun, about, found = "session", f" with {line(words)}", [path for path in paths if kept.listed(path).has(words)]
+        if not found:
+            raise UsageError(f"no session has {words[:40]!r} in a question or its name", "/sessions lists them all")
+    else:
+        found = talks
+    title = f"{figures.several(len(found), noun)}{about} in {line(str(folder))}"
+    rows = [_row(kept.listed(path), path == session.journal.path) for path in found[:MOST_SHOWN]]
+    if rows:
+        Table(f"{title}, the newest first", TABLE_COLUMNS, rows).show(console)
+    else:
+        say(console, f"{title}.")
+    if len(found) > MOST_SHOWN:
+        rest = f"{len(found) - MOST_SHOWN:,} older ones are not shown: /sessions WORDS looks in all of them."
         say(console, rest, "quiet")
+    if found is talks and len(talks) < len(paths):
+        aside = f"{figures.several(len(paths) - len(talks), 'one-shot')} (-p) not listed: /sessions {ONE_SHOTS} does."
+        say(console, aside, "quiet")
 
 
 def save(session: Session, text: str, console: Console) -> None:
@@ -97,8 +111,8 @@ def load(session: Session, wanted: str, console: Console) -> None:
 
 
 def offers(session: Session) -> Iterator[tuple[str, str]]:
-    """The completions of /load: the newest sessions, by name if they have one, with their first question."""
-    for path in kept.paths(session.settings.session_dir)[:MOST_OFFERED]:
+    """The completions of /load: the newest conversations, by name if they have one, with their first question."""
+    for path in islice(kept.conversations(kept.paths(session.settings.session_dir)), MOST_OFFERED):
         if path != session.journal.path:
             one = kept.listed(path)
             yield one.name or one.id, cut(line(one.questions[0]) if one.questions else "", QUESTION_WIDTH)
@@ -112,6 +126,7 @@ def _row(one: Listed, here: bool) -> tuple[str, str, str, str]:
         one.strategy,
         figures.called(one.model),
         "this one" if here else "",
+        "one-shot" if one.one_shot else "",
         f"! {one.trouble}" if one.trouble else "",
     ]
     age = figures.ago(time.time() - one.at) if one.at else "?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from rich.console import Console
@@ -13,7 +13,7 @@ from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget, Prices
 from agent.errors import UsageError
-from agent.ledger import Call, Ledger, Totals, totals
+from agent.ledger import Call, Ledger, Totals, cost, totals
 from agent.messages import Message
 from agent.view import View
 from repl.screen.fate_letters import FATE_LETTERS
@@ -35,7 +35,8 @@ BLOCKS = " ▁▂▃▄▅▆▇█"
 def show_stats(session: Session, rest: str, console: Console) -> None:
     """/stats [more]: where the tokens are, and what they cost so far.
 
-    The last prompt by role and by fate; each exchange; the cost without any management; and the prompt of each call
+    The last prompt by role, by fate, and by reasoning, action and observation; each exchange; the cost of answers and
+    of summaries, in dollars if the price card has them; the cost without any management; and the prompt of each call
     against the budget. ~ is an estimate, ? is unknown. On a low screen the most important of it; /stats more has all.
     """
     if rest not in ("", MORE):
@@ -54,8 +55,10 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
 def _whole(session: Session, view: View, console: Console) -> None:
     ledger, budget = session.agent.ledger, session.agent.budget(session.agent.schemas())
     tables = [by_role(session, view, budget), by_fate(session, view, budget)]
+    tables.append(by_part(view, budget, session.agent.backend.counter.exact))
     if ledger.calls:
-        tables += [by_exchange(ledger), without_management(totals(ledger.calls), ledger)]
+        card = session.agent.price_card()
+        tables += [by_exchange(ledger), by_purpose(ledger, card), without_management(totals(ledger.calls), ledger)]
     for table in tables:
         table.show(console)
         console.print()
@@ -70,6 +73,7 @@ def _short(session: Session, view: View, console: Console) -> None:
         spent = totals(ledger.calls)
         for name, *cells in without_management(spent, ledger).rows[:2]:
             say(console, "{}: {}, without management {}: {}".format(name, *cells))
+        say(console, cost_line(ledger, session.agent.price_card()))
     show_chart(ledger.calls, console)
 
 
@@ -77,7 +81,8 @@ def price_line(agent: Agent) -> str:
     """The price card in use: what the strategies that weigh an edit go by, for a token of each kind."""
     card = agent.price_card()
     origin = "as set" if agent.prices else "usual" if card == Prices() else "from timings"
-    return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g} ({origin})"
+    dollars = f" · ${card.dollars:g} a million computed" if card.dollars else ""
+    return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g}{dollars} ({origin})"
 
 
 def empty_session(session: Session) -> Table:
@@ -121,6 +126,71 @@ def by_fate(session: Session, view: View, budget: Budget) -> Table:
         there = [shown[message.id] for message in met if message.id in shown]
         rows.append(_Row(fate, len(met), _size(budget, met), _size(budget, there)))
     return _of_view("The last prompt, by what became of each message", rows, exact, view.limit, summed=False)
+
+
+def by_part(view: View, budget: Budget, exact: bool) -> Table:
+    """The turns, in the history and in the view, by their parts: T = (reasoning, action, observation).
+
+    Observations are most of a turn: 84 % of one of SWE-agent (The Complexity Trap, Figure 1).
+    """
+    history, shown = _parts(view.history, budget), _parts(view.messages, budget)
+    rows = [
+        (name, *(cell for parts in (history, shown) for cell in
+                 (figures.tokens(parts[name], exact), figures.share(parts[name], sum(parts.values())))))
+        for name in history
+    ]  # fmt: skip
+    return Table("The turns, by what they hold", ("", ">in history", ">share", ">in view", ">share"), rows)
+
+
+def _parts(messages: Iterable[Message], budget: Budget) -> dict[str, int]:
+    """Tokens of reasoning, action and observation."""
+    parts = {"reasoning": 0, "action": 0, "observation": 0}
+    for message in messages:
+        if message.role == "tool":
+            parts["observation"] += budget.count(message)
+        elif message.role == "assistant":
+            said = budget.count(replace(message, calls=())) if message.calls else budget.count(message)
+            parts["reasoning"] += said
+            parts["action"] += budget.count(message) - said
+    return parts
+
+
+def by_purpose(ledger: Ledger, card: Prices) -> Table:
+    """The cost of answers, of summaries and of what else a model was asked for, in computed prompt tokens."""
+    names = list(dict.fromkeys(["answer", *(call.purpose for call in ledger.calls)]))
+    whole = cost(totals(ledger.calls), card)
+    rows = []
+    for name, calls in [
+        *((name, [c for c in ledger.calls if c.purpose == name]) for name in names),
+        ("", ledger.calls),
+    ]:
+        spent = totals(calls)
+        price = cost(spent, card)
+        amounts = map(figures.amount, (spent.prompt, spent.cached, spent.output))
+        rows.append((name or "together", str(spent.calls), *amounts, *_cost(price, whole, spent, card)))
+    columns = ("", ">calls", ">prompt", ">cached", ">out", ">cost", ">share", *((">dollars",) if card.dollars else ()))
+    return Table("What it cost, in computed prompt tokens", columns, rows, (len(rows) - 1,))
+
+
+def _cost(price: float | None, whole: float | None, spent: Totals, card: Prices) -> Iterable[str]:
+    exact = spent.prompt.exact and spent.cached.exact and spent.output.exact
+    yield "?" if price is None else figures.tokens(round(price), exact)
+    yield _part(price, whole)
+    if card.dollars:
+        yield "?" if price is None else f"{'' if exact else '~'}{card.money(price):.4f}"
+
+
+def _part(price: float | None, whole: float | None) -> str:
+    return "?" if price is None or not whole else figures.share(round(price), round(whole))
+
+
+def cost_line(ledger: Ledger, card: Prices) -> str:
+    """`cost: ~5,310 computed tokens, summaries 12% of it; $0.0042`."""
+    spent = totals(ledger.calls)
+    whole = cost(spent, card)
+    *_, summaries = _cost(cost(totals(c for c in ledger.calls if c.purpose == "summary"), card), whole, spent, Prices())
+    tokens, _, *dollars = _cost(whole, whole, spent, card)
+    return f"cost: {tokens} computed tokens, summaries {summaries} of it" + "".join(f"; ${one}" for one in dollars)
 
 
 def by_exchange(ledger: Ledger) -> Table:

@@ -16,6 +16,7 @@ from repl.commands.branches.moves import fork, reset, retry, undo
 from repl.commands.branches.tree import tree
 from repl.commands.budget import budget
 from repl.commands.command import Command, find
+from repl.commands.compact import compact
 from repl.commands.compare.compare import compare
 from repl.commands.context.context import context, why
 from repl.commands.doctor.doctor import doctor
@@ -92,6 +93,7 @@ def quit(session: Session, text: str, console: Console) -> None:
 FUNCTIONS = (
     strategy,
     budget,
+    compact,
     context,
     why,
     show_stats,

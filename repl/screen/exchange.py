@@ -30,6 +30,7 @@ STYLES: dict[Kind, str] = {
 }
 ENDINGS = {
     "turn-limit": "  ! the last turn of this question was reached: the model had to answer without another look",
+    "refused": "  ✗ the model declined to answer: ask in other words, or take another model (/model)",
     "thought": "  ✗ the model thought, and did not answer: ask again, or think less (--think)",
     "empty": "  ✗ the model ended without a word: ask again, or take another model (/model)",
 }
@@ -77,7 +78,7 @@ class Lines:
             case ToolReturned():
                 self._returned(event)
             case events.Answered():
-                if event.ending != "answered":
+                if event.ending in ENDINGS and not (event.ending == "refused" and event.text.strip()):
                     self._line("note" if event.ending == "turn-limit" else "error", ENDINGS[event.ending])
 
     def _replied(self, event: Replied) -> None:

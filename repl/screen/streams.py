@@ -8,12 +8,13 @@ from typing import TextIO
 
 from agent.errors import UsageError
 from repl.screen.sanitise import line
+from repl.screen.wrapping import columns, wrapped
 
 
 def tell(text: str) -> None:
-    """One line to standard error, its indent kept."""
+    """One line to standard error, its indent kept; on a terminal broken between words."""
     indent = " " * (len(text) - len(text.lstrip(" ")))
-    aside(f"{indent}{line(text)}\n")
+    aside(wrapped(f"{indent}{line(text)}", columns(sys.stderr)) + "\n")
 
 
 def aside(text: str) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -16,6 +17,21 @@ from repl.screen.theme import is_drawn
 
 if TYPE_CHECKING:
     from rich.table import Table as Drawn
+
+
+class Paper(io.StringIO):
+    """A file that keeps what is printed on it, the tables apart too, and passes the text on as it comes."""
+
+    def __init__(self, pass_on: Callable[[str], object]) -> None:
+        super().__init__()
+        self.tables: list[Table] = []
+        self._pass_on = pass_on
+
+    def write(self, text: str) -> int:
+        """Keep it, and pass it on."""
+        self._pass_on(text)
+        return super().write(text)
+
 
 LEAST_WORDS = 24
 """Columns that a cell of words needs to be read with ease."""
@@ -35,11 +51,18 @@ class Table:
 
     def show(self, console: Console) -> None:
         """Print it, whatever its cells hold; as a list where it is too wide for the terminal."""
+        if isinstance(console.file, Paper):
+            console.file.tables.append(self)
         if not is_drawn(console) or self._least_width() > console.width:
             self._list(console)
             return
         console.print(Text(line(self.title), style="bold"))
         console.print(Padding(self._drawn(), (0, 0, 0, 2), expand=False))
+
+    def as_fields(self) -> dict[str, Any]:
+        """Its title, the names of its columns, and its rows: the cells in words, as they are printed."""
+        rows = [[cell.plain if isinstance(cell, Text) else cell for cell in row] for row in self.rows]
+        return {"title": self.title, "columns": [name.removeprefix(">") for name in self.columns], "rows": rows}
 
     def _least_width(self) -> int:
         """The columns that names and figures need in full, and words at least."""

@@ -7,9 +7,11 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,6 +34,8 @@ LISTED = re.compile(rb'^(\{"type":"(%b)"[^\n]*)(?=\n)' % KINDS, re.MULTILINE)
 REPORTED = re.compile(rb'"usage":\{"prompt_tokens":(\d{1,16})\b')
 COUNTED = re.compile(rb'"tokens":(\d{1,16}),"history_tokens"|"prompt_tokens":(\d{1,16}),"exact"')
 EXACT = re.compile(rb'"exact":true')
+ONE_SHOT = b'"one_shot":true'
+TAKEN_UP = re.compile(rb'^\{"type":"(?:resumed|named)"', re.MULTILINE)
 NAME_STRATEGY, NAME_MODEL = (b"opened", b"swapped", b"prepared"), (b"opened", b"remodelled", b"prepared")
 NEWER = "a newer thimble wrote it"
 MOST_NAMED = 5
@@ -42,6 +46,7 @@ class Listed:
     """A session as it is listed. `at` is when it was written last, in seconds since 1970.
 
     `strategy` and `model` are its newest, `prompt` the tokens of all its prompts, on every branch.
+    `one_shot` says that it is no conversation: its prompts were given, and nobody came back to it or named it.
     `trouble` says why a session cannot be read, or not wholly.
     """
 
@@ -52,6 +57,7 @@ class Listed:
     strategy: str = ""
     model: ModelId = UNKNOWN_MODEL
     prompt: Amount = NOTHING
+    one_shot: bool = False
     trouble: str = ""
 
     @property
@@ -115,8 +121,25 @@ def listed(path: Path) -> Listed:
         strategy=_text(_fields(strategy), "strategy"),
         model=ModelId.read("/".join(filter(None, (_text(model_told, "backend"), _text(model_told, "model"))))),
         prompt=prompt,
+        one_shot=_is_one_shot(data),
         trouble=NEWER if newer else "" if opened else "its first line cannot be read",
     )
+
+
+def conversations(there: Iterable[Path]) -> Iterator[Path]:
+    """Those of these files that hold no one-shot, in the order in which they come."""
+    for path in there:
+        try:
+            one_shot = _is_one_shot(file_bytes(path, MOST_BYTES))
+        except OSError:  # as a row of a list it says why
+            one_shot = False
+        if not one_shot:
+            yield path
+
+
+def written_after(path: Path, folder: Path) -> int:
+    """How many sessions of the folder were written after this one."""
+    return sum(1 for _ in takewhile(lambda other: other != path, paths(folder)))
 
 
 def found_by(folder: Path, path: Path) -> str:
@@ -127,14 +150,17 @@ def found_by(folder: Path, path: Path) -> str:
 
 
 def find(folder: Path, wanted: str = "") -> Path:
-    """The session of this file, id, name or beginning of an id; the newest for "". Raises UsageError."""
+    """The session of this file, id, name or beginning of an id. Raises UsageError.
+
+    For "" it is the newest conversation, or where there is none the newest one-shot.
+    """
     if (wanted.endswith(SUFFIX) or os.sep in wanted) and os.path.lexists(wanted):
         return Path(wanted)
     found = paths(folder)
     if not found:
         raise UsageError(f"there is no session in {folder}", "one is kept from its first question on")
     if not wanted:
-        return found[0]
+        return next(conversations(found), found[0])
     by_id = {path.stem: path for path in found}
     if wanted in by_id:
         return by_id[wanted]
@@ -173,6 +199,11 @@ def reopened(settings: Settings, path: Path) -> tuple[Settings, Journal, SavedSt
     except BaseException:
         journal.close()
         raise
+
+
+def _is_one_shot(data: bytes) -> bool:
+    """Whether a session's prompts were given, and nobody came back to it or named it."""
+    return ONE_SHOT in data.partition(b"\n")[0] and not TAKEN_UP.search(data)
 
 
 def _prompt(raw: bytes, counted: bytes) -> Amount:

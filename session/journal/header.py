@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from models import READER
 from models.wire.address import hidden
 from session.journal.records import VERSION, Opened
-from session.settings import Settings, address_of
+from session.settings import AUTO, Settings, address_of
 
 if TYPE_CHECKING:
     from agent.agent import Agent
+    from session.journal.journal import Journal
     from session.journal.state import SavedState
 
 KEPT = (
@@ -24,6 +25,8 @@ KEPT = (
     "budget",
     "max_turns",
     "think",
+    "temperature",
+    "seed",
     "stream",
     "keep_alive",
 )
@@ -32,15 +35,16 @@ MODEL_SETTINGS = ("backend", "base_url", "model")
 """The settings that say which model answers."""
 
 
-def opened(id_: str, settings: Settings, agent: Agent, widest: int) -> Opened:
+def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> Opened:
     """The first line, as the session is now. `widest` is its largest budget so far, in tokens."""
-    kept = {name: getattr(settings, name) for name in KEPT}
+    kept = {name: AUTO if (value := getattr(settings, name)) is None else value for name in KEPT}
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
     kept["budget"] = widest
     kept["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
     kept |= {name: "" for name in ("base_url", "summariser", "embeddings") if hidden(kept[name]) != kept[name]}
     state, model = agent.state, agent.backend.id
-    return Opened(VERSION, id_, state.system, state.strategy, state.limit, model.backend, model.name, kept)
+    begun_with = state.system, state.strategy, state.limit, model.backend, model.name
+    return Opened(VERSION, journal.id, *begun_with, kept, journal.one_shot)
 
 
 def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, object]:

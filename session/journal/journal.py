@@ -48,11 +48,12 @@ class Journal:
         damaged: The lines that could not be read when it was opened again.
         error: Why lines wait; "" while none does.
         clock: The time of a line, in seconds since 1970.
+        one_shot: Whether a new one is a run of given prompts, and no conversation.
         unlocked: Why nothing keeps another process from writing it too; "" where a lock does, or `write` has said so.
     """
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path | None = None, one_shot: bool = False) -> None:
+        self.path, self.one_shot = path, one_shot
         self.count = 0
         self.begun = False
         self.tree = Tree()

@@ -20,7 +20,8 @@ VERSION = 2
 class Opened:
     """The first line: the version of the form, which session it is, and what it began with.
 
-    `settings` are those that shape what a model is sent; none of them is a secret.
+    `settings` are those that shape what a model is sent; none of them is a secret. `one_shot` says that its prompts
+    were given beforehand, with -p or through a pipe.
     """
 
     version: int
@@ -31,6 +32,7 @@ class Opened:
     backend: str
     model: str
     settings: Mapping[str, str | bool | int | float]
+    one_shot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,15 @@ class Unanswered:
 
 
 Change = (
-    Opened | Resumed | events.StrategyChanged | events.BudgetChanged | events.ModelChanged | Named | Branched | Switched
+    Opened
+    | Resumed
+    | events.StrategyChanged
+    | events.BudgetChanged
+    | events.ModelChanged
+    | events.SystemChanged
+    | Named
+    | Branched
+    | Switched
 )
 """What changes a session beside its exchanges."""
 Remark = Command | Aside | Unanswered
@@ -143,6 +153,7 @@ KINDS: dict[str, type] = {
     "swapped": events.StrategyChanged,
     "limited": events.BudgetChanged,
     "remodelled": events.ModelChanged,
+    "told": events.SystemChanged,
     "named": Named,
     "branched": Branched,
     "switched": Switched,

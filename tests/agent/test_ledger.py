@@ -205,13 +205,13 @@ def test_raw_is_what_the_whole_history_would_have_cost() -> None:
     ]
 
 
-def test_withdrawn_tools_cost_the_unmanaged_session_its_cache_too() -> None:
+def test_the_closing_turn_finds_the_cache_of_the_unmanaged_session() -> None:
     session = agent([call(1)], says("Done."), max_turns=2)
     list(run(session, "?"))
     closing = session.ledger.calls[-1]
     assert session.ledger.view is not None
-    assert session.ledger.view.cached == 0
-    assert closing.raw_prefill == closing.raw_prompt
+    assert session.ledger.view.cached == session.ledger.calls[0].prompt.tokens
+    assert closing.raw_prefill == closing.raw_prompt - session.ledger.calls[0].raw_prompt
 
 
 def test_a_reply_without_a_view_is_a_bug() -> None:

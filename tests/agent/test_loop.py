@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from agent.agent import CANCELLED
 from agent.errors import ModelError
@@ -20,7 +22,7 @@ from agent.events import (
 )
 from agent.foreign import DEPTH
 from agent.history import History
-from agent.loop import MOST_CALLS, run
+from agent.loop import MOST_CALLS, NOT_RUN, run
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Text, Thinking, Usage, Waiting
@@ -286,11 +288,32 @@ def test_a_model_that_never_stops_calling_is_made_to_answer() -> None:
     session = agent(*steps, [Text("So be it."), call(9)], max_turns=4)
     events = list(run(session, "?"))
     assert events[-1] == Answered("So be it.", "turn-limit")
-    assert session.history[-1].calls == ()
-    assert [len(request.tools) for request in script(session).requests] == [4, 4, 4, 0]
+    assert [len(request.tools) for request in script(session).requests] == [4, 4, 4, 4]
+    assert [request.may_call for request in script(session).requests] == [True, True, True, False]
+    assert observations(session)[-1] == f"Error: {NOT_RUN}"
+    assert session.tools["read_article"].seen == [{"slug": f"{number}"} for number in range(1, 4)]  # type: ignore[attr-defined]
     assert (script(session).prompts[-1][-1].role, script(session).prompts[-1][-1].content) == ("user", CLOSING)
     assert CLOSING not in [message.content for message in session.history]
-    assert kinds(events[-3:]) == ["Said", "Replied", "Answered"]
+    assert kinds(events[-5:]) == ["Said", "Replied", "ToolCalled", "ToolReturned", "Answered"]
+    goes_on(session)
+
+
+@given(st.integers(1, 6), st.integers(0, 70))
+def test_the_closing_turn_keeps_what_the_server_has_cached(turns: int, calls: int) -> None:
+    """Only the message that asks for the answer is new, and whatever the model calls then is answered, not run."""
+    steps = [[call(number, arguments=f'{{"slug": "{number}"}}')] for number in range(turns)]
+    last = [Text("So."), *(call(100 + number, arguments='{"slug": "late"}') for number in range(calls))]
+    session = agent(*steps, last, max_turns=turns + 1)
+    script(session).renders_tools = True
+    *before, closing = [event.view for event in run(session, "?") if isinstance(event, Prepared)]
+    sizes = [session.budget(session.schemas()).count(message) for message in closing.messages]
+    assert closing.warm
+    assert closing.overhead == before[-1].overhead > 0
+    assert closing.cached == closing.tokens - sum(sizes[len(before[-1].messages) :])
+    usages = [one.usage.cached_tokens for one in session.ledger.calls]
+    assert usages[-1] == closing.cached
+    assert observations(session)[turns:] == [f"Error: {NOT_RUN}"] * calls
+    assert {"slug": "late"} not in session.tools["read_article"].seen  # type: ignore[attr-defined]
     goes_on(session)
 
 

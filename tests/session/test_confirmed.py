@@ -263,5 +263,5 @@ def test_trust_shows_it_and_confirms_it(here: Path, capsys: pytest.CaptureFixtur
     assert r"base_url = '\u202egro.dab'" in told
     assert not found().unconfirmed
     assert main(["trust"]) == 0
-    assert capsys.readouterr().out == "Nothing in ./thimble.toml waits for you.\n"
+    assert capsys.readouterr().out == "Nothing in ./thimble.toml and no THIMBLE.md waits for you.\n"
     assert not ran(here)

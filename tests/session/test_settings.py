@@ -32,6 +32,8 @@ TEXTS = {
     "pace": ("1", "2.5", "3", "4"),
     "max_turns": ("3", "4", "5", "6"),
     "think": ("off", "low", "medium", "high"),
+    "temperature": ("0", "0.7", "auto", "2"),
+    "seed": ("0", "7", "auto", "2147483647"),
     "stream": ("false", "true", "no", "yes"),
     "timeout": ("5", "2.5", "60", "300"),
     "reply_timeout": ("50", "25.5", "600", "1800"),
@@ -122,7 +124,7 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     found = resolve({}, interactive=False, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
-    assert {*SETTINGS, "origins", "asked", "unconfirmed"} == set(Settings.__dataclass_fields__)
+    assert {*SETTINGS, "origins", "asked", "unconfirmed", "folder"} == set(Settings.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])

@@ -302,6 +302,7 @@ COMMANDS = (
     *("/sessions", "/sessions {}", "/save", "/save {}", "/load", "/load {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
     *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree", "/tree {}", "/undo", "/undo {}", "/retry none"),
+    *("/compact", "/compact {}"),
     *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
 )
 

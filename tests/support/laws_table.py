@@ -34,6 +34,7 @@ going on | A view that goes on from the call before is the view made from nothin
 Between history and view
 repair | Any list comes out sound, with notes, and loses no words | agent/test_repair.py::test_ | broken histories
 fit | It fits, or says by how much it does not; oldest observations go first | agent/test_fit.py::test_ | sound histories, any budget
+every view sent | A server that is strict takes it; task and question are in it | agent/test_strict_server.py::test_ | nastiest strategies, by an oracle that reads JSON
 view | Fates and prefill are measured right; a broken view is mended | agent/test_view.py::test_ | views edited and attacked
 ledger | It is a fold over the events; one unknown makes a sum unknown | agent/test_ledger.py::test_ | any calls and sessions
 loop | The session continues after anything that a model does, and its history is sound | agent/test_loop_cut_off.py::test_whatever_ | replies that fail, stop, call
@@ -55,6 +56,8 @@ doors | No payload controls the terminal, on any way to it | whole/test_escapes.
 exports, hostile | No payload becomes an element, a link or an escape | repl/commands/export/test_harmless.py::test_ | every format, every payload
 calls that are printed | Any chunks give the same; a reply without calls is untouched | models/text_calls/test_printed_calls.py::test_ | replies in every form
 confined | No path leaves the root | tools/test_confined.py::test_ | any paths
+specs | No text of a session or a cassette imports anything | session/test_trust.py::test_no_word_ | any text
+folders | Only what cannot hurt counts before it is confirmed | session/test_confirmed.py::test_only_ | any settings
 """
 
 

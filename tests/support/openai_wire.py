@@ -131,7 +131,7 @@ class Wire(httpx.MockTransport):
 
 def backend(wire: Wire, name: str = "openai", url: str = URL, **settings: Any) -> OpenAIBackend:
     """A backend for the model "tiny" behind this wire."""
-    names = [name for name in ("think", "stream", "timeout_seconds") if name in settings]
+    names = [name for name in ("think", "stream", "timeout_seconds", "temperature", "seed") if name in settings]
     options = ServerOptions(**{name: settings.pop(name) for name in names})
     return OpenAIBackend(
         name, "tiny", Connection(url, wire, wire.pauses.append), **{"needed": 14_144, **settings}, options=options

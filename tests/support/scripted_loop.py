@@ -38,12 +38,20 @@ class Script(Scripted):
         return [list(request.messages) for request in self.requests]
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         assert is_sound(messages) == []
         self.open_streams += 1
         try:
-            yield from super().stream(messages, tools, max_tokens=max_tokens)
+            yield from super().stream(
+                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
+            )
         finally:
             self.open_streams -= 1
 

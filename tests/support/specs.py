@@ -31,6 +31,7 @@ from strategies.sliding_window import SlidingWindow
 from strategies.spec import parse
 from strategies.table import STRATEGIES, Pipeline
 from strategies.thrifty import Thrifty
+from strategies.todo import Todo
 from strategies.truncate import Truncate
 from tests.support.embedding import Counting
 from tests.support.histories import TinyCounter, is_sound
@@ -72,7 +73,13 @@ class Summariser(BackendDefaults):
     limits: list[int | None] = field(default_factory=list)
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         assert is_sound(messages) == []
         self.prompts.append(list(messages))
@@ -124,6 +131,7 @@ BY_TURNS: dict[type, Rule] = {
 """When a strategy's own rule counts turns, as the papers' do: it may change a view that fits, and edit as it counts."""
 EXEMPT: dict[int, dict[type, Rule]] = {
     5: {
+        Todo: lambda it, messages, budget: any(call.name == "todo" for message in messages for call in message.calls),
         **BY_TURNS,
         Thrifty: lambda it, messages, budget: True,
         Offload: lambda it, messages, budget: max(map(budget.count, messages), default=0) > it.share * budget.limit,
@@ -139,6 +147,7 @@ COSTLY = {
     "truncate": "edits at every call over the budget: that is the lesson",
     **dict.fromkeys(["llm-summary", "critic-summary", "hybrid"], "edits by a count of turns, whatever that costs"),
     "thrifty": "weighs prefill against what stays, by the price card",
+    "todo": "hides nothing, so that only `fit` is left",
     "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
 }
 """Strategies whose edits are not worth their prefill on such a history, and why."""
@@ -246,6 +255,7 @@ SOME = [
     "hybrid+none",
     "notes+none",
     "offload+notes+truncate",
+    "todo+observation-masking",
     "delegate",
     "delegate:window=1,words=20",
     "delegate+observation-masking",

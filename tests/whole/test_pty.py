@@ -74,6 +74,15 @@ def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) 
     assert here.is_given_back
 
 
+def test_no_word_of_an_answer_is_broken_at_the_edge(terminal: Open) -> None:
+    asked = "repl", "--backend", "reader", "-p", "What breaks a prefix cache?", "-p", "/help strategy"
+    wide, narrow = terminal(*asked, columns=4000), terminal(*asked, columns=60)
+    assert (wide.end(), narrow.end()) == (0, 0)
+    said = [text for text in wide.text.splitlines() if len(text) > 200]  # an answer, and a help text
+    assert len(said) >= 2
+    assert set(narrow.text.split()) >= set(" ".join(said).split())
+
+
 def test_what_is_typed_while_something_runs_asks_nothing(terminal: Open) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300")
     here.see(" tools", "ctx ")

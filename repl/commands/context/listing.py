@@ -20,6 +20,7 @@ from repl.screen.tables import Table
 from repl.screen.theme import is_drawn
 from repl.screen.trace import call_line, cut
 from session.forecast import DRAFT
+from session.memory_files import memory_of_system
 
 MOST_ROWS, LEAST_ROWS = 38, 8
 """Rows of messages that a screen shows at most, and at least where it is low."""
@@ -133,7 +134,9 @@ def _line(xray: Xray, group: Group) -> Line:
     else:
         who, words = first.who, first_words(first.message)
         if who == "system":
-            words = f"{_share(after, xray)} of the budget: {words}"
+            memory = memory_of_system(first.message.content)
+            of_it = f", {figures.share(len(memory), len(first.message.content))} of it memory" if memory else ""
+            words = f"{_share(after, xray)} of the budget{of_it}: {words}"
     fate = f"{letter(first)} {first.fate}" if len(fates) == 1 else "  several"
     style = f"fate.{first.fate}" if len(fates) == 1 else ""
     return Line(span(group), who, fate, *sizes, cached, sent, words, style)

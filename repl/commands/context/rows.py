@@ -55,7 +55,7 @@ class Xray:
 
     `cached` and `prefill` are those of the ledger; before the reply an estimate.
 
-    `tools` says whether tools were offered with it, as they are but in the last turn of an exchange.
+    `tools` says whether tools were offered with it.
     """
 
     view: View

@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from agent.errors import UsageError
+from models import READER
 from models.server import Check
 from repl.commands.doctor.examine import SECONDS, Report, examine
 from repl.commands.doctor.machine import can_show, looks
 from repl.screen.sanitise import line
 from repl.screen.streams import write
 from repl.screen.theme import console_for, is_drawn, is_plain, moving
+from repl.screen.wrapping import columns, wrapped
 from session import jsonl
 from session.session import Session
-from session.settings import Settings
+from session.settings import BACKENDS, Settings
 
 STATE_MARKS = {"ok": "✓", "warn": "!", "fail": "✗"}
 STATE_WORDS = {"ok": "ok", "warn": "warning", "fail": "error"}
 STATE_STYLES = {"ok": "calm", "warn": "warn", "fail": "error"}
+INDENT = 4
 WAIT = f"looking; a server that does not answer is waited for {SECONDS:g} seconds"
 
 
@@ -38,18 +44,30 @@ def run(settings: Settings, as_json: bool) -> int:
     else:
         shown = io.StringIO()
         show(report, console_for(plain=True, file=shown))
-        write(shown.getvalue())  # to whoever may have stopped reading
+        write(wrapped(shown.getvalue(), columns(sys.stdout)))  # to whoever may have stopped reading
     return report.verdict.code
 
 
 def doctor(session: Session, _: str, console: Console) -> None:
     """/doctor: check servers, model, terminal and folders.
 
-    Each problem comes with the command that solves it, for a session as this one was opened. Nothing is changed.
+    Each problem comes with the command that solves it, for a session as this one is now: with its model, strategy and
+    budget. Nothing is changed.
     """
     if session.playback:
         raise UsageError("a cassette is played: no server is looked for", "leave, and type thimble doctor")
-    show(look(session.settings, console), console)
+    show(look(as_now(session), console), console)
+
+
+def as_now(session: Session) -> Settings:
+    """The settings with which a session like this one would be opened."""
+    if not session.is_ready:
+        return session.settings
+    agent, name = session.agent, session.agent.backend.name
+    now: dict[str, Any] = {"strategy": session.spec, "budget": agent.limit}
+    if name in BACKENDS:  # a script may have brought its own
+        now |= {"backend": name, "model": "" if name == READER else agent.backend.model}
+    return replace(session.settings, **now)
 
 
 def look(settings: Settings, console: Console) -> Report:
@@ -72,7 +90,7 @@ def as_fields(report: Report) -> Iterator[jsonl.Fields]:
 
 
 def show(report: Report, console: Console) -> None:
-    """Print the report by group, the verdict last. Words are wrapped; commands are not, so that they can be copied."""
+    """Print the report by group, the verdict last; where it is drawn, lines are broken between words."""
     drawn = is_drawn(console) and can_show(console, "→".join(STATE_MARKS.values()))
     width = max(len(line(finding.check.name)) for finding in report.findings)
     for group, findings in groupby(report.findings, lambda finding: finding.group):
@@ -87,22 +105,22 @@ def show(report: Report, console: Console) -> None:
         if drawn:
             console.print()
     state = "fail" if report.verdict.code else "warn" if report.verdict.backend == "reader" else "ok"
-    console.print(Text(line(report.verdict.text), style=STATE_STYLES[state] if drawn else ""))
+    width = console.width if drawn else 0
+    console.print(Text(wrapped(line(report.verdict.text), width), style=STATE_STYLES[state] if drawn else ""))
     _mend(report.verdict.fix, "→ " if drawn else "to mend it: ", console)
 
 
 def _draw(check: Check, width: int, console: Console) -> None:
-    from rich.table import Table
-
-    row = Table.grid(padding=(0, 1))
-    row.add_column(no_wrap=True)
-    row.add_column(no_wrap=True, width=width)
-    row.add_column(overflow="fold")
-    mark = Text(f"  {STATE_MARKS[check.state]}", style=STATE_STYLES[check.state])
-    row.add_row(mark, line(check.name), Text(line(check.found)))
-    console.print(row)
+    head = f"  {STATE_MARKS[check.state]} {line(check.name):<{width}} "
+    found = line(check.found)
+    hang = len(head) if max(map(len, found.split()), default=0) <= console.width - len(head) else INDENT
+    shown = Text(wrapped(head + found, console.width, hang - INDENT // 2))
+    shown.stylize(STATE_STYLES[check.state], 0, INDENT)
+    console.print(shown, soft_wrap=True)
 
 
 def _mend(fix: str, label: str, console: Console) -> None:
     if fix:
-        console.print(Text(f"{label}{line(fix)}"), soft_wrap=True)
+        indent = len(label) - len(label.lstrip())
+        text = wrapped(f"{label}{line(fix)}", console.width if is_drawn(console) else 0, len(label) - indent)
+        console.print(Text(text), soft_wrap=True)

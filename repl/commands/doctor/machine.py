@@ -23,7 +23,7 @@ from models.openai.api_key import VARIABLES
 from models.server import Check
 from models.wire.address import hidden, host_url, is_loopback
 from repl.commands.doctor.examine import Look
-from session.settings import ADDRESSES, FOLDERS, Settings, address_of
+from session.settings import ADDRESSES, Settings, address_of
 
 NAMED = 3
 """Of many things, so many are named."""
@@ -184,7 +184,7 @@ def sources(settings: Settings) -> Iterator[Check]:
         used = ", ".join(name for name, origin in settings.origins.items() if origin == called)
         yield Check("file", "ok", f"{called}: {used or ('nothing used of it' if path.exists() else 'not there')}")
     for claim in settings.unconfirmed.values():
-        yield Check("not used", "warn", f"{FOLDERS}: {claim}; {claim.why}", "if you want that, type thimble trust")
+        yield Check("not used", "warn", f"{claim.file}: {claim}; {claim.why}", "if you want that, type thimble trust")
     given = (origin for origin in settings.origins.values() if origin.startswith(("flag", "environment")))
     yield Check("given", "ok", ", ".join(given) or "no flags, no environment variables")
 

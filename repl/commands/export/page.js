@@ -7,7 +7,7 @@ document.title = `${about.title} · thimble`;
 document.body.append(header(), make("div", { className: "layout" }, list, main));
 
 const ENDINGS = { planted: "a planted fact: no model was asked", cancelled: "stopped", withdrawn: "the budget could not hold it",
-  unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "ended without a word", thought: "thought, and did not answer" };
+  unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "ended without a word", thought: "thought, and did not answer", refused: "declined to answer" };
 
 function show() {
   const stop = stops[at], exchange = exchanges[stop.exchange];

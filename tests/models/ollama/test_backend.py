@@ -105,17 +105,27 @@ def test_what_the_server_leaves_out_is_unknown_and_not_zero() -> None:
 
 def test_a_request_fixes_the_window_and_forbids_cutting() -> None:
     wire = Wire(chat=ANSWER)
-    backend = Ollama("qwen2.5:7b", server(wire, keep_alive="1h"), room=9000, options={"temperature": 0})
+    backend = Ollama("qwen2.5:7b", server(wire, keep_alive="1h"), room=9000)
     list(backend.stream([SYSTEM, USER], [TOOL], max_tokens=300))
     assert wire.sent() == {
         "model": "qwen2.5:7b",
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "What holds 2 ml?"}],
         "stream": True,
-        "options": {"temperature": 0, "num_ctx": 16_384, "num_predict": 300},
+        "options": {"num_ctx": 16_384, "num_predict": 300},
         "keep_alive": "1h",
         "truncate": False,
         "tools": [TOOL],
     }
+
+
+@given(st.none() | st.floats(0, 2), st.none() | st.integers(0, 2**31 - 1), st.none() | st.just(0.0))
+def test_temperature_and_seed_go_as_options_and_only_where_somebody_wants_them(
+    wanted: float | None, seed: int | None, now: float | None
+) -> None:
+    wire = Wire(chat=ANSWER)
+    list(Ollama("qwen2.5:7b", server(wire, temperature=wanted, seed=seed)).stream([USER], [TOOL], temperature=now))
+    told = {"temperature": wanted if now is None else now, "seed": seed, "num_ctx": 16_384}
+    assert wire.sent()["options"] == {name: value for name, value in told.items() if value is not None}
 
 
 def test_calls_go_back_as_objects_results_with_their_call_and_thinking_not_at_all() -> None:

@@ -27,6 +27,7 @@ from tests.support.openai_wire import (
     LLAMA,
     RESULT,
     SYSTEM,
+    TOKENIZE,
     TOOL,
     USAGE,
     USER,
@@ -227,10 +228,15 @@ def test_a_reply_may_end_without_done_but_not_without_a_reason() -> None:
 
 @pytest.mark.parametrize(
     ("given", "finish"),
-    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", ""), ("x", "")],
+    [("stop", "stop"), ("tool_calls", "stop"), ("length", "length"), ("content_filter", "refusal"), ("x", "")],
 )
 def test_how_a_reply_finished(given: str, finish: str) -> None:
     assert reply(chunk("", f'"{given}"') + DONE) == [Usage(finish=finish)]  # type: ignore[arg-type]
+
+
+def test_a_refusal_is_a_text_and_told_as_one() -> None:
+    body = chunk('"refusal":"I can"') + chunk('"refusal":"not."') + chunk("", '"stop"') + DONE
+    assert named(reply(body)) == [Text("I cannot."), Usage(finish="refusal")]
 
 
 def test_inline_thinking_is_told_apart() -> None:
@@ -366,3 +372,67 @@ def test_a_model_that_was_seen_to_think_gets_room_for_it() -> None:
         list(model.stream([USER], [], max_tokens=100))
         asked.append(wire.sent()["max_tokens"])
     assert asked == [100, 4196, 4196]
+
+
+# ---- temperature, seed, and no call ----
+
+ONE = {"<tool_call>": 1602}
+"""The tokens of the model behind the wire that begin a call."""
+
+
+def tokens_of(body: dict[str, Any]) -> bytes:
+    """What vLLM's /tokenize says: of a marker of its model one token, of any other text a token a letter."""
+    text = body.get("prompt", "a prompt")
+    tokens = [ONE[text]] if text in ONE else [ord(letter) % 97 for letter in text]
+    return json.dumps({"count": len(tokens), "max_model_len": 8192, "tokens": tokens}).encode()
+
+
+@given(st.none() | st.floats(0, 2), st.none() | st.integers(0, 2**31 - 1), st.none() | st.just(0.0))
+def test_only_what_somebody_wants_is_sent(wanted: float | None, seed: int | None, now: float | None) -> None:
+    wire = Wire({CHAT: ANSWER})
+    list(backend(wire, temperature=wanted, seed=seed).stream([USER], [], temperature=now))
+    temperature = wanted if now is None else now
+    told = {"temperature": temperature, "seed": seed}
+    assert {name: wire.sent()[name] for name in told if name in wire.sent()} == {
+        name: value for name, value in told.items() if value is not None
+    }
+
+
+def test_a_call_is_ruled_out_where_its_beginning_is_one_token() -> None:
+    wire = Wire({CHAT: ANSWER, TOKENIZE: tokens_of})
+    model = backend(wire)
+    assert list(model.ruled_out) == [*ONE]
+    for may_call, tools in ((False, [TOOL]), (True, [TOOL]), (False, [])):
+        list(model.stream([SYSTEM, USER], tools, may_call=may_call))
+        body = wire.sent()
+        assert body.get("tools", []) == tools, "they stay in the prompt"
+        assert "tool_choice" not in body, "some servers would take the tools from the prompt"
+        assert body.get("logit_bias") == ({"1602": -100} if tools and not may_call else None)
+    asked = wire.asked(TOKENIZE)
+    list(model.stream([SYSTEM, USER], [TOOL], may_call=False))
+    assert wire.asked(TOKENIZE) == asked, "the vocabulary does not change"
+
+
+def test_where_nobody_tells_the_numbers_of_tokens_nothing_is_ruled_out() -> None:
+    wire = Wire({CHAT: ANSWER})
+    assert backend(wire).ruled_out == ()
+    list(backend(wire).stream([SYSTEM, USER], [TOOL], may_call=False))
+    assert "logit_bias" not in wire.sent()
+
+
+REFUSED = b'{"error":{"message":"Unsupported value: \'temperature\' does not support 0 with this model.","code":400}}'
+
+
+def test_what_only_thimble_wants_is_left_out_where_the_server_refuses_it() -> None:
+    wire = Wire({CHAT: [(400, REFUSED), ANSWER, ANSWER]})
+    model = backend(wire)
+    for _ in range(2):
+        assert Text("A thimble") in list(model.stream([USER], [], temperature=0))
+        assert "temperature" not in wire.sent()
+    assert wire.asked(CHAT) == 3, "refused once, it is not tried again"
+
+
+def test_what_the_user_wants_is_not_left_out() -> None:
+    wire = Wire({CHAT: [(400, REFUSED), (400, REFUSED)]})
+    with pytest.raises(ModelError, match="does not take --temperature"):
+        list(backend(wire, temperature=0.5).stream([USER], []))

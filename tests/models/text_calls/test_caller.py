@@ -39,12 +39,20 @@ class Model(Scripted):
         self.tools, self.room, self.warning, self.open = tools, room, warning, 0
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """The next step, as long as it is not closed."""
         self.open += 1
         try:
-            yield from super().stream(messages, tools, max_tokens=max_tokens)
+            yield from super().stream(
+                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
+            )
         finally:
             self.open -= 1
 
@@ -270,7 +278,7 @@ def test_the_model_is_told_anew_once_a_call_was_read() -> None:
 def test_the_closing_turn_in_text() -> None:
     session, inner = session_with(LOOP[0], LOOP[2], max_turns=2)
     assert ask(session)[-1] == Answered("I have it.\nIt hides old results [observation-masking].", "turn-limit")
-    assert inner.requests[-1].messages[0].content == session.agent.state.system
+    assert inner.requests[-1].messages[0] == inner.requests[0].messages[0], "the tools are still told of"
     ends_well(session)
 
 

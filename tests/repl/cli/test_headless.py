@@ -200,6 +200,77 @@ def test_a_line_is_printable_ascii_and_loses_nothing(text: str, controls: str) -
         assert json.loads(line)["text"] == said
 
 
+def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line a command: what it printed, and its tables apart."""
+    from repl.commands.table import COMMANDS
+
+    typed = {
+        "strategy": "/strategy none",
+        "why": "/why 1",
+        "plant": "/plant The code is 7.",
+        "predict": "/predict",
+        "save": "/save a talk",
+        "fork": "/fork none",
+        "export": f"/export {articles}/x.json",
+    }
+    left_out = {"quit", "pull", "load", "doctor", "retry", "probe", "model"}
+    names = sorted(COMMANDS.keys() - left_out, key=lambda name: {"undo": 1, "reset": 2}.get(name, 0))
+    session = scripted(articles, "One.")
+    asked = ["one?", *(typed.get(name, f"/{name}") for name in names)]
+    assert answers(session, asked, as_json=True) == headless.DONE
+    captured = capsys.readouterr()
+    found = [line for line in lines(captured.out) if line["type"] == "command"]
+    assert [line["command"] for line in found] == asked[1:]
+    assert all(line["text"].strip() for line in found)
+    for line in found:
+        assert line["text"] in captured.err
+        for table in line["tables"]:
+            assert all(len(row) == len(table["columns"]) for row in table["rows"])
+            assert table["title"] in line["text"]
+    assert {"/stats", "/articles"} <= {line["command"] for line in found if line["tables"]}
+
+
+def test_what_a_command_printed_is_told_though_it_failed(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert answers(scripted(articles), ["/budget 3"], as_json=True) == headless.USAGE
+    told, error, _ = lines(capsys.readouterr().out)
+    assert (told["type"], told["command"], told["text"]) == ("command", "/budget 3", "")
+    assert error["type"] == "error"
+
+
+@pytest.mark.parametrize("word", ["help", "Help", "exit", "QUIT"])
+def test_a_command_needs_no_slash_where_it_stands_alone(
+    articles: Path, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    session = scripted(articles)
+    assert answers(session, [word]) == headless.DONE
+    assert session.agent.history == []
+    assert ("/strategy" in capsys.readouterr().err) == (word.lower() == "help")
+
+
+def test_a_refusal_has_an_exit_code_of_its_own(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    steps = [
+        (Text("I cannot help with that."), Usage(finish="refusal")),
+        Usage(finish="refusal"),
+        "I cannot, in words.",
+    ]
+    session = scripted(articles, *steps)
+    assert answers(session, ["one?", "two?"], as_json=True) == headless.REFUSED == 5
+    captured = capsys.readouterr()
+    found = lines(captured.out)
+    assert [line["ending"] for line in found if line["type"] == "answered"] == ["refused", "refused"]
+    assert [line["code"] for line in found if line["type"] == "error"] == [5, 5]
+    assert "thimble: the model said that it cannot answer\nfix: " in captured.err
+    assert answers(session, ["three?"]) == headless.DONE, "words alone are an answer"
+
+
+@pytest.mark.parametrize(
+    ("question", "code"), [("How much water does a thimble hold?", 0), ("Who won the cup of 1930?", 5), ("Hello!", 0)]
+)
+def test_the_reader_says_that_it_found_nothing(articles: Path, question: str, code: int) -> None:
+    session = open_session(Settings(backend="reader", corpus=articles, files=articles))
+    assert answers(session, [question]) == code
+
+
 # ---- prompts ----
 
 
@@ -268,7 +339,7 @@ def test_every_field_is_documented(articles: Path, capsys: pytest.CaptureFixture
     documented = set(re.findall(r"`(\w+)`", (ROOT / "docs" / "reference" / "formats.md").read_text()))
     found = lines(capsys.readouterr().out)
     types = {line["type"] for line in found}
-    assert len(types) == 12
+    assert len(types) == 13
     assert types <= documented
     fields = {field for line in found for field in (*line, *line.get("usage", {}))}
     assert fields <= documented

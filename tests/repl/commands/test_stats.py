@@ -7,15 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ledger import Amount, totals
+from agent.budget import Prices
+from agent.ledger import Amount, Call, Ledger, cost, totals
 from agent.protocols import Usage
 from repl.commands.stats import (
     CHART_ROWS,
     SHOWN_CALLS,
     SHOWN_EXCHANGES,
     by_fate,
+    by_part,
+    by_purpose,
     by_role,
     chart,
+    cost_line,
     price_line,
     show_stats,
     without_management,
@@ -44,7 +48,7 @@ def after_questions(questions: int = 2) -> Session:
 
 
 def shown(session: Session, width: int = 80, drawn: bool = True) -> Sequence[str]:
-    paper = Paper(width, drawn)
+    paper = Paper(width, drawn, height=100)
     show_stats(session, "", paper.console)
     return paper.lines
 
@@ -172,3 +176,55 @@ def test_a_side_call_counts_in_the_sum_and_is_no_turn() -> None:
     row = next(line for line in shown(session) if line.strip().startswith("session")).split()
     assert row[1] == "2"
     assert number(row[2]) == sum(call.prompt.tokens or 0 for call in session.agent.ledger.calls)
+
+
+PRICED = st.builds(Prices, st.floats(0, 1), st.floats(0, 100), st.floats(0.001, 100))
+CALLS = st.lists(
+    st.builds(
+        answer_call,
+        prompt=st.integers(1_000, 9_000),
+        cached=st.builds(Amount, st.integers(0, 1_000), st.booleans()),
+        output=st.builds(Amount, st.integers(0, 500)),
+        purpose=st.sampled_from(["answer", "summary", "delegate"]),
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(CALLS, PRICED)
+def test_the_cost_of_each_purpose_adds_up_to_the_whole(calls: list[Call], card: Prices) -> None:
+    ledger = Ledger(calls)
+    *rows, together = by_purpose(ledger, card).rows
+    whole = sum(cost(call, card) or 0 for call in calls)
+    assert number(together[5]) == round(whole)
+    assert abs(sum(number(row[5]) for row in rows) - whole) <= len(rows)
+    assert float(together[7].strip("~")) == pytest.approx(whole * card.dollars / 1e6, abs=1e-4)
+    assert sum(int(row[1]) for row in rows) == int(together[1]) == len(calls)
+    summaries = sum(cost(call, card) or 0 for call in calls if call.purpose == "summary")
+    if whole:
+        assert f"summaries {round(100 * round(summaries) / round(whole))}% of it; $" in cost_line(ledger, card)
+
+
+def test_what_nobody_knows_is_no_cost() -> None:
+    ledger = Ledger([answer_call(cached=Amount(None))])
+    assert by_purpose(ledger, Prices(dollars=3)).rows[-1][5:] == ("?", "?", "?")
+    assert cost_line(ledger, Prices()) == "cost: ? computed tokens, summaries ? of it"
+
+
+def test_the_parts_of_the_turns_are_the_turns() -> None:
+    session = after_questions()
+    view, agent = session.agent.ledger.view, session.agent
+    assert view is not None
+    budget = agent.budget(agent.schemas())
+    rows = by_part(view, budget, True).rows
+    assert [row[0] for row in rows] == ["reasoning", "action", "observation"]
+    for column, messages in ((1, view.history), (3, view.messages)):
+        turns = [message for message in messages if message.role in ("assistant", "tool")]
+        assert sum(number(row[column]) for row in rows) == sum(map(budget.count, turns))
+
+
+def test_dollars_are_on_the_card() -> None:
+    session = scripted(price="dollars=2.5")
+    assert session.agent.price_card() == Prices(dollars=2.5)
+    assert "$2.5 a million computed" in price_line(session.agent)

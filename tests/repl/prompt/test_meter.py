@@ -62,7 +62,7 @@ def test_what_is_promised_is_what_is_sent(spec: str, budget: int) -> None:
     assert [message.content for message in seen.messages] == [message.content for message in sent.messages]
 
 
-def test_where_the_first_turn_is_the_last_no_tools_are_promised() -> None:
+def test_where_the_first_turn_is_the_last_it_is_promised_so() -> None:
     session = scripted("So.", max_turns=1)
     promised = forecast(session, WORDS).view
     sent = next(event.view for event in session.ask(WORDS) if isinstance(event, Prepared))

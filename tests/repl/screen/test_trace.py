@@ -133,11 +133,11 @@ def test_a_summary_is_told_once() -> None:
 
 def test_notes_and_the_last_turn_are_told() -> None:
     history = Story().ask("task").messages
-    nudge = Message("closing", "user", "answer now", why="the last turn: the tools are withdrawn")
+    nudge = Message("closing", "user", "answer now", why="the last turn: a call would not be run")
     view = views.measure(history, [*history, nudge], budget(), notes=["put back the question"])
     lines = trace.note_lines(prepared(view, "mine"))
-    assert lines == ["  ! mine: put back the question", "  ! the last turn: the tools are withdrawn"]
-    assert trace.note_lines(prepared(view, "mine", before=view)) == ["  ! the last turn: the tools are withdrawn"]
+    assert lines == ["  ! mine: put back the question", "  ! the last turn: a call would not be run"]
+    assert trace.note_lines(prepared(view, "mine", before=view)) == ["  ! the last turn: a call would not be run"]
     assert trace.acted_line(prepared(view)) is None
 
 

@@ -36,7 +36,13 @@ class Local(BackendDefaults):
         self._cache: Cache = []
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """The reply in one piece: its text, its calls as far as they are valid JSON, and the tokens."""
         prompt = self._cut.encode(render([write(message) for message in messages], tools, prompt=True)).ids

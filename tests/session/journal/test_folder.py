@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from agent.protocols import ModelId
 from session.journal import folder as shelf
 from session.journal.header import settings_of
 from session.journal.journal import Journal
-from session.journal.records import VERSION, Named
+from session.journal.records import VERSION, Named, Switched
 from session.journal.state import UNKNOWN, SavedState, saved_state
 from session.session import Session
 from session.settings import Settings, going_on
@@ -96,6 +97,31 @@ def test_no_figure_of_another_hand_breaks_the_list_or_makes_it_wait(figure: byte
         assert shelf.listed(path).questions == ("What?",)
 
 
+@given(st.lists(st.sampled_from(["talk", "shot", "named", "resumed"]), min_size=1, max_size=5))
+def test_the_newest_conversation_goes_on_and_a_one_shot_only_where_there_is_none(
+    tmp_path_factory: pytest.TempPathFactory, kinds: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("shelf")
+    for at, kind in enumerate(kinds, 1):
+        path = folder / f"{at}.jsonl"
+        journal = Journal(path, one_shot=kind != "talk")
+        journal.write(UNKNOWN if kind == "talk" else replace(UNKNOWN, one_shot=True))
+        if kind == "named":
+            journal.write(Named("a talk"))
+        journal.close()
+        if kind == "resumed":
+            again = Journal.reopen(path)
+            again.write(Switched(1))
+            again.close()
+        os.utime(path, (at, at))
+        assert shelf.listed(path).one_shot == (kind == "shot")
+    talks = [at for at, kind in enumerate(kinds, 1) if kind != "shot"]
+    assert [int(path.stem) for path in shelf.conversations(shelf.paths(folder))] == talks[::-1]
+    newest = shelf.find(folder)
+    assert int(newest.stem) == (talks[-1] if talks else len(kinds))
+    assert shelf.written_after(newest, folder) == len(kinds) - int(newest.stem)
+
+
 def test_a_newer_session_is_a_row_that_says_so(tmp_path: Path) -> None:
     path = written(tmp_path, "newer", "What?")
     path.write_text(path.read_text().replace(f'"version":{VERSION}', f'"version":{VERSION + 1}'))
@@ -132,6 +158,24 @@ def settings(tmp_path: Path, **flags: object) -> Settings:
     """What is asked for on the command line: the folder of sessions, and these flags."""
     asked = replace(Settings(session_dir=tmp_path, think="low", max_turns=5), **flags)  # type: ignore[arg-type]
     return replace(asked, origins={"think": "environment THIMBLE_THINK", **dict.fromkeys(flags, "flag --x")})
+
+
+@pytest.mark.parametrize(("temperature", "seed"), [(0.0, 7), (None, None)])
+def test_temperature_and_seed_are_on_record_and_a_session_goes_on_with_them(
+    tmp_path: Path, temperature: float | None, seed: int | None
+) -> None:
+    live = Session(Settings("reader", temperature=temperature, seed=seed), Journal(tmp_path / "one.jsonl"))
+    ask(live, "What?")
+    live.journal.close()
+    kept = json.loads((tmp_path / "one.jsonl").read_text().splitlines()[0])["settings"]
+    assert [kept["temperature"], kept["seed"]] == [temperature, seed] if seed else ["auto", "auto"]
+    again, journal, _ = shelf.reopened(settings(tmp_path), tmp_path / "one.jsonl")
+    journal.close()
+    assert (again.temperature, again.seed) == (temperature, seed)
+    asked = replace(settings(tmp_path, seed=3), temperature=0.9)
+    again, journal, _ = shelf.reopened(asked, tmp_path / "one.jsonl")
+    journal.close()
+    assert (again.temperature, again.seed) == (temperature, 3), "a flag is stronger, the environment is not"
 
 
 def test_a_session_goes_on_with_its_own_settings_unless_a_flag_says_otherwise(tmp_path: Path) -> None:

@@ -97,6 +97,23 @@ def test_a_session_is_kept_and_goes_on(environ: dict[str, str], folder: Path) ->
     assert [*folder.iterdir()] == [path]
 
 
+def test_resume_goes_on_with_the_last_conversation_and_not_with_a_one_shot(
+    environ: dict[str, str], folder: Path
+) -> None:
+    talk = reading(folder, QUESTION)
+    talk.leave()
+    for _ in range(2):
+        assert thimble(environ, *READER, "-p", "What is masking?").returncode == 0
+    again = thimble(environ, "--resume", "-p", "/sessions")
+    assert again.stderr.startswith(f"Resumed {talk.journal.id}: ")
+    assert "2 newer one-shots (-p) were passed over" in again.stderr
+    assert "1 conversation in " in again.stderr
+    assert "2 one-shots (-p) not listed: /sessions -p does" in again.stderr
+    listed = thimble(environ, *READER, "-p", "/sessions -p").stderr
+    assert "2 one-shots in " in listed
+    assert QUESTION not in listed
+
+
 def test_a_session_in_which_nothing_was_asked_leaves_nothing(environ: dict[str, str], folder: Path) -> None:
     assert thimble(environ, *READER, "-p", "/budget 4000", "-p", "/sessions").returncode == 0
     assert not folder.exists()
@@ -124,7 +141,7 @@ def test_a_newer_session_is_left_alone(environ: dict[str, str], folder: Path) ->
     assert [line.split()[0] for line in run.stderr.splitlines()] == ["thimble:", "fix:"]
     assert "a newer thimble wrote this journal" in run.stderr
     assert path.read_bytes() == before
-    assert shelf.NEWER in thimble(environ, *READER, "-p", "/sessions").stderr
+    assert shelf.NEWER in thimble(environ, *READER, "-p", "/sessions -p").stderr
 
 
 def test_damage_is_told_with_its_lines_and_read_on(environ: dict[str, str], folder: Path) -> None:
@@ -292,7 +309,7 @@ def test_sessions_are_listed_and_searched(folder: Path) -> None:
     os.utime(one.journal.path or "", (1, 1))
     two = reading(folder, QUESTION)
     shown = said(two, "/sessions")
-    assert shown.startswith("2 sessions in ")
+    assert shown.startswith("2 conversations in ")
     assert shown.index(QUESTION) < shown.index("first talk")
     assert "2 questions · observation-masking · reader" in shown
     assert "reader · this one" in shown

@@ -207,7 +207,13 @@ class Endless(BackendDefaults):
     closed: int = 0
 
     def stream(
-        self, messages: Sequence[Message], tools: Sequence[Schema], *, max_tokens: int | None = None
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Schema],
+        *,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         try:
             for number in range(10_000):

@@ -89,10 +89,10 @@ def test_where_nothing_is_sent_it_is_what_the_model_was_given(drawn: bool) -> No
     assert given_["tools"] == [dict(tool) for tool in request.tools]
 
 
-def test_on_a_closing_turn_there_were_no_tools() -> None:
+def test_on_a_closing_turn_the_tools_stay() -> None:
     session = scripted("So.", max_turns=1)
     ask(session)
-    assert json.loads(shown(session)[1])["tools"] == []
+    assert json.loads(shown(session)[1])["tools"] == session.agent.schemas()
 
 
 def test_before_the_first_question_nothing_was_sent() -> None:

@@ -1,0 +1,34 @@
+"""/compact: fold old turns into the summary now."""
+
+from __future__ import annotations
+
+from rich.console import Console
+
+from agent import figures
+from repl.commands.next_prompt import say_next_prompt
+from repl.screen.sanitise import line
+from repl.screen.theme import moving, say
+from session.by_hand import compact as fold
+from session.session import Session
+
+
+def compact(session: Session, words: str, console: Console) -> None:
+    """/compact [WORDS]: fold old turns into a summary now.
+
+    Under a strategy that has a summary. It replaces everything before the newest turn, and is one call of a model for
+    as much as the budget holds. WORDS say what it must keep: /compact every figure with its source. What you have
+    changed in THIMBLE.md counts from then on.
+    """
+    system = session.agent.state.system
+    with moving(console, "folding"):
+        done = fold(session, words)
+    asked = f"{figures.several(done.calls, 'call')}, {done.prompt:,} tokens in, {figures.tokens(done.written)} out"
+    if done.failed:
+        say(console, f"The model could not be asked: {line(done.failed)}.", "warn")
+    if not done.folded:
+        say(console, f"Nothing is folded ({asked}): a summary must be shorter than what it replaces.", "warn")
+        return
+    say(console, f"All before the newest turn is folded into the summary ({asked}). /context next shows it.")
+    if done.system != system:
+        say(console, "The memory files have changed: the system prompt holds them as they are now.")
+    say_next_prompt(session, console)

@@ -1,0 +1,66 @@
+"""By hand: old turns are folded into the strategy's summary now, and the memory files are read anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent.events import Preparing, SystemChanged
+
+if TYPE_CHECKING:
+    from session.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What came of it: whether anything was folded, what a model was asked for it, and the system prompt from now on.
+
+    `failed` is the error of a call, "" if none failed. Tokens are those of the calls; None if not known.
+    """
+
+    folded: bool
+    failed: str
+    calls: int
+    prompt: int
+    written: int | None
+    system: str
+
+
+def compact(session: Session, words: str) -> Compacted:
+    """Fold all before the newest turn into the summary, which keeps above all what these words say.
+
+    The prefix is lost anyway, so what the user has written in a memory file since then counts from now on.
+
+    Raises:
+        UsageError: the strategy has no summary, there is nothing to fold, or a memory file cannot be read.
+    """
+    done = session.aside(("compact", words), Compacted, lambda: _fold(session, words))
+    if done.folded and done.system != session.agent.state.system:
+        session.agent.enter(SystemChanged(done.system))
+    return done
+
+
+def _fold(session: Session, words: str) -> Compacted:
+    from strategies.by_hand import fold_now
+
+    agent, system = session.agent, session.parts.system(session.agent)
+    tools = agent.schemas()
+    agent.side.offer(tools, agent.backend)
+    before = len(agent.ledger.calls)
+    try:
+        folded = fold_now(agent.strategy, agent.history, agent.budget(tools), words)
+    finally:
+        if paid := [*agent.side.drain()]:
+            agent.enter(Preparing(1, agent.strategy_name, agent.limit))
+        for call in paid:
+            agent.enter(call)
+    calls = agent.ledger.calls[before:]
+    written = [call.output.tokens for call in calls]
+    return Compacted(
+        folded=folded,
+        failed=next((call.error for call in paid if call.error), ""),
+        calls=len(calls),
+        prompt=sum(call.prompt.tokens or 0 for call in calls),
+        written=None if None in written else sum(filter(None, written)),
+        system=system,
+    )

@@ -1,0 +1,53 @@
+"""By hand: the summary that a strategy would make later, now, and with the user's word on what it must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from agent.budget import Budget
+from agent.errors import UsageError
+from agent.messages import Message, turns
+from agent.protocols import Strategy
+from strategies.recital import without_recital
+from strategies.summary import SECTIONS, Folded, Folding
+from strategies.table import STRATEGIES, Pipeline, asks_a_model
+
+KEEP = "\n- Kept at the user's wish, before anything else: {words}"
+
+
+def summarising() -> list[str]:
+    """The strategies that have a summary, by name."""
+    return [name for name, kind in STRATEGIES.items() if asks_a_model(kind) and _remembers_a_summary(kind)]
+
+
+def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, words: str) -> bool:
+    """Fold all before the newest turn into the strategy's summary; whether it changed. `words` say what it must keep.
+
+    In a pipeline, the first part that has a summary folds what the parts before it show.
+
+    Raises:
+        UsageError: no part has a summary, or there is nothing before the newest turn.
+    """
+    for part in strategy.parts if isinstance(strategy, Pipeline) else [strategy]:
+        memory: Any = getattr(part, "memory", None)
+        if isinstance(memory, Folded):
+            return _fold(part, memory, messages, budget, words)
+        messages = without_recital(part.prepare(messages, budget), messages)
+    raise UsageError("the strategy in use has no summary to fold into", f"these have one: {', '.join(summarising())}")
+
+
+def _fold(part: Any, memory: Folded, messages: Sequence[Message], budget: Budget, words: str) -> bool:
+    sections = getattr(part, "sections", SECTIONS) + (KEEP.format(words=words) if words else "")
+    folding = Folding(part.model, part.words, memory, sections)
+    if len(folding.since(messages)) < 2:
+        raise UsageError("there is nothing to fold: one turn at most is not in the summary yet", "ask a question first")
+    memory.refused = ""
+    why = f"you asked for it: /compact {words}".rstrip()
+    return folding.fold(messages, turns(messages)[-1].start, budget, why)
+
+
+def _remembers_a_summary(kind: Any) -> bool:
+    made = (one.default_factory for one in fields(kind) if one.name == "memory")
+    return any(isinstance(factory, type) and issubclass(factory, Folded) for factory in made)

@@ -1,0 +1,66 @@
+"""todo: the model's own list of steps stands at the end of the context, where a model reads best."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agent.budget import Budget
+from agent.messages import Message, pending
+from agent.protocols import Strategy
+from strategies.notes import FAILED
+from strategies.parameter import parameter
+from strategies.recital import recital
+
+DONE = "[x]"
+HEADER = "Your list of steps as you wrote it last. Write it again with todo when one is done:"
+
+
+@dataclass
+class Todo(Strategy):
+    """Recite the model's to-do list at the end of every prompt. Keeps a long task in sight, costs the list each time.
+
+    It brings the tool `todo`, with which the model writes its steps. While one of them is open, the newest list follows
+    the newest turn, as Manus recites its todo.md. The list is in no history, so that the prefix stays. It hides
+    nothing: join it to a strategy that does, before that one (todo+observation-masking), which then leaves the list its
+    room.
+    """
+
+    share: float = parameter(0.1, "share of the budget that the list may take; a longer one is not recited", 0.01, 0.5)
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """The tool `todo`."""
+        return ("todo",)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The history, and the list behind it; see the class."""
+        steps = _newest_list(messages)
+        if not steps or pending(messages) or all(DONE in line.lower() for line in steps.splitlines()):
+            return [*messages]
+        said = recital(f"todo-after-{messages[-1].id}", f"{HEADER}\n{steps}", "the list of steps, of which one is open")
+        return [*messages, said] if budget.count(said) <= self.share * budget.limit else [*messages]
+
+
+def _newest_list(messages: Sequence[Message]) -> str:
+    """The newest list that the tool took; "" if there is none."""
+    taken: set[str] = set()
+    for message in reversed(messages):
+        if message.role == "tool" and message.name == "todo" and not message.content.startswith(FAILED):
+            taken.add(message.call_id)
+        for call in reversed(message.calls):
+            if call.id in taken and call.name == "todo" and (steps := _steps(call.arguments)):
+                return steps
+    return ""
+
+
+@lru_cache(maxsize=512)
+def _steps(arguments: str) -> str:
+    """The lines of a list, without blank ones; "" for arguments that hold none."""
+    try:
+        steps = json.loads(arguments)["steps"]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        return ""
+    return "\n".join(filter(None, map(str.rstrip, steps.splitlines()))) if isinstance(steps, str) else ""
