@@ -30,7 +30,7 @@ TABLE_COLUMNS = ("session", ">prompt", ">last", "first question")
 
 
 def sessions(session: Session, words: str, console: Console) -> None:
-    """/sessions [WORDS]: list the saved conversations, or sessions with WORDS.
+    """/sessions [WORDS]: list conversations, or sessions with WORDS.
 
     The newest first, with the first question of each. WORDS are searched in every question, name and id, of one-shots
     too: runs with -p that nobody named or resumed. /sessions -p lists these.

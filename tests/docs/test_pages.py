@@ -24,6 +24,7 @@ from models.reader import answer
 from models.reader.answer import SECOND
 from models.reader.evidence import SURE
 from models.text_calls.prompt import TextCounter, told
+from repl.cli.headless import DONE, REFUSED
 from scripts import reference
 from session.session import open_session
 from session.settings import Settings
@@ -98,7 +99,7 @@ def run_in(workshop: Path, command: str) -> subprocess.CompletedProcess[str]:
 def test_every_shown_command_runs(command: str, workshop: Path) -> None:
     command = re.sub(r"^make\b", f"make -n -C {ROOT}", command)
     run = run_in(workshop, command)
-    assert run.returncode == 0, f"{command}\n{run.stdout}\n{run.stderr}"
+    assert run.returncode in (DONE, REFUSED), f"{command}\n{run.stdout}\n{run.stderr}"  # the reader may find nothing
 
 
 def test_the_strategy_of_the_readme_acts_as_shown(workshop: Path) -> None:
