@@ -224,7 +224,7 @@ def prompts():
     resource.setrlimit(resource.RLIMIT_FSIZE, (Path(sys.argv[1]).stat().st_size + 100, -1))
     yield "And what helps?"
     print("told by now", file=sys.stderr)
-    yield "And what else?"
+    yield "What is observation masking?"
     resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
     yield "Is that all?"
 
