@@ -201,7 +201,7 @@ def test_what_came_of_questions_on_the_side_comes_again(tmp_path: Path) -> None:
             else:
                 list(session.ask(line))
         again = again or played(tmp_path / "one")
-    asked = [paper.text[paper.text.index("question: Show me") :] for paper in (then, now)]
+    asked = [paper.text[paper.text.index("question: What is the code") :] for paper in (then, now)]
     assert asked[0] == asked[1]
     assert "answer: It is 4711." in asked[1]
     assert again
