@@ -72,7 +72,7 @@ class Account(Masks, Folded):
 
 @dataclass
 class Thrifty(Stateful):
-    """Remove old tokens once their rent reaches the price of the edit, and pay for it from what was saved.
+    """Remove old tokens once their rent reaches the price of the edit. Pay for each edit from what was saved before.
 
     At a call, the current view has the size s0 and the price p0; with everything older than the newest `window` turns
     masked, it would have s1 and p1. The rent of the call is c·(s0 − s1), where c is the price of a cached token, and a

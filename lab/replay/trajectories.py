@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -106,7 +107,8 @@ def _is_json(text: str) -> bool:
 
 def _text(path: Path) -> str:
     try:
-        data = file_bytes(path, MOST_RUNS_BYTES)
+        piped = str(path) == "/dev/stdin"
+        data = bounded(sys.stdin.buffer, MOST_RUNS_BYTES) if piped else file_bytes(path, MOST_RUNS_BYTES)
         if data.startswith(GZIP):
             with gzip.open(io.BytesIO(data)) as file:
                 data = bounded(file, MOST_RUNS_BYTES)

@@ -122,8 +122,8 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     assert [text for flag, text in pairwise(shlex.split(command)) if flag == "-p"] == lines
     told = run_in(workshop, command).stderr
     for said in (
-        "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,574 of 5,000",
-        "Predicted: 6 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
+        "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
+        "Predicted: 5 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
         "Branch 2 begins behind exchange 1 of branch 1, under offload", "branch 2 (in use), budget 5,000, from call 4",
     ):  # fmt: skip
         assert said in told, said

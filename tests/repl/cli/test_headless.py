@@ -213,7 +213,7 @@ def test_every_command_has_a_form_in_json(articles: Path, capsys: pytest.Capture
         "fork": "/fork none",
         "export": f"/export {articles}/x.json",
     }
-    left_out = {"quit", "pull", "load", "doctor", "retry", "probe", "model"}
+    left_out = {"compact", "quit", "pull", "load", "doctor", "retry", "probe", "model"}
     names = sorted(COMMANDS.keys() - left_out, key=lambda name: {"undo": 1, "reset": 2}.get(name, 0))
     session = scripted(articles, "One.")
     asked = ["one?", *(typed.get(name, f"/{name}") for name in names)]

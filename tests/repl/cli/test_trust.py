@@ -32,7 +32,7 @@ def test_it_is_asked_once(opened: list[Terminal], here: Path, tmp_path: Path) ->
     assert "./thimble.toml sets what counts only if you want it:" in shown
     assert "  price = output=7 (strategies would decide by these prices)" in shown
     assert "  files = / (files outside this folder could be read by the model)" in shown
-    opened[0].type("y\r")
+    opened[0].type("y\r", ahead=True)
     opened[0].see("thimble", "/help")
     opened.append(Terminal("repl", "config", state=tmp_path, here=here))
     assert opened[1].end() == 0
@@ -45,6 +45,6 @@ def test_it_is_asked_once(opened: list[Terminal], here: Path, tmp_path: Path) ->
 @pytest.mark.parametrize("answer", ["n\r", "\r", "\x03", "\x04"])
 def test_anything_but_yes_leaves_it_out(opened: list[Terminal], here: Path, tmp_path: Path, answer: str) -> None:
     opened[0].see("leaves it out:")
-    opened[0].type(answer)
+    opened[0].type(answer, ahead=True)
     opened[0].see("thimble", "/help")
     assert not (tmp_path / "thimble" / "confirmed").exists()
