@@ -152,7 +152,7 @@ def test_it_is_asked_for_again_where_anything_changes(here: Path, tmp_path: Path
     (here / "theirs.py").write_text(code)
     (tmp_path / "thimble.toml").write_text((here / "thimble.toml").read_text())
     (tmp_path / "theirs.py").write_text(code)
-    assert set(resolve({}, False, {}, folder=tmp_path).unconfirmed) == {"base_url", "strategy"}
+    assert set(resolve({}, {}, folder=tmp_path).unconfirmed) == {"base_url", "strategy"}
 
 
 def test_the_word_is_kept_for_its_user_alone(here: Path) -> None:

@@ -434,7 +434,7 @@ def test_nothing_heavy_is_loaded_before_the_first_question() -> None:
         "import sys\n"
         "from session.session import open_session\n"
         "from session.settings import resolve\n"
-        f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}, True))\n"
+        f"session = open_session(resolve({{'base_url': {NOWHERE!r}}}))\n"
         "assert not session.backends.look_for_server()\n"
         "heavy = {'httpx', 'tiktoken', 'ollama', 'pydantic', 'yaml', 'rich', 'asyncio', 'numpy', 'tokenizers'}\n"
         "print(*heavy & set(sys.modules))\n"

@@ -77,7 +77,7 @@ def test_tools_without_an_end_are_some(tmp_path: Path) -> None:
 def test_a_view_without_an_end_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text("from itertools import repeat\ndef prepare(messages, budget): return repeat(messages[0])\n")
-    with pytest.raises(UsageError, match="at most 100,000"):
+    with pytest.raises(UsageError, match="at most 200,000"):
         build(str(path)).prepare(react40(), budget())
 
 

@@ -185,7 +185,7 @@ def resumed(is_drawn: bool, payload: str) -> str:
         paper, err = Paper(80, drawn=is_drawn), io.StringIO()
         show_resumed(here, paper.console)
         with redirect_stderr(err):
-            headless._tell_resumed(here)
+            headless._tell_resumed(here, as_json=False)
         here.journal.close()
         here.parts.journal, here.parts.saved = Journal(), None
         for listed in ("/sessions", f"/sessions {payload}", f"/load {payload}"):

@@ -84,7 +84,7 @@ def test_no_word_of_an_answer_is_broken_at_the_edge(terminal: Open) -> None:
 
 
 def test_what_is_typed_while_something_runs_asks_nothing(terminal: Open) -> None:
-    here = terminal("tests.support.scripted_conversation", "--pace", "300")
+    here = terminal("tests.support.scripted_conversation", "--pace", "60")
     here.see(" tools", "ctx ")
     here.type("first\r")
     here.see("∴ A long thought")
@@ -100,7 +100,7 @@ def test_what_is_typed_while_something_runs_asks_nothing(terminal: Open) -> None
 
 
 def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
-    here = terminal("tests.support.scripted_conversation", "--pace", "300", columns=100)
+    here = terminal("tests.support.scripted_conversation", "--pace", "60", columns=100)
     here.see(" tools")
     here.type("first\r")
     here.see("∴ A long thought")

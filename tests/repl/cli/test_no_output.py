@@ -47,6 +47,7 @@ SILENT = ("-p", "/help", *READER)
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "lab.__main__", raising=False)  # another test may have imported it
     Path("thimbles.md").write_text("# Thimbles\n\nA thimble holds two millilitres of water.\n")
     for name in ("OLLAMA_HOST", "OPENAI_BASE_URL"):
         monkeypatch.setenv(name, NOWHERE)

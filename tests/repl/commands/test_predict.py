@@ -182,7 +182,7 @@ def test_headless_it_goes_to_standard_error(as_json: bool, capsys: pytest.Captur
     assert headless.answer(session, iter(prompts), as_json=as_json) == headless.DONE
     captured = capsys.readouterr()
     assert "Predicted: 7 of 7 right (100%) for the next prompt\n" in captured.err
-    assert "Predicted" not in captured.out
+    assert ('"notice"' in captured.out and "Predicted" in captured.out) == as_json
     assert ('{"type": "planted", "fact": "The code is 4711.", "path": "planted-1.txt", "id": "m4"' in captured.out) == (
         as_json
     )

@@ -210,15 +210,15 @@ def test_a_session_finds_each_kind_where_it_is_said_to_be(
 
 def test_each_kind_of_server_has_its_own_address(tmp_path: Path) -> None:
     environ = {"OLLAMA_HOST": "one:1", "OPENAI_BASE_URL": "http://two/v1"}
-    settings = resolve({}, True, environ)
+    settings = resolve({}, environ)
     assert [address_of(name, settings, environ) for name in ("ollama", "vllm", "openai")] == [
         "one:1",
         "http://two/v1",
         "http://two/v1",
     ]
-    said = resolve({"base_url": "three:3"}, True, environ)
+    said = resolve({"base_url": "three:3"}, environ)
     assert {address_of(name, said, environ) for name in ("ollama", "vllm")} == {"three:3"}
-    assert address_of("ollama", resolve({}, True, {}), {}) == ""
+    assert address_of("ollama", resolve({}, {}), {}) == ""
 
 
 # ---- the frame ----
@@ -356,7 +356,7 @@ def test_a_folder_that_cannot_be_written_is_told(home: Path, monkeypatch: pytest
 
 def test_settings_are_told_by_their_sources(home: Path) -> None:
     (home / "thimble.toml").write_text("budget = 4000\n")
-    found = "\n".join(check.found for check in machine.sources(resolve({"plain": True}, True)))
+    found = "\n".join(check.found for check in machine.sources(resolve({"plain": True})))
     assert "./thimble.toml: budget" in found
     assert "flag --plain" in found
     assert "environment OLLAMA_HOST" in found
@@ -374,7 +374,7 @@ def test_settings_are_told_by_their_sources(home: Path) -> None:
 def test_a_proxy_before_a_server_is_told(environ: dict[str, str], state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    proxy = checks(machine.environment(resolve({}, True)))["proxy"]
+    proxy = checks(machine.environment(resolve({})))["proxy"]
     assert proxy.state == state
     assert proxy.fix == ("if it must not: export NO_PROXY=gpu.example" if state == "warn" else "")
 

@@ -21,13 +21,13 @@ def test_a_show_for_a_room(columns: int, tmp_path: Path) -> None:
         here.type("/predict all\r")
         here.see("The guess: 9 of 9 messages stay as they are, 0 do not.")
         here.type("What is a prefix cache?\r")
-        here.see("Predicted: 9 of 9 right (100%) for the next prompt", "said to stay, but 4, 8 masked", "· masks 1 ")
+        here.see("Predicted: 9 of 9 right (100%) for the next prompt", "said to stay, but 4 masked", "· shortens 1 ")
         here.type("/probe\r")
         here.see(
             "✗ MISS", "Message 4, which held it, is masked", "Calls count from", until=lambda text: "--:--" not in text
         )
         here.type("/predict\r")
-        here.see("13 messages: which of them", "first words", "· masks 1 ")
+        here.see("13 messages: which of them", "first words", "· shortens 1 ")
         here.type("\x04")
         assert here.end() == 0
     finally:

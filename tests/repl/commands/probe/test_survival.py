@@ -91,7 +91,7 @@ def test_the_chart_is_a_row_a_strategy_within_the_width(width: int) -> None:
     session = reading(budget=2_000)
     lines = charted(session, width)
     assert [name for name in SILENT if any(name in line for line in lines)] == SILENT
-    assert any(line.endswith(("masked at call 4", "masked at")) for line in lines) or width == 40
+    assert any("masked at" in line for line in lines) or width == 40
     row = next(line for line in lines if line.startswith("› observation-masking"))
     assert "███·" in row
     assert any("none" in line and "█!" in line for line in lines)
@@ -105,7 +105,7 @@ def test_in_plain_it_is_words_and_figures() -> None:
     assert 0 < found.stood < len(found.marks)
     told = f"{found.stood} of {len(found.marks)} calls; masked at call {found.stood + 1}"
     lines = charted(session, 120, drawn=False)
-    assert f"  observation-masking (in use), planted-1.txt: {told}" in lines
+    assert any(line.startswith(f"  observation-masking (in use), planted-1.txt: {told}") for line in lines)
     assert "".join(lines).isascii()
 
 
@@ -137,7 +137,7 @@ def test_ctrl_c_keeps_what_is_done(drawn: bool) -> None:
         done = len(re.findall(r"of \d calls", paper.text))
         if not words:
             break
-        assert words == f"stopped: {done} of 8 strategies are done"
+        assert words == f"stopped: {done} of {len(SILENT)} strategies are done"
         rows.add(done)
     assert 0 in rows
     assert len(rows) >= 4
