@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agent.budget import Counter
+from agent.budget import Budget, Counter
 from agent.history import History
 from agent.messages import Message, Schema, common_prefix
 from agent.protocols import ModelId
@@ -49,7 +49,8 @@ class PrefixCache:
         """A server reads this prompt, which is held from now on; the tokens of it that it had cached."""
         nearest = max(self.held(model, tools), key=lambda one: shared(messages, one), default=())
         kept = shared(messages, nearest)
-        cached = counter.overhead(tools) + sum(map(counter.count, messages[:kept])) if kept else 0
+        whole = Budget(0, counter, counter.overhead(tools)).size(messages) if kept else 0
+        cached = whole - sum(map(counter.count, messages[kept:])) if kept else 0
         lost = sum(map(counter.count, nearest[kept:]))
         if kept and cached >= LEAST_KEPT * (cached + lost):
             self._prompts = [row for row in self._prompts if row[2] is not nearest]
