@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent.budget import Budget
+from agent.history import History
 from agent.messages import Message, pending
 from agent.protocols import Strategy
 from strategies.notes import FAILED
@@ -39,9 +40,9 @@ class Todo(Strategy):
         """The history, and the list behind it; see the class."""
         steps = _newest_list(messages)
         if not steps or pending(messages) or all(DONE in line.lower() for line in steps.splitlines()):
-            return messages
+            return History.of(messages)
         said = recital(f"todo-after-{messages[-1].id}", f"{HEADER}\n{steps}", "the list of steps, of which one is open")
-        return [*messages, said] if budget.count(said) <= self.share * budget.limit else messages
+        return [*messages, said] if budget.count(said) <= self.share * budget.limit else History.of(messages)
 
 
 def _newest_list(messages: Sequence[Message]) -> str:
