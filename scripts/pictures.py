@@ -216,7 +216,7 @@ PICTURES = [
     ),
     Picture(
         "forecast",
-        [OPENED, READ[1], (LONG_QUESTION, ["masks ", "· prefill "])],
+        [OPENED, READ[1], (LONG_QUESTION, ["shortens ", "· prefill "])],
         since="turns ",
         columns=100,
         arguments=reader(3600),
