@@ -24,7 +24,18 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 EVENTS = (
-    *("Answered", "Asked", "Planted", "Prepared", "Preparing", "PromptCut", "Replied", "Said", "SideCalled"),
+    *(
+        "Answered",
+        "Asked",
+        "Planted",
+        "Prepared",
+        "Preparing",
+        "PromptCut",
+        "Replied",
+        "Said",
+        "SideBegan",
+        "SideCalled",
+    ),
     *("ToolCalled", "ToolReturned"),
 )
 ERRORS = ("BudgetError", "ModelError", "ThimbleError", "ToolError", "UsageError")

@@ -98,6 +98,11 @@ class Agent:
             self.side.backend = backend
         self.backend = backend
 
+    def catch_up(self) -> None:
+        """Enter what side calls have begun and ended by now."""
+        for event in self.side.drain():
+            self.enter(event)
+
     def close_calls(self) -> None:
         """Give every call without a result one, so that the history stays valid."""
         turn = self.history[last_turn(self.history) :]

@@ -31,10 +31,22 @@ class Preparing:
 
 
 @dataclass(frozen=True, slots=True)
+class SideBegan:
+    """A strategy asks a model in the background; the agent goes on meanwhile. A `SideCalled` with a lag follows."""
+
+    purpose: str
+    model: ModelId
+    prompt_tokens: int
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SideCalled:
     """A strategy or a tool asked a model outside the conversation. `error` is empty unless the call failed.
 
-    `shared`: the tokens at the start of its prompt that the server should still hold; None if unknown.
+    `shared`: the tokens at the start of its prompt that the server should still hold; None if unknown. `lag`: the calls
+    of the agent that were prepared while it ran in the background; None if the agent waited for it. `held_seconds` is
+    the time that the agent waited for a call in the background. `began`: in seconds since 1970; 0 if unknown.
     """
 
     purpose: str
@@ -46,6 +58,9 @@ class SideCalled:
     model: ModelId = UNKNOWN_MODEL
     waited_seconds: float = 0.0
     shared: int | None = None
+    lag: int | None = None
+    held_seconds: float = 0.0
+    began: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +91,8 @@ class Said:
 class Replied:
     """The reply is complete and in the history. `waited_seconds` of its seconds passed before the server computed.
 
-    `stopped_by`: who ended it because the model went round in circles; "" if nobody had to.
+    `stopped_by`: who ended it because the model went round in circles; "" if nobody had to. `began`: when the request
+    was sent, in seconds since 1970; 0 if unknown.
     """
 
     turn: int
@@ -86,6 +102,7 @@ class Replied:
     first_token_seconds: float | None
     waited_seconds: float = 0.0
     stopped_by: Stopper = ""
+    began: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +124,10 @@ class ToolCalled:
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned:
-    """A tool's result is in the history; `tokens` is its size in a prompt, counted by us."""
+    """A tool's result is in the history; `tokens` is its size in a prompt, counted by us.
+
+    `began`: when the tool began to run, in seconds since 1970; 0 if unknown.
+    """
 
     call: ToolCall
     message: Message
@@ -115,6 +135,7 @@ class ToolReturned:
     exact: bool
     seconds: float
     ok: bool
+    began: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +216,7 @@ class Planted:
 Event = (
     Asked
     | Preparing
+    | SideBegan
     | SideCalled
     | Prepared
     | Sent

@@ -38,7 +38,9 @@ class Call:
     seconds of prefill speak against that. `shared`: the tokens at the start of its prompt that the server should still
     hold, by our own count; None if unknown. `raw_prompt` and `raw_prefill`: the tokens that the whole history would
     have cost in this call. `usage`: the server's report. `seconds`: the time in which it worked; `waited`: the time in
-    which it was busy or loaded the model.
+    which it was busy or loaded the model. `lag`: the calls of the agent that were prepared while this one ran in the
+    background, and `held` the seconds that the agent waited for it; None for a call that the agent waited for. `began`:
+    in seconds since 1970; 0 if unknown.
     """
 
     exchange: int
@@ -55,6 +57,9 @@ class Call:
     usage: Usage = field(default_factory=Usage)
     shared: int | None = None
     waited: float = 0.0
+    lag: int | None = None
+    held: float = 0.0
+    began: float = 0.0
 
     @property
     def prefill(self) -> Amount:
@@ -167,6 +172,12 @@ class Ledger:
             case PromptCut() if self.calls and not self.calls[-1].cached.exact:
                 self.calls[-1] = replace(self.calls[-1], cached=UNKNOWN)
 
+    @property
+    def lag(self) -> int:
+        """The calls of the agent that a call in the background usually runs beside: the middle one; 0 if unknown."""
+        lags = sorted(call.lag for call in self.calls if call.lag is not None)
+        return lags[len(lags) // 2] if lags else 0
+
     def of_exchange(self, number: int) -> list[Call]:
         """The calls of one exchange, counted from 1."""
         return [call for call in self.calls if call.exchange == number]
@@ -185,6 +196,9 @@ class Ledger:
             usage=event.usage,
             shared=event.shared,
             waited=event.waited_seconds,
+            lag=event.lag,
+            held=event.held_seconds,
+            began=event.began,
         )
 
     def _turn(self, event: Replied) -> Call:
@@ -207,6 +221,7 @@ class Ledger:
             usage=usage,
             shared=view.cached,
             waited=event.waited_seconds,
+            began=event.began,
         )
 
     def _checked(self, call: Call) -> Call:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import replace
 from itertools import count
-from time import perf_counter
+from time import perf_counter, time
 
 from agent import view as views
 from agent.agent import Agent, NextCall
@@ -70,9 +70,11 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
         if agent.history[-1] is asked:
             agent.enter(Withdrawn(asked))
         raise
+    except (GeneratorExit, KeyboardInterrupt):
+        agent.side.stop()
+        raise
     finally:
-        for paid in agent.side.drain():
-            agent.enter(paid)  # the exchange is over, but this call has been paid for
+        agent.catch_up()  # the exchange is over, but these calls have been paid for
         agent.close_calls()
 
 
@@ -84,15 +86,17 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     yield from agent.side.drain()
     yield Prepared(turn, agent.strategy_name, backend.id, view, backend.counter.exact, call.tools, call.before)
 
-    reply, started = Reply(), perf_counter()
+    reply, began, started = Reply(), time(), perf_counter()
     stream = backend.stream(view.messages, call.tools, max_tokens=agent.max_output, may_call=not call.closing)
     with closing(stream):
-        yield from reply.read(stream)
+        for event in reply.read(stream):
+            yield event
+            yield from agent.side.drain()
     calls = named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
     seconds, first = perf_counter() - started, reply.first_token_seconds
     waited = min(seconds, reply.waited_seconds)
-    yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by)
+    yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by, began)
     read, counter = reply.usage.prompt_tokens, backend.counter
     if read is not None and not counter.calibrate(view.tokens, read):
         yield PromptCut(turn, view.tokens, read, counter.exact)
@@ -137,7 +141,7 @@ def _too_many(number: int) -> str:
 def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Event, None, None]:
     """Run a call, or answer it with why it is refused."""
     yield ToolCalled(call)
-    started = perf_counter()
+    began, started = time(), perf_counter()
     try:
         if refused:
             raise ToolError(refused)
@@ -148,4 +152,4 @@ def _act(agent: Agent, call: ToolCall, first: int, refused: str) -> Generator[Ev
     yield from agent.side.drain()
     message = Message(next(agent.state.new_ids()), "tool", observation, call_id=call.id, name=call.name)
     counter = agent.backend.counter
-    yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok)
+    yield ToolReturned(call, message, counter.count(message), counter.exact, seconds, ok, began)

@@ -130,8 +130,8 @@ class Backend(Protocol):
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
-        `Sent` (if there is a server) and any `Waiting` come first. Closing the generator closes the connection. Raises
-        ModelError.
+        `Sent` (if there is a server) and any `Waiting` come first. Closing the generator closes the connection. Two
+        replies may stream at once, in two threads. Raises ModelError.
 
         Args:
             messages: The prompt.

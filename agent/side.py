@@ -1,16 +1,20 @@
-"""Model calls outside the conversation, such as for a summary or a brief; the loop reports each as an event."""
+"""Model calls outside the conversation, such as for a summary or a brief; the loop reports each as an event.
+
+The agent waits for `ask`. `begin` asks the memory model in the background, one errand at a time (CoMem, Algorithm 1).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from time import perf_counter
+from time import perf_counter, time
 
-from agent import own_code
+from agent import background, own_code
+from agent.background import Errand, Thread, Worker
 from agent.budget import Counter
-from agent.errors import Circled, ModelError
-from agent.events import SideCalled
+from agent.errors import Circled, Halted, ModelError
+from agent.events import SideBegan, SideCalled
 from agent.messages import Message, Schema
 from agent.prefix_cache import PrefixCache
 from agent.protocols import Backend, BackendDefaults, Delta, Embedder, Mapper, Text
@@ -23,6 +27,8 @@ TEMPERATURE = 0.0
 class SideModel:
     """Asks a backend outside the conversation. Neither question nor reply enters the history.
 
+    `memory`: the backend that is asked in the background; None for the same one.
+    `worker`: does what is asked in the background.
     `embedder`: makes vectors of texts; None if there are none.
     `offered`: the tools of the agent's own call, if this is the same backend; see `offer`.
     `on_ask` gets the purpose of each call before it starts.
@@ -30,14 +36,23 @@ class SideModel:
     `mapper` draws a map of the library for strategies; None if there is no library.
     """
 
-    def __init__(self, backend: Backend, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        embedder: Embedder | None = None,
+        memory: Backend | None = None,
+        worker: Worker | None = None,
+    ) -> None:
         self.backend = backend
         self.embedder = embedder
+        self.memory = memory
+        self.worker = worker or Thread()
         self.offered: Sequence[Schema] = ()
         self.on_ask: Callable[[str], object] = lambda purpose: None
         self.mapper: Mapper | None = None
         self.prefixes = PrefixCache()
-        self._calls: list[SideCalled] = []
+        self._calls: list[SideBegan | SideCalled] = []
+        self._errands: list[tuple[Errand, Callable[[Errand], SideCalled]]] = []
 
     def offer(self, tools: Sequence[Schema], backend: Backend) -> None:
         """Remember the tools of the agent's own call, which goes to this backend."""
@@ -58,14 +73,56 @@ class SideModel:
         with closing(asked) as stream:
             return "".join(delta.text for delta in stream if isinstance(delta, Text))
 
+    def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> Errand:
+        """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""
+        own_code.check()
+        self.on_ask(purpose)
+        backend = self.memory or self.backend
+        counter, model = backend.counter, backend.id
+        prompt, exact = counter.overhead(()) + sum(map(counter.count, messages)), counter.exact
+        shared = self.prefixes.read(model, (), [*messages], counter)
+
+        def ask(reply: Reply) -> None:
+            asked = backend.stream(messages, (), max_tokens=max_tokens, temperature=TEMPERATURE, may_call=False)
+            with closing(asked) as stream:
+                for _ in reply.read(stream):
+                    background.check()
+            if reply.stopped_by:
+                raise Circled
+
+        def account(errand: Errand) -> SideCalled:
+            usage, seconds = errand.reply.usage, errand.seconds
+            waited = min(seconds, errand.reply.waited_seconds)
+            lag, held = errand.steps, errand.held_seconds
+            error = errand.error or (Halted().what if errand.stopped else "")
+            return SideCalled(
+                purpose, prompt, exact, usage, seconds, error, model, waited, shared, lag, held, errand.began
+            )
+
+        errand = Errand(ask, self.worker)
+        self._calls.append(SideBegan(purpose, model, prompt, exact))
+        self._errands.append((errand, account))
+        self.worker.start(errand)
+        return errand
+
+    def stop(self) -> None:
+        """Stop what is asked in the background. `drain` has the account of it."""
+        for errand, _ in self._errands:
+            if not errand.ended:
+                errand.stop()
+
     def reporting(self, backend: Backend, purpose: str) -> Backend:
         """The same backend, whose every call is reported here, failed ones too."""
         own_code.check()
         self.on_ask(purpose)
         return _Reporting(backend, purpose, self._calls, self.prefixes)
 
-    def drain(self) -> Iterator[SideCalled]:
-        """The calls not drained yet; each is removed as it is yielded."""
+    def drain(self) -> Iterator[SideBegan | SideCalled]:
+        """What has begun and ended since the last drain; each is removed as it is yielded."""
+        for errand, account in [row for row in self._errands if row[0].ended]:
+            self._errands.remove((errand, account))
+            errand.then()
+            self._calls.append(account(errand))
         while self._calls:
             yield self._calls.pop(0)
 
@@ -76,7 +133,7 @@ class _Reporting(BackendDefaults):
 
     backend: Backend
     purpose: str
-    calls: list[SideCalled]
+    calls: list[SideBegan | SideCalled]
     prefixes: PrefixCache
 
     def __post_init__(self) -> None:
@@ -97,7 +154,7 @@ class _Reporting(BackendDefaults):
         may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """The backend's reply."""
-        started, reply, error, counter = perf_counter(), Reply(), "", self.counter
+        began, started, reply, error, counter = time(), perf_counter(), Reply(), "", self.counter
         prompt, exact = counter.overhead(tools) + sum(map(counter.count, messages)), counter.exact
         shared = self.prefixes.read(self.backend.id, tools, [*messages], counter)
         try:
@@ -116,5 +173,6 @@ class _Reporting(BackendDefaults):
         finally:
             seconds, model = perf_counter() - started, self.backend.id
             waited = min(seconds, reply.waited_seconds)
-            account = SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited, shared)
-            self.calls.append(account)
+            self.calls.append(
+                SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited, shared, began=began)
+            )

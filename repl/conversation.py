@@ -206,7 +206,7 @@ class Conversation:
             with printing(self.console), closing(self.session.ask(question)) as events, renderer:
                 for event in self._interrupts.stopping(events):
                     renderer.show(event)
-                    answered = isinstance(event, Answered)
+                    answered = answered or isinstance(event, Answered)
         except KeyboardInterrupt as stop:
             self._keep_typed(began)
             if not answered:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from session.playback import Playback
 
 PROBE_SECONDS = 0.3
+SideName = Literal["summariser", "memory"]
+SIDE_MODELS: tuple[SideName, ...] = ("summariser", "memory")
+"""The settings that name a model beside the agent's."""
 
 
 class Backends:
@@ -115,24 +118,30 @@ class Backends:
                 return self._reader_because(error.what, f"/pull {DEFAULT_MODEL}" if pulls else error.fix)
             raise
 
-    def summariser(self) -> Backend | None:
-        """The one that strategies ask; None for the agent's own. Raises UsageError and ModelError."""
-        name, at, url = self.settings.summariser.rpartition("@")
+    def side_model(self, which: SideName) -> Backend | None:
+        """The one that strategies ask, or the one that they ask in the background; None where none is set.
+
+        Raises UsageError and ModelError.
+        """
+        said = getattr(self.settings, which)
+        name, at, url = said.rpartition("@")
         if at and not (name and url):
-            what = f"the summariser cannot be {masked(self.settings.summariser)!r}"
-            raise UsageError(what, "write NAME or NAME@URL")
+            raise UsageError(f"{called(which)} cannot be {masked(said)!r}", "write NAME or NAME@URL")
         name, url = (name, url) if at else (url, "")
+        if name.endswith(".gguf"):
+            serve = f"serve it with llama-server -m {name} --port 8080, then say --{which} NAME@http://127.0.0.1:8080"
+            raise UsageError(f"{called(which)} cannot be a file", serve)
         if name in ("", READER):
             return built_in() if name else None
-        options = replace(self._options, sends_key=is_said("summariser", self.settings))
+        options = replace(self._options, sends_key=is_said(which, self.settings))
         server = find(url, options) if url else self.server
         if server is None:
-            raise ModelError(f"the summariser cannot be used: no model server answers at {url}", "check NAME@URL")
+            raise ModelError(f"{called(which)} cannot be used: no model server answers at {url}", "check NAME@URL")
         try:
             return backend_on(server, server.choose(name), room(self.widest))
         except ModelError as error:
-            what = f"the summariser cannot be used: {error.what}"
-            raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
+            what = f"{called(which)} cannot be used: {error.what}"
+            raise ModelError(what, f"{error.fix}; or take --{which} {READER}") from error
 
     def _find_server(self) -> Server | None:
         """The one that the user insists on, else one that answers."""
@@ -164,3 +173,8 @@ class Backends:
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notify(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
         return self.reader()
+
+
+def called(which: SideName) -> str:
+    """What a model beside the agent's is called in errors."""
+    return "the memory model" if which == "memory" else "the summariser"

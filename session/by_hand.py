@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from agent.events import Preparing, SystemChanged
+from agent.events import Preparing, SideCalled, SystemChanged
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -52,13 +52,13 @@ def _fold(session: Session, words: str) -> Compacted:
     finally:
         if paid := [*agent.side.drain()]:
             agent.enter(Preparing(1, agent.strategy_name, agent.limit))
-        for call in paid:
-            agent.enter(call)
+        for event in paid:
+            agent.enter(event)
     calls = agent.ledger.calls[before:]
     written = [call.output.tokens for call in calls]
     return Compacted(
         folded=folded,
-        failed=next((call.error for call in paid if call.error), ""),
+        failed=next((one.error for one in paid if isinstance(one, SideCalled) and one.error), ""),
         calls=len(calls),
         prompt=sum(call.prompt.tokens or 0 for call in calls),
         written=None if None in written else sum(filter(None, written)),

@@ -72,6 +72,7 @@ RULES: Mapping[str, Rule] = {
     "base_url": Rule("any", "this server would be sent all that you ask, and the key for servers"),
     "strategy": Rule("a file or a module", "this code would run", _runs_nothing),
     "summariser": Rule("NAME@URL", "this server would be sent what you ask", lambda value, folder: "@" not in value),
+    "memory": Rule("NAME@URL", "this server would be sent what you ask", lambda value, folder: "@" not in value),
     "embeddings": Rule("a model", "this server would be sent the articles", lambda value, folder: ":" not in value),
     "price": Rule("any", "strategies would decide by these prices"),
     "corpus": Rule("outside the folder", "articles outside this folder would be read", _is_inside),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agent.background import Errand
 from agent.errors import BudgetError, ModelError
 from agent.events import Asked
 from agent.loop import prepare
@@ -49,6 +50,20 @@ class _Unasked(SideModel):
     def ask(self, messages: Sequence[Message], purpose: str, max_tokens: int, *, behind: bool = False) -> str:
         self.asked = True
         raise ModelError("a forecast asks no model")
+
+    def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> Errand:
+        return Errand(lambda reply: None, self)
+
+    def start(self, errand: Errand) -> None:
+        """Nothing."""
+
+    def look(self, errand: Errand) -> None:
+        """It never ends by itself."""
+
+    def wait(self, errand: Errand) -> None:
+        """The strategy would wait for it."""
+        self.asked = True
+        errand.stop()
 
 
 def forecast(session: Session, question: str = "", *, foreign: bool = False) -> Forecast:

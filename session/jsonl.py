@@ -20,8 +20,10 @@ Fields = dict[str, Any]
 EVENTS: dict[type, str] = {
     events.Asked: "asked: id=message.id text=message.content",
     events.Preparing: "preparing: turn strategy",
+    events.SideBegan: "side_began: purpose model counted_tokens=prompt_tokens exact",
     events.SideCalled: (
-        "side_called: purpose model counted_tokens=prompt_tokens exact usage seconds waited_seconds error"
+        "side_called: purpose model counted_tokens=prompt_tokens exact usage seconds waited_seconds lag held_seconds "
+        "began error"
     ),
     events.Prepared: (
         "prepared: turn strategy tokens=view.tokens history_tokens=view.history_tokens budget=view.limit "
@@ -34,12 +36,12 @@ EVENTS: dict[type, str] = {
     events.Said: "said: text",
     events.Replied: (
         "replied: turn id=message.id text=message.content calls=message.calls usage seconds first_token_seconds "
-        "waited_seconds stopped_by"
+        "waited_seconds began stopped_by"
     ),
     events.ToolCalled: "tool_called: call_id=call.id tool=call.name arguments=call.arguments",
     events.ToolReturned: (
         "tool_returned: call_id=call.id tool=call.name arguments=call.arguments id=message.id ok text=message.content "
-        "tokens seconds"
+        "tokens seconds began"
     ),
     events.Answered: "answered: text ending",
     events.Planted: "planted: fact path id=holder.id messages",

@@ -17,7 +17,7 @@ from agent.side import SideModel
 from agent.state import State
 from models import READER
 from session.articles import Reading
-from session.backends import Backends
+from session.backends import SIDE_MODELS, Backends
 from session.embeddings import embedder_of
 from session.journal.folder import found_by
 from session.journal.header import opened
@@ -128,7 +128,8 @@ class Parts:
     def _make_agent(self) -> Agent:
         settings, spec = self.settings, self.settings.strategy.strip()
         backend = self._first_backend()
-        side = SideModel(self.backends.summariser() or backend, self.embedder())
+        summariser, memory = map(self.backends.side_model, SIDE_MODELS)
+        side = SideModel(summariser or backend, self.embedder(), memory)
         side.mapper = lambda *asked: map_of(self.library()).text(*asked)
         agent = Agent(
             backend=backend,

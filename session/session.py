@@ -11,6 +11,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agent.agent import Agent
+from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.checked import as_fields
 from agent.errors import ThimbleError, UsageError
@@ -164,6 +165,7 @@ class Session:
         agent = self.agent
         if self._events:
             self._events.close()
+        agent.catch_up()
         self._events = self._answers(agent, question)
         with closing(self._events) as events:
             for event in events:
@@ -225,7 +227,9 @@ class Session:
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
-        agent.strategy = strategy_of(spec, agent.side)
+        strategy = strategy_of(spec, agent.side)
+        self._stop_background()
+        agent.strategy = strategy
         self.parts.trusted.add(spec)
         agent.enter(StrategyChanged(spec))
 
@@ -238,6 +242,8 @@ class Session:
         backends.widest = max(backends.widest, tokens)
         if side.backend is not agent.backend:
             side.backend = backends.widened(side.backend)
+        if side.memory:
+            side.memory = backends.widened(side.memory)
         agent.use(backends.widened(agent.backend))
         agent.enter(BudgetChanged(tokens))
 
@@ -248,8 +254,9 @@ class Session:
             UsageError: the server's address is invalid.
             ModelError: the server cannot be used, or does not have the model.
         """
-        agent = self.agent
-        agent.use(self.backends.of(name.strip()))
+        agent, backend = self.agent, self.backends.of(name.strip())
+        self._stop_background()
+        agent.use(backend)
         agent.enter(ModelChanged(agent.backend.name, agent.backend.model))
 
     def plant(self, fact: str) -> Planted:
@@ -309,6 +316,7 @@ class Session:
         except BaseException:
             journal.close()
             raise
+        self._stop_background()
         self.journal.close()
         self.parts, self.guess, self._checked, self._events = parts, None, None, None
         self.notices += notices
@@ -316,6 +324,7 @@ class Session:
 
     def leave(self) -> None:
         """Close the journal and release its lock. Lines that could not be written are lost, with a notice."""
+        self._stop_background()
         self.journal.close()
         if self.journal.error:
             self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
@@ -332,8 +341,9 @@ class Session:
         Raises:
             UsageError: the SPEC names no strategy.
         """
-        agent, side = self.agent, SideModel(self.agent.side.backend, self.agent.side.embedder)
-        side.mapper = agent.side.mapper
+        agent, was = self.agent, self.agent.side
+        side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
+        side.mapper = was.mapper
         strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
@@ -351,6 +361,17 @@ class Session:
         except Exception:  # a user's own strategy decides how it is copied
             return strategy_of(self.spec, side)
 
+    def catch_up(self) -> None:
+        """Enter what models have written in the background meanwhile."""
+        if self.is_ready:
+            self.agent.catch_up()
+
+    def _stop_background(self) -> None:
+        """Stop what a model writes in the background, and enter what it has cost."""
+        if self.is_ready:
+            self.agent.side.stop()
+            self.agent.catch_up()
+
     def _new_branch(self, after: int) -> Branched:
         there = self.journal.tree.branches
         return Branched(next(number for number in count(1) if number not in there), after)
@@ -362,7 +383,9 @@ class Session:
             check_strategy(then.strategy)
         if backend.id != then.model:
             backend = self.backends.of(then.model.name, then.model.backend)
-        agent.strategy = strategy_of(then.strategy, agent.side)
+        strategy = strategy_of(then.strategy, agent.side)
+        self._stop_background()
+        agent.strategy = strategy
         agent.use(self.backends.widened(backend))
         self.guess = None
         same_strategy = not any(isinstance(change, StrategyChanged) for change in changes)

@@ -56,17 +56,17 @@ def sessions_folder() -> Path:
 class Settings:
     """What a session starts with.
 
-    `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a
-    SPEC; `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
-    own; `embeddings` is one of EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price
-    card (`agent.prices.read_prices`); `notes` is the path of a file that keeps what the model notes, "" for none;
-    `session_dir` need not be there yet; `pace` is how many tokens a second the
-    reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR
-    is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout` and
-    `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of them
-    came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the folder's files say
-    and does not count before the user has confirmed it; `folder` is where these files are, None where no memory files
-    are read.
+    `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a SPEC;
+    `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's own;
+    `memory` is the one that they ask in the background, "" for the summariser; `embeddings` is one of EMBEDDINGS, or a
+    model of a server (`served_embeddings`); `price` is "auto" or a price card (`agent.prices.read_prices`); `notes` is
+    the path of a file that keeps what the model notes, "" for none; `session_dir` need not be there yet; `pace` is how
+    many tokens a second the reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md);
+    `color` is off where NO_COLOR is set; `think`, `temperature` and `seed` (None: what the server takes by itself),
+    `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins`
+    names where each of them came from; `asked` are the settings without those of a resumed session; `unconfirmed` is
+    what the folder's files say and does not count before the user has confirmed it; `folder` is where these files are,
+    None where no memory files are read.
     """
 
     backend: str = "auto"
@@ -75,6 +75,7 @@ class Settings:
     strategy: str = "observation-masking"
     budget: int = 8000
     summariser: str = ""
+    memory: str = ""
     embeddings: str = AUTO
     price: str = AUTO
     corpus: Path = CORPUS / "articles"
@@ -222,6 +223,7 @@ SETTINGS: dict[str, Setting] = {
         _number(int, LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
     ),
     "summariser": Setting(_text, "the name of a model, or reader"),
+    "memory": Setting(_text, "the name of a model, or reader"),
     "embeddings": Setting(
         _embeddings,
         f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",

@@ -24,13 +24,14 @@ def check(asked: Settings, own: Mapping[str, object]) -> None:
     spec = str(own.get("strategy", ""))
     if spec != asked.strategy:
         check_strategy(spec)
-    backend, summariser = str(own.get("backend", "")), str(own.get("summariser", ""))
+    backend = str(own.get("backend", ""))
     named = [asked.base_url, address_of(backend, asked)]
     if backend != READER:
         _check_server(str(own.get("base_url", "")), named, "--base-url")
-    _, at, url = summariser.rpartition("@")
-    if at and summariser != asked.summariser:
-        _check_server(url, named, "--summariser")
+    for name in ("summariser", "memory"):
+        _, at, url = str(own.get(name, "")).rpartition("@")
+        if at and own[name] != getattr(asked, name):
+            _check_server(url, named, f"--{name}")
     embeddings = str(own.get("embeddings", ""))
     served = served_embeddings(embeddings)
     if served and embeddings != asked.embeddings:

@@ -100,24 +100,32 @@ class Folding:
         If the call fails, or the summary is empty or not smaller than its messages, nothing changes, and the next
         summary waits for `PATIENCE` turns. An interruption leaves the state as it was.
         """
-        if self._waits(messages):
+        if self.waits(messages):
             return False
-        newest, stays, request = self.memory, self.stays(messages), self._request(messages, budget)
-        while piece := request.piece(_with_summary(messages[:upto], newest), stays):
-            old = [message for message in piece if message.id not in stays]
-            gone = {message.id for message in old}.union(newest.covers)
-            covers = [message.id for message in messages if message.id in gone]
-            text = request.ask(piece)
-            made = Folded(text + self._quoted(messages, gone, budget), covers, why, newest.refused)
-            if not text or budget.count(_summary(made)) >= sum(map(budget.count, old)):
-                newest = Folded(newest.summary, newest.covers, newest.why, messages[-1].id)
+        newest = self.memory
+        while piece := replace(self, memory=newest).piece(messages, upto, budget, why):
+            made = piece.folded(piece.ask(self.model))
+            if made is None:
+                newest = replace(newest, refused=messages[-1].id)
                 break
             newest = made
         folded = newest.covers != self.memory.covers
         self.memory.become(newest)
         return folded
 
-    def _waits(self, messages: Sequence[Message]) -> bool:
+    def piece(self, messages: Sequence[Message], upto: int, budget: Budget, why: str) -> Piece | None:
+        """What the next call folds of the messages before index `upto`; None where nothing is left to fold."""
+        stays, request = self.stays(messages), self._request(messages, budget)
+        read = request.piece(_with_summary(messages[:upto], self.memory), stays)
+        if not read:
+            return None
+        old = [message for message in read if message.id not in stays]
+        gone = {message.id for message in old}.union(self.memory.covers)
+        covers = [message.id for message in messages if message.id in gone]
+        quoted = self._quoted(messages, gone, budget)
+        return Piece(request, read, covers, quoted, sum(map(budget.count, old)), why, self.memory.refused)
+
+    def waits(self, messages: Sequence[Message]) -> bool:
         """Whether a call failed less than `PATIENCE` turns ago."""
         refused = self.memory.refused
         at = next((index for index, message in enumerate(messages) if message.id == refused), len(messages))
@@ -141,20 +149,47 @@ class Folding:
                 lines.append(f"- {message.content}")
         return "\n".join(["", QUOTED, *reversed(lines)]) if lines else ""
 
-    def _request(self, messages: Sequence[Message], budget: Budget) -> _Request:
+    def _request(self, messages: Sequence[Message], budget: Budget) -> Request:
         """The instruction, after the current question if that is short: the summary should help to answer it."""
         words = min(self.words, budget.limit // 12)
         text = INSTRUCTION.format(words=words, sections=self.sections)
         asked = question(messages)
         short = [asked] if asked and budget.count(asked) <= budget.limit / 8 else []
-        return _Request(self.model, [*short, Message("summarise", "user", text)], 3 * words, budget)
+        return Request([*short, Message("summarise", "user", text)], 3 * words, budget)
 
 
 @dataclass(frozen=True)
-class _Request:
+class Piece:
+    """What one call folds: the messages that it reads, the ids that its summary covers, and what these take in tokens.
+
+    The summary ends with what is `quoted` of the user's own words.
+    """
+
+    request: Request
+    read: Sequence[Message]
+    covers: Sequence[str]
+    quoted: str
+    tokens: int
+    why: str
+    refused: str
+
+    def ask(self, model: SideModel) -> str:
+        """The model's words; "" if the call fails."""
+        try:
+            return model.ask(self.request.prompt(self.read), "summary", self.request.reply, behind=True)
+        except (ModelError, BudgetError):
+            return ""
+
+    def folded(self, text: str) -> Folded | None:
+        """The summary in these words; None if it is empty, or not smaller than what it covers."""
+        made = Folded(text.strip() + self.quoted, self.covers, self.why, self.refused)
+        return made if text.strip() and self.request.budget.count(_summary(made)) < self.tokens else None
+
+
+@dataclass(frozen=True)
+class Request:
     """A request for a summary: the `ending` of the prompt, the most tokens of the reply, and the budget of both."""
 
-    model: SideModel
     ending: Sequence[Message]
     reply: int
     budget: Budget
@@ -175,14 +210,10 @@ class _Request:
             stop = block.stop
         return view[:stop] if any(goes[:stop]) else []
 
-    def ask(self, piece: Sequence[Message]) -> str:
-        """The model's summary of a piece, "" if the call fails; observations too large for one call are shortened."""
-        prompt = [*piece, *(message for message in self.ending if message not in piece)]
-        try:
-            sent = fit(prompt, self.room, {message.id for message in prompt})
-            return self.model.ask(sent, "summary", self.reply, behind=True).strip()
-        except (ModelError, BudgetError):
-            return ""
+    def prompt(self, piece: Sequence[Message]) -> Sequence[Message]:
+        """The prompt for a piece; observations too large for one call are shortened. Raises BudgetError."""
+        whole = [*piece, *(message for message in self.ending if message not in piece)]
+        return fit(whole, self.room, {message.id for message in whole})
 
 
 def before_newest(tail: int, turns: Sequence[range], messages: Sequence[Message]) -> int:

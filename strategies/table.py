@@ -11,6 +11,7 @@ from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Strategy
+from strategies.comem import Comem
 from strategies.compaction import Compaction
 from strategies.compress import Compress
 from strategies.critic_summary import CriticSummary
@@ -55,6 +56,7 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
         "llm-summary": LLMSummary,
         "critic-summary": CriticSummary,
         "compaction": Compaction,
+        "comem": Comem,
     },
     "Hide, then summarise": {
         "hybrid": Hybrid,

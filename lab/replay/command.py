@@ -32,6 +32,7 @@ CACHED = "1.0,0.4,0.25,0.1"
 MODEL = "qwen2.5:7b"
 LONGEST_SUMMARY = 100_000
 MOST_JOBS = 256
+MOST_LAG = 1_000
 EPILOG = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
@@ -78,6 +79,7 @@ def _parser(prog: str) -> _Parser:
     add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
     add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
     add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
+    add("--lag", default=0, type=lag, metavar="N", help="calls that pass before a summary in the background is there")
     add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="the rows as a JSON list, `none` among them")
@@ -92,6 +94,13 @@ def summary(text: str) -> int:
     """The number of tokens of `--summary-tokens`."""
     if not text.isdecimal() or int(text) > LONGEST_SUMMARY:
         raise UsageError(f"--summary-tokens {text} is not possible", f"it takes 0 to {LONGEST_SUMMARY:,}")
+    return int(text)
+
+
+def lag(text: str) -> int:
+    """The number of calls of `--lag`."""
+    if not text.isdecimal() or int(text) > MOST_LAG:
+        raise UsageError(f"--lag {text} is not possible", f"it takes 0 to {MOST_LAG}")
     return int(text)
 
 
@@ -139,7 +148,13 @@ def _jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: ar
         decides = len(prices) > 1 and decides_by_price(spec, options.model)
         for price in prices if decides else prices[:1]:
             setting = Setting(
-                spec, options.budget, price, options.model, options.summary_tokens, not options.uncached_summaries
+                spec,
+                options.budget,
+                price,
+                options.model,
+                options.summary_tokens,
+                not options.uncached_summaries,
+                options.lag,
             )
             jobs.append(partial(Job, setting=setting, shown=spec in specs, price=price.cached if decides else None))
     return [job(run) for run in range(runs) for job in jobs]

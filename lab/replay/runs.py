@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cache
 
+from agent.background import Lagged
 from agent.budget import Budget, Counter, Prices
 from agent.errors import BudgetError, UsageError
 from agent.fit import fit
@@ -25,7 +26,8 @@ from strategies import parse
 class Setting:
     """The settings of a replay. `model` counts the tokens; a summary has `summary_tokens` tokens.
 
-    `side_cache`: a side call finds the agent's prompts in the cache, and the next prompt finds the side call.
+    `side_cache`: a side call finds the agent's prompts in the cache, and the next prompt finds the side call. A call in
+    the background goes to a server of its own, and is over when the agent has prepared `lag` calls without it.
     """
 
     strategy: str
@@ -34,6 +36,7 @@ class Setting:
     model: str
     summary_tokens: int
     side_cache: bool = True
+    lag: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +88,8 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
     """The calls of a recorded run, each with its view under the strategy."""
     counter = counter_of(setting.model)
     budget = Budget(setting.limit, counter, counter.overhead(run.tools), setting.prices)
-    server = StandIn(counter, setting.summary_tokens, setting.side_cache)
-    strategy = parse(setting.strategy, SideModel(server, static_embedder()))
+    server, memory = (StandIn(counter, setting.summary_tokens, setting.side_cache) for _ in range(2))
+    strategy = parse(setting.strategy, SideModel(server, static_embedder(), memory, Lagged(setting.lag)))
     before: View | None = None
     for turn, history in enumerate(run.histories(), 1):
         try:
@@ -99,12 +102,12 @@ def replay(run: Trajectory, setting: Setting) -> Iterator[Call]:
             what = f"{setting.strategy} failed on {run.name}, turn {turn}: {said}"
             raise UsageError(what, "mend the strategy, or leave it out") from error
         if view is None:
-            yield Call(turn, None, asked=server.drain())
+            yield Call(turn, None, asked=(*server.drain(), *memory.drain()))
             continue
         asked = server.drain()
         cached = server.cached(view.messages, budget.overhead) if asked else view.cached
         server.sent(view.messages, budget.overhead)
-        yield Call(turn, view, view.tokens - cached, asked)
+        yield Call(turn, view, view.tokens - cached, (*asked, *memory.drain()))
         before = view
 
 

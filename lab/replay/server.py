@@ -9,6 +9,7 @@ from random import Random
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, common_prefix
+from agent.prefix_cache import MOST_PROMPTS
 from agent.protocols import BackendDefaults, Delta, Text, Usage
 
 WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
@@ -72,7 +73,7 @@ class StandIn(BackendDefaults):
         text = self._text(min(self._tokens, max_tokens or self._tokens))
         output = self._size(text)
         if self._remember:
-            self._known.append((overhead, messages))
+            self._known = [*self._known, (overhead, messages)][-MOST_PROMPTS:]
         self._calls.append(SideCall(messages, prompt, cached, output))
         yield Text(text)
         yield Usage(prompt_tokens=prompt, cached_tokens=cached, output_tokens=output, finish="stop")

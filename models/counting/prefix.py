@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 
 from agent.budget import Counter
 from agent.messages import Message, Schema
@@ -11,12 +12,13 @@ from agent.protocols import UNKNOWN_MODEL, Usage
 
 
 class PrefixMeter:
-    """Accounts for replies as a server does that holds several prompts (`agent.prefix_cache`)."""
+    """Accounts for replies as a server does that holds several prompts (`agent.prefix_cache`), also of two at once."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
         self._cache = PrefixCache()
         self._replies = 0
+        self._one = Lock()
 
     def usage(self, messages: Sequence[Message], tools: Sequence[Schema], output_text: str) -> Usage:
         """Usage of one reply, in tokens; the prompt is held from now on.
@@ -25,7 +27,8 @@ class PrefixMeter:
         """
         overhead = self._counter.overhead(tools)
         prompt = overhead + sum(map(self._counter.count, messages))
-        cached = self._cache.read(UNKNOWN_MODEL, tools, messages, self._counter)
+        with self._one:
+            cached = self._cache.read(UNKNOWN_MODEL, tools, messages, self._counter)
         return Usage(
             prompt_tokens=prompt,
             cached_tokens=min(cached, prompt - 1),

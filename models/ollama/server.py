@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from agent.background import pause
 from agent.errors import ModelError
 from models.ollama.choose import choose_model, missing
 from models.ollama.download import Progress
@@ -55,7 +55,7 @@ class OllamaServer:
         base_url: str = "",
         options: ServerOptions | None = None,
         transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = time.sleep,
+        sleep: Callable[[float], object] = pause,
     ) -> None:
         self.url = host_url(base_url).removesuffix("/v1").removesuffix("/api")
         self.options = options or ServerOptions()

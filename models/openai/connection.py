@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from agent import foreign
+from agent.background import pause
 from models.openai import api_key
 from models.openai.errors import CHAT, START, refusal, unreadable
 from models.server import ServerOptions
@@ -36,7 +36,7 @@ class Connection:
         self,
         url: str,
         transport: httpx.BaseTransport | None = None,
-        sleep: Callable[[float], object] = time.sleep,
+        sleep: Callable[[float], object] = pause,
         sends_key: bool = True,
         bounds: Bounds | None = None,
     ) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import httpcore
 import httpx
 
+from agent import background
 from models.wire.bounds import Allowance
 
 WRITTEN_BYTES = 65_536
@@ -46,12 +47,22 @@ class _Stream(httpcore.NetworkStream):
         self._inner, self._allowance = inner, allowance
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        try:
-            data = self._inner.read(max_bytes, self._allowance.seconds())
-        except httpcore.TimeoutException as error:
-            raise self._allowance.late() from error
+        data = None
+        while data is None:
+            data = self._read(max_bytes, self._allowance.seconds())
         self._allowance.take(len(data))
         return data
+
+    def _read(self, max_bytes: int, seconds: float) -> bytes | None:
+        """What has come; None for a call in the background that looked up whether it was stopped."""
+        shorter = min(seconds, background.SLICE_SECONDS) if background.is_here() else seconds
+        try:
+            return self._inner.read(max_bytes, shorter)
+        except httpcore.TimeoutException as error:
+            background.check()
+            if shorter < seconds:
+                return None
+            raise self._allowance.late() from error
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         try:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from random import random
 
+from agent.background import pause
 from agent.errors import ModelError
 from agent.protocols import Delta, Waiting
 
@@ -36,7 +37,7 @@ class Busy(ModelError):
 def retried(
     ask: Callable[[], Stream],
     *,
-    sleep: Callable[[float], object] = time.sleep,
+    sleep: Callable[[float], object] = pause,
     jitter: Callable[[], float] = random,
     seconds_left: Callable[[], float] = lambda: LONGEST_SECONDS,
 ) -> Stream:

@@ -11,7 +11,7 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, BinaryIO
 
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
-from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideCalled, ToolReturned
+from agent.events import Answered, Asked, Event, Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from agent.protocols import Waiting
 from repl.screen.apart import Apart
 from repl.screen.sanitise import clean
@@ -206,6 +206,8 @@ class _Printer:
                 self._tell("note", f"  … {what}")
             case PromptCut():
                 self._tell("over", trace.prompt_cut_line(event))
+            case SideBegan():
+                self._tell("act", trace.side_began_line(event))
             case SideCalled():
                 self._tell("error" if event.error else "act", trace.side_line(event))
             case Replied():

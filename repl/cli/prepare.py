@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from agent import chat, figures
+from agent.background import Lagged
 from agent.budget import UNLIMITED, Budget, Prices, read_limit
 from agent.errors import BudgetError, ModelError, UsageError
+from agent.events import SideCalled
 from agent.messages import Message, Schema, pending
 from agent.prices import read_prices
 from agent.protocols import Strategy
@@ -20,7 +22,7 @@ from agent.side import SideModel
 from agent.view import View
 from repl.screen.apart import Apart
 from repl.screen.streams import tell, write
-from repl.screen.trace import side_line
+from repl.screen.trace import side_began_line, side_line
 from session.bounded import MOST_INPUT_BYTES, bounded
 from session.embeddings import embedder_of
 from session.jsonl import from_json, to_line
@@ -56,7 +58,7 @@ def run(settings: Settings, budget: str | None) -> int:
 
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
     scripted = Scripted([], counter_for(settings.model))  # no model is made for a strategy that asks none
-    side = SideModel(scripted, embedder_of(settings))
+    side = SideModel(scripted, embedder_of(settings), worker=Lagged())
     with Apart():  # what a strategy of the user's own prints
         strategy = parse(settings.strategy, side)
         document = read(_standard_input())
@@ -128,8 +130,8 @@ def replayed(
     edits = 0
     for view in replay(messages, strategy, budget):
         edits += isinstance(view, View) and view.edited
-        for call in side.drain() if side else ():
-            tell(side_line(call))
+        for event in side.drain() if side else ():
+            tell(side_line(event) if isinstance(event, SideCalled) else side_began_line(event))
     if isinstance(view, BudgetError):
         raise view
     return view, edits
@@ -161,7 +163,7 @@ def _asked(settings: Settings) -> Backend:
     notices: list[str] = []
     backends = Backends(settings, notices.append)
     try:
-        backend = backends.summariser() or backends.first()
+        backend = backends.side_model("summariser") or backends.first()
     except ModelError as error:
         if settings.backend != "auto":
             raise

@@ -109,7 +109,7 @@ def settled(settings: Settings, recording: Recording) -> Settings:
         UsageError: the recording has a setting that is not possible, or a strategy that is code.
     """
     opened = recording.opened
-    then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": ""}
+    then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": "", "memory": ""}
     recorded = {name: value for name, value in opened.settings.items() if name in SHAPING}
     origins = dict(settings.origins)
     for name, value in {"strategy": opened.strategy, "budget": opened.limit, **recorded}.items():

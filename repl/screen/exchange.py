@@ -61,6 +61,8 @@ class Lines:
         match event:
             case events.Preparing():
                 self._wait(f"{line(event.strategy)} prepares the view")
+            case events.SideBegan():
+                self._line("act", trace.side_began_line(event))
             case events.SideCalled():
                 self._line("error" if event.error else "act", trace.side_line(event))
             case Prepared():

@@ -61,7 +61,8 @@ def _names(settings: Settings | None) -> Iterator[str]:
     host = socket.gethostname()
     yield from (host, host.partition(".")[0])
     addresses = [os.environ.get(name, "") for name in (*ADDRESSES, *PROXIES)]
-    addresses += [settings.base_url, settings.summariser.partition("@")[2]] if settings else []
+    if settings:
+        addresses += [settings.base_url, *(name.partition("@")[2] for name in (settings.summariser, settings.memory))]
     for address in addresses:
         yield _far(address.rpartition("@")[2])
 

@@ -9,7 +9,8 @@ from typing import Literal
 from rich.cells import cell_len, chop_cells
 
 from agent import figures
-from agent.events import Prepared, PromptCut, Replied, SideCalled, ToolReturned
+from agent.errors import Halted
+from agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from agent.loop import CLOSING_MESSAGE
 from agent.messages import Message, ToolCall
 from agent.view import Fate, View
@@ -160,17 +161,26 @@ def prompt_cut_line(event: PromptCut) -> str:
     return f"  ▲ the server read {read} of the {sent} tokens it was sent: it cut the prompt"
 
 
+def side_began_line(event: SideBegan) -> str:
+    """`  ∑ memory asks reader in the background: ~2,100 in`: a strategy asks a model, and the agent goes on."""
+    asked, prompt = line(figures.called(event.model)), figures.tokens(event.prompt_tokens, event.exact)
+    return f"  ∑ {line(event.purpose)} asks {asked} in the background: {prompt} in"
+
+
 def side_line(event: SideCalled) -> str:
     """`  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s`: a strategy or a tool asked a model."""
     asked = line(figures.called(event.model))
     of = f" of {asked}" if asked else ""
+    if event.error == Halted().what:
+        return f"  ∑ {line(event.purpose)} asked{of} was stopped; nothing is lost"
     if event.error:
         return f"  ✗ {line(event.purpose)} asked{of} failed: {line(event.error[:LONGEST])}; nothing is lost"
     usage = event.usage
     reported = usage.prompt_tokens is not None
     prompt = figures.tokens(usage.prompt_tokens if reported else event.prompt_tokens, reported or event.exact)
     written, took = figures.tokens(usage.output_tokens), figures.duration(event.seconds - event.waited_seconds)
-    return f"  ∑ {line(event.purpose)} asked{of}: {prompt} in, {written} out, {took}"
+    meanwhile = "" if event.lag is None else " meanwhile"
+    return f"  ∑ {line(event.purpose)} asked{of}{meanwhile}: {prompt} in, {written} out, {took}"
 
 
 def who(message: Message) -> str:

@@ -19,6 +19,7 @@ SAMPLING = ("temperature", "seed")
 KEPT = (
     "base_url",
     "summariser",
+    "memory",
     "embeddings",
     "price",
     "corpus",
@@ -41,7 +42,9 @@ def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> O
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
     kept["budget"] = widest
     kept["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
-    kept |= {name: "" for name in ("base_url", "summariser", "embeddings") if hidden(kept[name]) != kept[name]}
+    kept |= {
+        name: "" for name in ("base_url", "summariser", "memory", "embeddings") if hidden(kept[name]) != kept[name]
+    }
     state, model = agent.state, agent.backend.id
     begun_with = state.system, state.strategy, state.limit, model.backend, model.name
     return Opened(VERSION, journal.id, *begun_with, kept, journal.one_shot)

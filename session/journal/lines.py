@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent.checked import CUT_OFF, as_fields, as_json, check, checked, fields_of
 from agent.errors import UsageError
-from agent.events import Planted, Prepared, SideCalled
+from agent.events import Planted, Prepared, SideBegan, SideCalled
 from agent.history import History
 from agent.messages import Message
 from agent.protocols import ModelId, Sent
@@ -222,7 +222,7 @@ def read_line(number: int, raw: bytes) -> Line:
         raise ValueError("it is of no known type")
     kept = fields.pop("kept", None)
     at = _adapter(float).validate_python(fields.pop("at", None))
-    if kind is SideCalled and isinstance(model := fields.get("model"), str):
+    if kind in (SideBegan, SideCalled) and isinstance(model := fields.get("model"), str):
         fields["model"] = ModelId.read(model)
     stored: Stored = _adapter(kind).validate_python(fields)
     if isinstance(stored, Planted) and [message.role for message in stored.messages][1:3] != ["assistant", "tool"]:

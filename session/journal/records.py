@@ -12,8 +12,8 @@ from agent.protocols import Waiting
 from agent.view import Fate
 from session.journal.deltas import TextDelta
 
-VERSION = 2
-"""2 has remarks; 1 has none."""
+VERSION = 3
+"""3 has calls in the background, and says when a call began; 2 has remarks; 1 has none of this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +159,7 @@ KINDS: dict[str, type] = {
     "switched": Switched,
     "asked": events.Asked,
     "preparing": events.Preparing,
+    "side_began": events.SideBegan,
     "side_called": events.SideCalled,
     "prepared": PreparedLine,
     "sent": SentLine,

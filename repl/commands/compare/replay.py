@@ -78,7 +78,7 @@ def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: 
             on_call()
     except (Exception, SystemExit) as error:  # a strategy of the user's own, whatever it does
         found.failed = broke(error, spec)
-    found.asked = tuple(side.drain())
+    found.asked = tuple(event for event in side.drain() if isinstance(event, SideCalled))
     if found.next and not found.failed:
         found.fates, found.lost = Tally(found.next.fates), lost(found.next, budget)
     return found

@@ -12,7 +12,7 @@ from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
 from models import READER, SERVERS, built_in, checks
 from models.server import Check, Server
-from session.backends import Backends
+from session.backends import SIDE_MODELS, Backends, SideName
 from session.embeddings import INSTALL, folder, unkept
 from session.settings import NONE, Settings, served_embeddings
 
@@ -78,8 +78,9 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     servers = _servers(backends)
     chosen = _chosen(backends, servers)
     looks = [Look("session", "backend", partial(_backend, backends, started), _late("the model server", seconds))]
-    if settings.summariser:
-        looks.append(Look("session", "summariser", partial(_summariser, backends), _late("its server", seconds)))
+    for name in SIDE_MODELS:
+        if getattr(settings, name):
+            looks.append(Look("session", name, partial(_side_model, backends, name), _late("its server", seconds)))
     late = _late("the server of the embeddings", seconds) if served_embeddings(settings.embeddings) else None
     looks.append(Look("session", "embeddings", partial(_embeddings, settings), late))
     looks.append(Look("session", "strategy", partial(_strategy, settings)))
@@ -178,10 +179,10 @@ def _backend(backends: Backends, started: list[Backend]) -> Iterator[Check]:
     yield Check("token counts", "ok", exact)
 
 
-def _summariser(backends: Backends) -> Iterator[Check]:
-    backend = backends.summariser()
+def _side_model(backends: Backends, name: SideName) -> Iterator[Check]:
+    backend = backends.side_model(name)
     if backend:
-        yield Check("summariser", "ok", f"{backend.name}/{backend.model}")
+        yield Check(name, "ok", f"{backend.name}/{backend.model}")
 
 
 def _embeddings(settings: Settings) -> Iterator[Check]:

@@ -118,7 +118,7 @@ def asked(fork: Agent, question: str, planted: Planted | None = None) -> tuple[P
         exact=fork.backend.counter.exact or reported is not None,
         usage=usage,
         seconds=perf_counter() - started,
-        side_calls=list(fork.side.drain()),
+        side_calls=[event for event in fork.side.drain() if isinstance(event, SideCalled)],
     )
     return found, view
 

@@ -1,0 +1,174 @@
+"""Background: calls of a side model that go on while the agent works. Each ends by itself, or is stopped."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from agent.errors import Halted, ModelError
+from agent.reply import Reply
+
+STOP_SECONDS = 1.0
+"""The longest wait for a stopped call to let go of its connection."""
+SLICE_SECONDS = 0.05
+"""How soon a call that waits for its server knows that it was stopped."""
+_here = threading.local()
+
+
+def check() -> None:
+    """Raise Halted in a call in the background that was stopped. Does nothing anywhere else."""
+    errand: Errand | None = getattr(_here, "errand", None)
+    if errand and errand.stopped:
+        raise Halted
+
+
+def is_here() -> bool:
+    """Whether the code that asks is a call in the background."""
+    return getattr(_here, "errand", None) is not None
+
+
+def pause(seconds: float) -> None:
+    """Sleep; a call in the background that is stopped raises Halted at once."""
+    errand: Errand | None = getattr(_here, "errand", None)
+    if errand is None:
+        time.sleep(seconds)
+    elif errand.halt.wait(seconds):
+        raise Halted
+
+
+class Worker(Protocol):
+    """Does one errand at a time: at once, later, or never."""
+
+    def start(self, errand: Errand) -> None:
+        """Take an errand on."""
+
+    def look(self, errand: Errand) -> None:
+        """The agent prepares a call and looks whether the errand has ended."""
+
+    def wait(self, errand: Errand) -> None:
+        """Return when the errand has ended."""
+
+
+@dataclass(eq=False)
+class Errand:
+    """One call in the background: what it asks, and when it has ended, the reply or the error.
+
+    `steps` counts the calls of the agent that were prepared without it. `held_seconds` is the time that the agent
+    waited for it. `began` is in seconds since 1970. `bug` is an error that is no ModelError. `then` is called when the
+    loop knows of the end.
+    """
+
+    ask: Callable[[Reply], None]
+    worker: Worker
+    reply: Reply = field(default_factory=Reply)
+    error: str = ""
+    bug: Exception | None = None
+    began: float = 0.0
+    seconds: float = 0.0
+    steps: int = 0
+    held_seconds: float = 0.0
+    then: Callable[[], object] = lambda: None
+    halt: threading.Event = field(default_factory=threading.Event)
+    _end: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is a reply or an error."""
+        return self._end.is_set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nobody wants the reply any more."""
+        return self.halt.is_set()
+
+    def look(self) -> bool:
+        """Whether it has ended, as the agent prepares its next call."""
+        if not self.ended:
+            self.worker.look(self)
+        self.steps += not self.ended
+        return self.ended
+
+    @property
+    def text(self) -> str:
+        """The reply; "" if the call failed or was stopped. Raises what is no ModelError, as it is a bug."""
+        if self.bug:
+            raise self.bug
+        return "" if self.error or self.stopped else self.reply.text
+
+    def wait(self) -> None:
+        """Return when it has ended."""
+        began = time.perf_counter()
+        if not self.ended:
+            self.worker.wait(self)
+            self.held_seconds += time.perf_counter() - began
+
+    def run(self) -> None:
+        """Ask, in the thread of the worker."""
+        _here.errand = self
+        self.began, started = time.time(), time.perf_counter()
+        try:
+            check()
+            self.ask(self.reply)
+        except ModelError as failure:
+            self.error = failure.what
+        except Exception as failure:  # raised again where the reply is wanted
+            self.bug, self.error = failure, f"{type(failure).__name__}: {failure}"
+        finally:
+            self.seconds = time.perf_counter() - started
+            _here.errand = None
+            self._end.set()
+
+    def stop(self) -> None:
+        """Let it end now, without a reply. Its connection is closed within moments."""
+        self.halt.set()
+        if self.began:
+            self._end.wait(STOP_SECONDS)
+        self._end.set()
+
+
+class Thread:
+    """A worker in a thread of its own, which a process that ends does not wait for."""
+
+    def __init__(self) -> None:
+        self._one = threading.Lock()
+
+    def start(self, errand: Errand) -> None:
+        """Run it as soon as the one before has ended."""
+        threading.Thread(target=self._run, args=(errand,), name="memory", daemon=True).start()
+
+    def _run(self, errand: Errand) -> None:
+        with self._one:
+            errand.run()
+
+    def look(self, errand: Errand) -> None:
+        """Nothing: it runs by itself."""
+
+    def wait(self, errand: Errand) -> None:
+        """Until it has ended; Ctrl-C is heard meanwhile."""
+        while not errand.ended:
+            errand._end.wait(SLICE_SECONDS)
+
+
+class Lagged:
+    """A worker without a thread: an errand ends when the agent has prepared `steps` calls without it.
+
+    So a replay decides the same each time. With 0 the next call has it, as in Algorithm 1.
+    """
+
+    def __init__(self, steps: int = 0) -> None:
+        self.steps = steps
+
+    def start(self, errand: Errand) -> None:
+        """Nothing yet."""
+
+    def look(self, errand: Errand) -> None:
+        """Run it where it is due."""
+        if errand.steps >= self.steps:
+            errand.run()
+
+    def wait(self, errand: Errand) -> None:
+        """Run it."""
+        errand.run()

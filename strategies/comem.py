@@ -1,0 +1,138 @@
+"""comem: a memory model summarises in the background, and the agent goes on meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from agent.background import Errand
+from agent.budget import Budget
+from agent.errors import BudgetError
+from agent.history import pinned
+from agent.messages import Message, turns
+from agent.side import SideModel
+from strategies.parameter import parameter
+from strategies.state import Stateful
+from strategies.summary import Folded, Folding, Piece, before_newest
+
+
+@dataclass
+class Summaries(Folded):
+    """The summary in use, how many prompts it was in, and the newest one where that waits."""
+
+    prompts: int = 0
+    newer: Folded = field(default_factory=Folded)
+
+
+@dataclass
+class Asked:
+    """A summary that is under way, and the newest message when it was asked for."""
+
+    errand: Errand
+    piece: Piece
+    newest: str
+
+    def __deepcopy__(self, memo: object) -> None:
+        """A copy of the strategy has no part in it."""
+
+
+@dataclass
+class Comem(Stateful):
+    """Let a second model summarise while the agent works: it reads and waits for no summary.
+
+    At a step t the memory model begins to summarise all turns up to t - k in the background. The agent goes on with the
+    summary that it has and with every turn that this does not cover, at least the `k` newest. A new summary takes the
+    place of the old one when that was in k prompts, so that a server prefills each only once (CoMem, Algorithm 1 and
+    Eq. 5; its 2-step-off is k=2). Only over the budget the agent waits for the summary under way. The memory model is
+    that of --memory, and reads the whole history while this fits the budget, else its own last summary and what came
+    after. `summary=waited` waits for each summary, and `summary=none` has none, to compare (CoMem, section 4.2).
+    """
+
+    model: SideModel
+    k: int = parameter(2, "newest turns left word for word, and prompts that a summary is in", 1, 1_000, paper=2)
+    summary: Literal["background", "waited", "none"] = parameter(
+        "background", "summarise while the agent works, let it wait, or drop what is old", paper="background"
+    )
+    words: int = parameter(400, "length asked of the summary", 20, 10_000)
+    memory: Summaries = field(default_factory=Summaries)
+    _asked: Asked | None = field(default=None, init=False, repr=False, compare=False)
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
+        """The summary and every turn that it does not cover; see the class."""
+        upto = before_newest(self.k, turns(messages), messages)
+        if self.summary == "none":
+            stays = {message.id for message in pinned(messages)}
+            return [message for at, message in enumerate(messages) if at >= upto or message.id in stays]
+        folding = Folding(self.model, self.words, self.memory)
+        if self._asked:
+            self._asked.errand.look()
+            self._take()
+        if self.memory.prompts >= self.k or not self.memory.summary:
+            self._renew()
+        self._begin(folding, messages, upto, self.k, budget)
+        if self.summary == "waited":
+            self._wait()
+        if budget.over(folding.view(messages)):
+            self._wait()
+        if budget.over(folding.view(messages)):
+            self._begin(folding, messages, upto, 1, budget)
+            self._wait()
+        self.memory.prompts += 1
+        return folding.view(messages)
+
+    def why(self, message: Message) -> str:
+        """The rule by which a message is left out."""
+        return f"only the {self.k} newest turns are sent, and no summary"
+
+    def _begin(self, folding: Folding, messages: Sequence[Message], upto: int, least: int, budget: Budget) -> None:
+        """Ask for a summary of the messages before index `upto`, where it would cover at least so many turns more."""
+        if self._asked or self.memory.newer.covers or folding.waits(messages):
+            return
+        if sum(turn.start < upto for turn in folding.since(messages)) < least:
+            return
+        piece = self._piece(folding, messages, upto, budget)
+        try:
+            prompt = piece.request.prompt(piece.read) if piece else ()
+        except BudgetError:
+            self.memory.refused = messages[-1].id
+            return
+        if piece:
+            errand = self.model.begin(prompt, "memory", piece.request.reply)
+            errand.then = self._take
+            self._asked = Asked(errand, piece, messages[-1].id)
+
+    def _piece(self, folding: Folding, messages: Sequence[Message], upto: int, budget: Budget) -> Piece | None:
+        """The whole history before the index; where it is too long for one call, the last summary and what follows."""
+        why = f"all but the {self.k} newest turns, while the agent went on"
+        whole = replace(folding, memory=Folded()).piece(messages, upto, budget, why)
+        after = folding.piece(messages, upto, budget, why)
+        if not after or (whole and len(whole.covers) >= len(after.covers)):
+            return whole if after else None
+        summary = sum(budget.count(message) for message in folding.view(messages) if message.covers)
+        return replace(after, tokens=after.tokens + summary)
+
+    def _wait(self) -> None:
+        """Wait for the summary under way, and use the newest from now on."""
+        if self._asked:
+            self._asked.errand.wait()
+            self._take()
+        self._renew()
+
+    def _take(self) -> None:
+        """Take the summary that was asked for, if it has come. After one that is refused the next waits for turns."""
+        if not self._asked or not self._asked.errand.ended:
+            return
+        asked, self._asked = self._asked, None
+        made = asked.piece.folded(asked.errand.text)
+        if made:
+            self.memory.newer = made
+        elif not asked.errand.stopped:
+            self.memory.refused = asked.newest
+
+    def _renew(self) -> None:
+        """Use the newer summary from now on, if there is one that covers more."""
+        newer, self.memory.newer = self.memory.newer, Folded()
+        if len(newer.covers) > len(self.memory.covers):
+            self.memory.become(newer)
+            self.memory.prompts = 0
