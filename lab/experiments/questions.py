@@ -21,6 +21,7 @@ from itertools import product
 from pathlib import Path
 from statistics import mean
 
+from agent.background import Lagged
 from agent.errors import BudgetError
 from agent.events import Answered
 from agent.ledger import totals
@@ -124,6 +125,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
             budget=setting.budget,
         )
     )
+    session.agent.side.worker = Lagged()  # the same every time
     marks = []
     for number, exchange in enumerate(question.exchanges, 1):
         answer = _answer(session, exchange.question)
