@@ -12,6 +12,7 @@ from models import READER, SERVERS, backend_on, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import NoModel, ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback, masked
+from session.hardware import machines
 from session.once import Once
 from session.settings import AUTO, Settings, address_of
 from session.trust import is_named, is_said
@@ -47,7 +48,7 @@ class Backends:
         self.widest = max(settings.budget, widest)
         self.can_pull = False
         self.look_for_server = Once(self._find_server)
-        self.reader = Once(lambda: built_in(settings.pace))
+        self.reader = Once(self._reader)
         self._options = ServerOptions(
             settings.think,
             settings.stream,
@@ -133,6 +134,12 @@ class Backends:
         except ModelError as error:
             what = f"the summariser cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --summariser {READER}") from error
+
+    def _reader(self) -> Backend:
+        pace, hardware = self.settings.pace, self.settings.hardware
+        if machines(pace, hardware):
+            self.notify(f"The reader sleeps at the pace of {pace}: its seconds are those of a described machine.")
+        return built_in(self.settings.paces[0])
 
     def _find_server(self) -> Server | None:
         """The one that the user insists on, else one that answers."""
