@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from statistics import mean
 
@@ -264,9 +264,10 @@ def page(asked: QuestionSet, marks: dict[Setting, list[Mark]]) -> Iterator[str]:
         ("Held-out questions", lambda mark: mark.held_out),
         ("Questions that the reader was developed on", lambda mark: not mark.held_out),
     ):
-        yield f"## {title}\n"
-        yield from table(marks, wanted)
-        yield ""
+        if any(map(wanted, chain.from_iterable(marks.values()))):
+            yield f"## {title}\n"
+            yield from table(marks, wanted)
+            yield ""
 
 
 def wrong(marks: dict[Setting, list[Mark]]) -> Iterator[str]:
