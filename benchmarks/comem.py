@@ -21,7 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter, sleep
-from types import MappingProxyType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
@@ -47,16 +46,18 @@ TOOL_SECONDS = 0.2
 ARTICLES = Path(__file__).resolve().parent.parent / "corpus" / "articles"
 
 
+PART = {"type": "object", "properties": {"part": {"type": "integer"}}}
+SCHEMA: Schema = {
+    "type": "function",
+    "function": {"name": "read", "description": "Read a part of the articles.", "parameters": PART},
+}
+
+
 class Read:
     """A tool that returns the next part of the articles, of so many letters."""
 
     name = "read"
-    schema: Schema = MappingProxyType(
-        {
-            "type": "function",
-            "function": {"name": "read", "description": "Read the next part.", "parameters": {"type": "object"}},
-        }
-    )
+    schema = SCHEMA
 
     def __init__(self, letters: int) -> None:
         text = "".join(path.read_text() for path in sorted(ARTICLES.glob("*.md")))
@@ -87,7 +88,7 @@ class Recorded(BackendDefaults):
     ) -> Generator[Delta, None, None]:
         """The next step, in the time of the server."""
         self._step += 1
-        with closing(self._server.stream(messages, tools, max_tokens=WRITTEN, temperature=0.0)) as deltas:
+        with closing(self._server.stream(messages, (), max_tokens=WRITTEN, temperature=0.0)) as deltas:
             usage = next(delta for delta in deltas if isinstance(delta, Usage))
         yield Text(f"I have read part {self._step - 1} and go on. ")
         if self._step <= self._steps:
