@@ -41,7 +41,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     if {"experiment", "scaffold"} <= set(columns):
         if options.baseline:
             raise UsageError("--baseline is for rows of your own", "leave it out: the paper compares with Raw Agent")
-        _paper(cells.recomputed(runs(options.file, columns, records)), options)
+        _paper({model: Recomputed(of) for model, of in runs(options.file, columns, records).items()}, options)
     else:
         if options.table:
             raise UsageError("--table is for the published rows", "leave it out for rows of your own")
@@ -117,7 +117,7 @@ def _own(found: rows.Outcomes, options: argparse.Namespace) -> None:
     elif options.csv:
         forms.print_csv([row | {"unpaired": " ".join(row["unpaired"])} for row in made])
     else:
-        print(f"{INTERVALS} Differences are from {baseline}, on the instances that both have.\n")
+        print(f"{INTERVALS} Δ is against {baseline}.\n")
         paired = [row for row in made if row["pairs"]]
         for columns, shown in ((RATES, [*map(_rates, made)]), (DIFFERENCES, [*map(_differences, paired)])):
             if options.markdown:

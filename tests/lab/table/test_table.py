@@ -288,9 +288,9 @@ def own(tmp_path: Path) -> Path:
 def test_what_is_left_out_is_said(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ([], ["--markdown"]):
         told = said(capsys, own, *form)
-        assert "mask: in no difference, since mask or none lacks them: c." in told
-        assert "mask: with 2 pairs, intervals of differences are too narrow" in told
-        assert "Differences are from none" in told
+        assert "Only mask or only none has c: left out of Δ." in told
+        assert "mask has 2 pairs: so few" in told
+        assert "Δ is against none." in told
     assert "-1.25 [-1.5, -1]" in told
     assert next(csv.DictReader(said(capsys, own, "--csv").splitlines()))["strategy"] == "none"
     back = json.loads(said(capsys, own, "--baseline", "mask", "--json"))
@@ -302,7 +302,7 @@ def test_many_unpaired_instances_are_counted(tmp_path: Path, capsys: pytest.Capt
     lines = ["a,none,1,1", *(f"{name},mask,1,1" for name in names)]
     (tmp_path / "rows.csv").write_text("\n".join(["instance,strategy,solved,cost", *lines]))
     told = said(capsys, tmp_path / "rows.csv")
-    assert "and 11 more (--json names all)" in told
+    assert " and 11 more (--json names all): left out of Δ." in told
     assert "pairs  " in told
 
 
