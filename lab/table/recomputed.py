@@ -75,7 +75,7 @@ class Recomputed:
 
 
 def absolute(of: Recomputed, strategy: str, measure: str, printed: str, raw: str) -> Iterator[Figure]:
-    """The figures of a cell in Table 1, 3, 5 or that on the hybrid, as far as it has them: mean, interval, change against Raw Agent.
+    """The figures of a cell with a rate or a cost, as far as it has them: mean, interval, change against Raw Agent.
 
     `raw` is the printed cell of Raw Agent.
     """
