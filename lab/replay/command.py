@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -17,11 +18,13 @@ from agent.side import SideModel
 from lab.forms import add_forms, console, print_csv, print_json
 from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
+from lab.replay.page import page
 from lab.replay.progress import progress
 from lab.replay.rows import RAW, Found, Row, rows, table
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
+from lab.report.flag import add_report
 from models.embeddings.static import static_embedder
 from session.parser import Parser
 from strategies import STRATEGIES, parse
@@ -51,10 +54,13 @@ def main(arguments: Sequence[str], prog: str) -> None:
     runs = read(options.files)
     if options.views and options.views.resolve() in (file.resolve() for file in options.files):
         raise UsageError(f"--views {options.views} is a file to be replayed", "give another path")
-    jobs = _jobs(len(runs), specs, prices, options)
-    made = rows(_replayed(runs, jobs, options), runs, prices)
+    to_do = jobs(len(runs), specs, prices, options)
+    made = rows(replayed(runs, to_do, options.jobs, options.views), runs, prices)
     raw = next(row for row in made if row["strategy"] == RAW)
-    _show([row for row in made if row["strategy"] in specs], raw, options)
+    shown = [row for row in made if row["strategy"] in specs]
+    if options.report:
+        page(shown, raw, shlex.join([*prog.split(), *arguments])).write(options.report)
+    _show(shown, raw, options)
 
 
 # --- flags ------------------------------------------------------------------------------------------------------------
@@ -73,12 +79,8 @@ def _parser(prog: str) -> _Parser:
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
     add("--strategy", nargs="+", action="extend", metavar="SPEC", help="default: all built-in ones")
     add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
-    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
-    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
-    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
-    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
     add("--lag", default=0, type=lag, metavar="N", help="calls that pass before a summary in the background is there")
-    add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
+    add_costs(parser)
     add_forms(
         parser,
         json="the rows as a JSON list, `none` among them",
@@ -87,7 +89,18 @@ def _parser(prog: str) -> _Parser:
     )
     add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
+    add_report(parser)
     return parser
+
+
+def add_costs(parser: argparse.ArgumentParser) -> None:
+    """The flags that say what a replay counts, and how many processes count it."""
+    add = parser.add_argument
+    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
+    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
+    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
+    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
+    add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
 
 
 def summary(text: str) -> int:
@@ -141,9 +154,9 @@ def _price(name: str, text: str) -> float:
 # --- work -------------------------------------------------------------------------------------------------------------
 
 
-def _jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace) -> list[Job]:
+def jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace) -> list[Job]:
     """Every run under every strategy and `none`; once for each price if the strategy depends on the price."""
-    jobs = []
+    made = []
     for spec in dict.fromkeys([*specs, RAW]):
         decides = len(prices) > 1 and decides_by_price(spec, options.model)
         for price in prices if decides else prices[:1]:
@@ -156,8 +169,8 @@ def _jobs(runs: int, specs: Sequence[str], prices: Sequence[Prices], options: ar
                 not options.uncached_summaries,
                 options.lag,
             )
-            jobs.append(partial(Job, setting=setting, shown=spec in specs, price=price.cached if decides else None))
-    return [job(run) for run in range(runs) for job in jobs]
+            made.append(partial(Job, setting=setting, shown=spec in specs, price=price.cached if decides else None))
+    return [job(run) for run in range(runs) for job in made]
 
 
 def decides_by_price(spec: str, model: str) -> bool:
@@ -169,13 +182,15 @@ def decides_by_price(spec: str, model: str) -> bool:
     return bool(getattr(parse(spec, SideModel(StandIn(counter_of(model), 0), static_embedder())), "priced", False))
 
 
-def _replayed(runs: Sequence[Trajectory], jobs: Sequence[Job], options: argparse.Namespace) -> Found:
+def replayed(
+    runs: Sequence[Trajectory], jobs: Sequence[Job], processes: int | None = None, views: Path | None = None
+) -> Found:
     """The figures of every job; Ctrl-C says how many were done."""
     found: dict[Setting, list[Figures]] = {job.setting: [] for job in jobs}
     done = 0
     total = sum(runs[job.run].size for job in jobs)
     try:
-        with progress(len(jobs), total) as advance, closing(work(runs, jobs, options.views, options.jobs)) as working:
+        with progress(len(jobs), total) as advance, closing(work(runs, jobs, views, processes)) as working:
             for job, figures in working:
                 done += 1
                 found[job.setting].append(figures)
