@@ -26,6 +26,12 @@ def _replay(arguments: Sequence[str], prog: str) -> None:
     main(arguments, prog)
 
 
+def _sweep(arguments: Sequence[str], prog: str) -> None:
+    from lab.sweep.command import main
+
+    main(arguments, prog)
+
+
 def _table(arguments: Sequence[str], prog: str) -> None:
     from lab.table.command import main
 
@@ -64,6 +70,7 @@ def _first_answers(arguments: Sequence[str], prog: str) -> None:
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
+    "sweep": Experiment("Which setting of a strategy is best, and how sure is that?", _sweep),
     "table": Experiment("What do the rows of a paper, or your own (FILE), say of each strategy?", _table),
     "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
     "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),

@@ -71,6 +71,25 @@ def resampled(values: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -
     return np.sort(means)
 
 
+def least(rows: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> list[float]:
+    """How often each row has the least mean, alone or not, in resamples of the columns: shares from 0 to 1.
+
+    Raises:
+        ValueError: there is no row, or no column.
+    """
+    values = np.atleast_2d(np.asarray(rows, dtype=float))
+    if not values.size:
+        raise ValueError("there is nothing to resample")
+    n = values.shape[1]
+    draw, step = np.random.default_rng(seed), max(1, AT_ONCE // n)
+    first = np.zeros(len(values))
+    for done in range(0, resamples, step):
+        counts = draw.multinomial(n, np.full(n, 1 / n), min(step, resamples - done))
+        sums = counts @ values.T
+        first += (sums <= sums.min(axis=1, keepdims=True) + n * ROUNDING * np.abs(values).max()).sum(axis=0)
+    return [float(share) for share in first / resamples]
+
+
 def interval(means: Floats) -> tuple[float, float]:
     """The 95 % percentile interval of resampled means."""
     low, high = np.quantile(means, TAILS)

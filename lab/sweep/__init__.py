@@ -1,0 +1,1 @@
+"""A sweep: grids of settings of strategies, and the best of them."""

@@ -1,0 +1,129 @@
+"""Try every setting of a grid on recorded runs, simulated ones or questions, and name the best."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+
+from agent.budget import LEAST_BUDGET, MOST_BUDGET, UNLIMITED, Prices, read_limit
+from agent.errors import UsageError
+from lab import forms
+from lab.replay import command as replay
+from lab.replay.trajectories import Trajectory, read
+from lab.report.flag import add_report
+from lab.sweep import records, tables
+from lab.sweep.grid import Grid, parse_grid
+from lab.sweep.sheet import Sheet, judged
+from session.parser import Parser
+
+BUDGET = 8_000
+MOST = 10_000
+EPILOG = """\
+A GRID is a SPEC with values in braces: 'observation-masking:window={0,1,2,5},target={0.2,0.4}'. Put it in quotes:
+without them a shell takes the braces for its own. {1..5} are the numbers from 1 to 5. FILE is as for lab replay.
+"""
+
+
+def main(arguments: Sequence[str], prog: str) -> None:
+    """Sweep, and print maps, all settings and the best of each condition.
+
+    Raises:
+        UsageError: a flag, a grid, a setting that is not legal, a file, or a strategy that fails.
+    """
+    options = _parser(prog).parse_args(arguments)
+    if bool(options.files) is options.questions:
+        raise UsageError("give FILE… or --questions, one of them", f"{prog} --help lists the flags")
+    grids = list({text: parse_grid(text) for text in options.strategy}.values())
+    prices = replay.card(options.price)
+    _check_size(sum(grid.size + 1 for grid in grids), "settings", options.most)
+    specs = _specs(grids)
+    for spec in specs:
+        replay.decides_by_price(spec, options.model)  # raises if it is not legal
+    sheets, told = (_asked if options.questions else _replayed)(grids, specs, prices, options)
+    if not sheets:
+        raise UsageError("no run can be sent under all of these settings", "give a larger --budget")
+    _show(sheets, told, shlex.join([*prog.split(), *arguments]), options)
+
+
+def _parser(prog: str) -> Parser:
+    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    add = parser.add_argument
+    add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
+    add("--questions", action="store_true", help="ask the built-in reader the questions of the dialogues instead")
+    add("--strategy", nargs="+", action="extend", required=True, metavar="GRID", help="SPECs, with values in braces")
+    add("--budget", nargs="+", default=[BUDGET], type=read_limit, metavar="N", help=f"or none; default: {BUDGET}")
+    add("--lag", nargs="+", default=[0], type=replay.lag, metavar="N",
+        help="calls that pass before a summary in the background is there; default: 0")  # fmt: skip
+    replay.add_costs(parser)
+    add("--most", default=MOST, type=int, metavar="N", help=f"replays or dialogues that are too many; default: {MOST}")
+    forms.add_forms(
+        parser,
+        json="a JSON list: an object for each grid and condition, with the scores of each run",
+        csv="a line for each setting and condition",
+        markdown="the tables in Markdown",
+    )
+    add_report(parser)
+    return parser
+
+
+def _specs(grids: Sequence[Grid]) -> list[str]:
+    """Every SPEC of the grids, and of their defaults, once."""
+    every = (spec for grid in grids for spec in (*(spec for _, spec in grid.settings()), grid.default))
+    return list(dict.fromkeys(every))
+
+
+def _check_size(number: int, what: str, most: int) -> None:
+    if number > most:
+        raise UsageError(f"these are {number:,} {what}", f"give fewer values or runs, or --most {number}")
+
+
+def _replayed(
+    grids: Sequence[Grid], specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace
+) -> tuple[list[Sheet], list[str]]:
+    from lab.sweep.replayed import sheets
+
+    runs: list[Trajectory] = read(options.files)
+    to_do = []
+    for budget, lag in product(dict.fromkeys(options.budget), dict.fromkeys(options.lag)):
+        one = argparse.Namespace(**vars(options) | {"budget": budget, "lag": lag})
+        to_do += replay.jobs(len(runs), specs, prices, one)
+    _check_size(len(to_do), "replays", options.most)
+    return sheets(grids, replay.replayed(runs, to_do, options.jobs), runs, prices)
+
+
+def _asked(
+    grids: Sequence[Grid], specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace
+) -> tuple[list[Sheet], list[str]]:
+    from corpus.questions import load
+    from lab.experiments.questions import Setting, ask_all
+    from lab.sweep.asked import sheets
+
+    budgets = list(dict.fromkeys(options.budget))
+    if UNLIMITED in budgets or not all(LEAST_BUDGET <= budget <= MOST_BUDGET for budget in budgets):
+        raise UsageError("--budget is not possible with --questions", f"it takes {LEAST_BUDGET} to {MOST_BUDGET}")
+    dialogues = [one for one in load().questions if one.kind == "dialogue"]
+    jobs = [(one, Setting(spec, budget)) for budget, spec, one in product(budgets, specs, dialogues)]
+    _check_size(len(jobs), "dialogues", options.most)
+    told = f"{len(dialogues)} dialogues with the built-in reader."
+    return sheets(grids, ask_all(jobs), budgets, prices), [told]
+
+
+def _show(sheets: Sequence[Sheet], told: Sequence[str], command: str, options: argparse.Namespace) -> None:
+    bests = judged(sheets)
+    if options.report:
+        from lab.sweep.page import page
+
+        page(sheets, bests, command, " ".join(told)).write(options.report)
+    if options.json:
+        forms.print_json(records.objects(bests))
+    elif options.csv:
+        forms.print_csv(list(records.lines(bests)))
+    else:
+        made = list(tables.shown(sheets, bests))
+        if options.markdown:
+            print(*tables.markdown(told, made), sep="\n")
+        else:
+            tables.show(forms.console(), told, made)

@@ -1,0 +1,83 @@
+"""A grid of settings, written as a SPEC with values in braces: `name:window={0,1,5},tail={1..3}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, product, zip_longest
+from math import prod
+
+from agent.errors import UsageError
+from strategies.spec import parse_spec
+
+TOKEN = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
+KEY = re.compile(r"([^\s:,+={}]+)\s*=\s*$")
+RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
+LITERAL = {"{{": "{", "}}": "}"}
+FORM = "written name:key={1,2,5} or name:key={1..5}, in quotes; {{ and }} are braces themselves"
+MOST_VALUES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """`axes`: the values of each parameter in braces, in order, by its name. `pieces`: the text around the braces."""
+
+    text: str
+    pieces: Sequence[str]
+    axes: Mapping[str, Sequence[str]]
+
+    @property
+    def size(self) -> int:
+        """The number of settings."""
+        return prod(map(len, self.axes.values()))
+
+    def settings(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        """The values of each setting and its SPEC; the last axis changes fastest."""
+        for values in product(*self.axes.values()):
+            yield values, "".join(chain(*zip_longest(self.pieces, values, fillvalue="")))
+
+    @property
+    def default(self) -> str:
+        """The SPEC of the same strategies without settings."""
+        parts = parse_spec(next(spec for _, spec in self.settings()))
+        return "+".join(f"{part.name}:{part.member}" if part.member else part.name for part in parts)
+
+
+def parse_grid(text: str) -> Grid:
+    """The grid in a text; a SPEC without braces is a grid of one setting.
+
+    Raises:
+        UsageError: a brace that stands for no values of a parameter, or too many values.
+    """
+    pieces, axes = [""], dict[str, Sequence[str]]()
+    for token in TOKEN.split(text):
+        if token[:1] not in ("{", "}") or token in LITERAL:
+            pieces[-1] += LITERAL.get(token, token)
+            continue
+        key = KEY.search(pieces[-1])
+        if len(token) == 1 or not key:
+            raise UsageError(f"{text[:200]!r}: braces hold the values of a parameter", FORM)
+        axes[_named(key[1], axes)] = _values(f"{key[1]}={token}", token[1:-1])
+        pieces.append("")
+    return Grid(text, pieces, axes)
+
+
+def _named(key: str, axes: Mapping[str, object]) -> str:
+    """The name of an axis: its key, numbered where two strategies have it."""
+    same = sum(name.split(" ")[0] == key for name in axes)
+    return f"{key} {same + 1}" if same else key
+
+
+def _values(what: str, body: str) -> list[str]:
+    """The values in braces, in order, each once."""
+    values: list[str] = []
+    for word in map(str.strip, body.split(",")):
+        ends = RANGE.fullmatch(word)
+        first, last = map(int, ends.groups()) if ends else (0, 0)
+        if not word or abs(last - first) + len(values) >= MOST_VALUES:
+            fix = FORM if not word else f"give at most {MOST_VALUES:,}"
+            raise UsageError(f"{what[:200]}: {'a value is missing' if not word else 'these are too many values'}", fix)
+        step = 1 if first <= last else -1
+        values += map(str, range(first, last + step, step)) if ends else [word]
+    return list(dict.fromkeys(values))
