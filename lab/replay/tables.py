@@ -142,7 +142,8 @@ def _short(amount: int) -> str:
     return f"{amount / 1e6:,.1f}M" if amount >= 999_500 else f"{amount / 1e3:,.0f}k"
 
 
-def _drawn(columns: Sequence[str]) -> Table:
+def drawn(columns: Sequence[str]) -> Table:
+    """An empty table with these columns, all but the first to the right."""
     from rich import box
     from rich.table import Table
 
@@ -161,7 +162,7 @@ def _together(rows: Sequence[Row], raw: Row) -> Table:
     """A line for each strategy; one for each price where the strategy depends on it."""
     from rich.text import Text
 
-    table = _drawn(["strategy", *_at(raw), "prompt", "prefill", "over", "edits", "side"])
+    table = drawn(["strategy", *_at(raw), "prompt", "prefill", "over", "edits", "side"])
     for row in rows:
         costs = [percent(against(row, raw, price)) for price in raw["cost"]]
         lines = _each(row)
@@ -174,7 +175,7 @@ def _together(rows: Sequence[Row], raw: Row) -> Table:
 def _spread(rows: Sequence[Row], raw: Row) -> Table:
     from rich.text import Text
 
-    table = _drawn(["strategy", *_at(raw)])
+    table = drawn(["strategy", *_at(raw)])
     for row in rows:
         spreads = [list(map(percent, spread)) for spread in row["spread"].values() if spread]
         cells = [f"{one[MEDIAN]} [{one[LOWER]} {one[UPPER]}] {one[WORST]:>4}" for one in spreads]
@@ -185,7 +186,7 @@ def _spread(rows: Sequence[Row], raw: Row) -> Table:
 def _by_turns(rows: Sequence[Row], raw: Row, names: Sequence[str]) -> Table:
     from rich.text import Text
 
-    table = _drawn([f"cost at {_prices(raw)}", *(runs_of(name, raw) for name in names)])
+    table = drawn([f"cost at {_prices(raw)}", *(runs_of(name, raw) for name in names)])
     for row in rows:
         cells = [_cell(over_runs(row["by_turns"][name], MEDIAN), width=4) for name in names]
         table.add_row(*map(Text, [row["strategy"], *cells]))
