@@ -77,10 +77,9 @@ def _parser(prog: str) -> _Parser:
     parser = _Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
-    add("--strategy", nargs="+", action="extend", metavar="SPEC", help="default: all built-in ones")
-    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
+    add_prompts(parser, "all built-in ones", CACHED)
     add("--lag", default=0, type=lag, metavar="N", help="calls that pass before a summary in the background is there")
-    add_costs(parser)
+    add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
     add_forms(
         parser,
         json="the rows as a JSON list, `none` among them",
@@ -93,14 +92,21 @@ def _parser(prog: str) -> _Parser:
     return parser
 
 
-def add_costs(parser: argparse.ArgumentParser) -> None:
-    """The flags that say what a replay counts, and how many processes count it."""
+def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str) -> None:
+    """Add the flags that say how prompts are prepared, counted and priced; `strategies` and `cached` are defaults."""
     add = parser.add_argument
-    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
+    add("--strategy", nargs="+", action="extend", metavar="SPEC", help=f"default: {strategies}")
+    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
+    add_costs(parser, cached)
+
+
+def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED) -> None:
+    """Add those of them that say how prompts are counted and priced."""
+    add = parser.add_argument
+    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={cached},output=4")
     add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
     add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
     add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
-    add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
 
 
 def summary(text: str) -> int:

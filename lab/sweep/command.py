@@ -58,6 +58,7 @@ def _parser(prog: str) -> Parser:
     add("--lag", nargs="+", default=[0], type=replay.lag, metavar="N",
         help="calls that pass before a summary in the background is there; default: 0")  # fmt: skip
     replay.add_costs(parser)
+    add("--jobs", type=replay.processes, metavar="N", help="processes that work at once; default: one for each core")
     add("--most", default=MOST, type=int, metavar="N", help=f"replays or dialogues that are too many; default: {MOST}")
     forms.add_forms(
         parser,
