@@ -52,6 +52,8 @@ def work(
         file = open_.enter_context(_writable(views)) if views else None
         folder = Path(open_.enter_context(TemporaryDirectory(prefix="views-")))
         parts = [folder / f"{number}{views.suffix}" if views and job.shown else None for number, job in enumerate(jobs)]
+        for model in {job.setting.model for job in jobs}:
+            counter_of(model).overhead(())  # reads its vocabulary, once for all processes
         workers = max(1, min(processes or os.cpu_count() or 1, len(jobs)))
         pool = open_.enter_context(ProcessPoolExecutor(workers, initializer=_begin, initargs=(runs,)))
         open_.push(partial(_end, pool))

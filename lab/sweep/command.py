@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
@@ -12,11 +12,15 @@ from agent.budget import LEAST_BUDGET, MOST_BUDGET, UNLIMITED, Prices, read_limi
 from agent.errors import UsageError
 from lab import forms
 from lab.replay import command as replay
+from lab.replay.runs import counter_of
 from lab.replay.trajectories import Trajectory, read
 from lab.report.flag import add_report
+from lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURNS
+from lab.simulate.synthetic import Means, run
 from lab.sweep import records, tables
 from lab.sweep.grid import Grid, parse_grid
 from lab.sweep.sheet import Sheet, judged
+from lab.table.rows import FEW
 from session.parser import Parser
 
 BUDGET = 8_000
@@ -34,8 +38,8 @@ def main(arguments: Sequence[str], prog: str) -> None:
         UsageError: a flag, a grid, a setting that is not legal, a file, or a strategy that fails.
     """
     options = _parser(prog).parse_args(arguments)
-    if bool(options.files) is options.questions:
-        raise UsageError("give FILE… or --questions, one of them", f"{prog} --help lists the flags")
+    if sum(map(bool, (options.files, options.simulated, options.questions))) != 1:
+        raise UsageError("give FILE…, --simulated or --questions, one of them", f"{prog} --help lists the flags")
     grids = list({text: parse_grid(text) for text in options.strategy}.values())
     prices = replay.card(options.price)
     _check_size(sum(grid.size + 1 for grid in grids), "settings", options.most)
@@ -52,6 +56,10 @@ def _parser(prog: str) -> Parser:
     parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
+    add("--simulated", type=_means, metavar="R,A,O",
+        help="simulated runs instead: tokens of reasoning, action and observation of each turn")  # fmt: skip
+    add("--turns", nargs="+", default=[TURNS], type=_turns, metavar="N",
+        help=f"turns of the simulated runs, one run each; default: {TURNS}")  # fmt: skip
     add("--questions", action="store_true", help="ask the built-in reader the questions of the dialogues instead")
     add("--strategy", nargs="+", action="extend", required=True, metavar="GRID", help="SPECs, with values in braces")
     add("--budget", nargs="+", default=[BUDGET], type=read_limit, metavar="N", help=f"or none; default: {BUDGET}")
@@ -70,6 +78,19 @@ def _parser(prog: str) -> Parser:
     return parser
 
 
+def _means(text: str) -> Means:
+    sizes = [int(size) for size in text.split(",") if size.isdecimal() and len(size) < 7]
+    if len(sizes) != 3 or len(text.split(",")) != 3 or not all(1 <= size <= MOST_TOKENS for size in sizes):
+        raise UsageError(f"--simulated {text[:40]} is not possible", "write three sizes in tokens: 100,60,840")
+    return Means(*sizes)
+
+
+def _turns(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= MOST_TURNS:
+        raise UsageError(f"--turns {text[:40]} is not possible", f"it takes 1 to {MOST_TURNS:,}")
+    return int(text)
+
+
 def _specs(grids: Sequence[Grid]) -> list[str]:
     """Every SPEC of the grids, and of their defaults, once."""
     every = (spec for grid in grids for spec in (*(spec for _, spec in grid.settings()), grid.default))
@@ -86,13 +107,20 @@ def _replayed(
 ) -> tuple[list[Sheet], list[str]]:
     from lab.sweep.replayed import sheets
 
-    runs: list[Trajectory] = read(options.files)
+    runs = _runs(options)
     to_do = []
     for budget, lag in product(dict.fromkeys(options.budget), dict.fromkeys(options.lag)):
         one = argparse.Namespace(**vars(options) | {"budget": budget, "lag": lag})
         to_do += replay.jobs(len(runs), specs, prices, one)
     _check_size(len(to_do), "replays", options.most)
-    return sheets(grids, replay.replayed(runs, to_do, options.jobs), runs, prices)
+    return sheets(grids, replay.replayed(runs, to_do, options.jobs), runs, prices, apart=bool(options.simulated))
+
+
+def _runs(options: argparse.Namespace) -> list[Trajectory]:
+    if not options.simulated:
+        return read(options.files)
+    counter = counter_of(options.model)
+    return [run(options.simulated, turns, counter) for turns in dict.fromkeys(options.turns)]
 
 
 def _asked(
@@ -112,8 +140,15 @@ def _asked(
     return sheets(grids, ask_all(jobs), budgets, prices), [told]
 
 
+def _few(sheets: Sequence[Sheet]) -> Iterator[str]:
+    number = min(len(sheet.runs) for sheet in sheets)
+    if 1 < number < FEW:
+        yield f"{number} runs: so few make the intervals too narrow and p too small."
+
+
 def _show(sheets: Sequence[Sheet], told: Sequence[str], command: str, options: argparse.Namespace) -> None:
     bests = judged(sheets)
+    told = [*told, *_few(sheets)]
     if options.report:
         from lab.sweep.page import page
 
