@@ -20,6 +20,7 @@ def objects(bests: Sequence[Best]) -> Iterator[Record]:
             "measure": sheet.measure.name,
             "unit": sheet.measure.unit,
             "best": best.cell.spec,
+            "same": list(best.same),
             **_mean(best.cell),
             "chosen": best.share,
             **{name: _rival(best.rivals[name]) if name in best.rivals else None for name in (SECOND, DEFAULT)},

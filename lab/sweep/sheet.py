@@ -90,12 +90,14 @@ class Rival:
 class Best:
     """The best cell of a sheet: the first one with the best mean.
 
-    `share`: how often it is the best, alone or not, in resamples of the runs. `rivals`: the SECOND best, unless the
-    cell is alone, and the DEFAULT, unless the cell is it.
+    `same`: the SPECs of the other cells with the same score in each run. `share`: how often it is the best, alone or
+    not, in resamples of the runs. `rivals`: the SECOND, the best of those that are not the same, if there is one; and
+    the DEFAULT, unless the cell is it.
     """
 
     sheet: Sheet
     cell: Cell
+    same: Sequence[str]
     share: float
     rivals: Mapping[str, Rival]
 
@@ -119,7 +121,9 @@ def _best(sheet: Sheet) -> Best:
         return Rival(other, paired(first.scores, other.scores))
 
     shares = least([[sign * score for score in cell.scores] for cell in cells])
-    rivals = {SECOND: against(others[0])} if others else {}
+    same = [cell.spec for cell in others if cell.scores == first.scores]
+    second = next((cell for cell in others if cell.scores != first.scores), None)
+    rivals = {SECOND: against(second)} if second else {}
     if sheet.default.spec != first.spec:
         rivals[DEFAULT] = against(sheet.default)
-    return Best(sheet, first, shares[cells.index(first)], rivals)
+    return Best(sheet, first, same, shares[cells.index(first)], rivals)

@@ -100,7 +100,8 @@ def best_table(bests: Sequence[Best]) -> Shown:
         runs = len(best.cell.scores)
         told = ", ".join(f"{name} {value}" for name, value in at.items())
         is_ = f"{measure.shown(best.cell.mean)} {_interval(best.cell.interval, measure, runs)}".strip()
-        rows.append([f"{measure.name}, {told}", best.cell.spec, is_, f"{best.share:.0%}" if runs > 1 else "", "", ""])
+        same = f"{best.cell.spec} (the same: {len(best.same)} more)" if best.same else best.cell.spec
+        rows.append([f"{measure.name}, {told}", same, is_, f"{best.share:.0%}" if runs > 1 else "", "", ""])
         for name, rival in best.rivals.items():
             found = rival.found
             difference = (

@@ -40,10 +40,12 @@ def test_the_best_is_the_first_with_the_best_mean(tables: list[list[list[int]]],
         means = [sign * Fraction(sum(of), len(of)) for of in scores]
         first = min(range(len(means)), key=lambda at: (means[at], at))
         assert best.cell.spec == f"x:a={first}"
-        assert (SECOND in best.rivals) == (len(scores) > 1)
-        if SECOND in best.rivals:
-            second = min((at for at in range(len(means)) if at != first), key=lambda at: (means[at], at))
-            assert best.rivals[SECOND].cell.spec == f"x:a={second}"
+        same = [at for at in range(len(means)) if at != first and scores[at] == scores[first]]
+        assert best.same == [f"x:a={at}" for at in same]
+        others = [at for at in range(len(means)) if at not in (first, *same)]
+        assert (SECOND in best.rivals) == bool(others)
+        if others:
+            assert best.rivals[SECOND].cell.spec == f"x:a={min(others, key=lambda at: (means[at], at))}"
         rival = best.rivals[DEFAULT]
         assert rival.found.difference == pytest.approx(mean(map(sub, scores[first], default)))
         ps += [each.found.p for each in best.rivals.values()]
@@ -62,8 +64,8 @@ def test_a_setting_that_is_the_default_is_not_compared_with_it() -> None:
 
 def test_equal_settings_are_the_same_and_chosen_together() -> None:
     (best,) = judged([sheet([[3, 9], [1, 2], [1, 2]], [1, 2])])
-    assert (best.cell.spec, best.share) == ("x:a=1", 1.0)
-    assert {rival.verdict for rival in best.rivals.values()} == {"same"}
+    assert (best.cell.spec, best.same, best.share) == ("x:a=1", ["x:a=2"], 1.0)
+    assert (best.rivals[SECOND].cell.spec, best.rivals[DEFAULT].verdict) == ("x:a=0", "same")
 
 
 def test_one_run_tells_nothing_apart() -> None:
