@@ -17,8 +17,7 @@ def page(sheets: Sequence[Sheet], bests: Sequence[Best], command: str, measured_
     for one in maps(sheets):
         _heat(report, one) if one.columns else _line(report, one)
     best = best_table(bests)
-    names = [name or f"column {at}" for at, name in enumerate(best.columns, 1)]
-    report.table(best.title, [dict(zip(names, row, strict=True)) for row in best.rows], caption=MEANING)
+    report.table(best.title, [dict(zip(best.columns, row, strict=True)) for row in best.rows], caption=MEANING)
     report.table("All settings", list(records.lines(bests)))
     return report
 

@@ -93,23 +93,24 @@ def _all(sheets: Sequence[Sheet]) -> Shown:
 
 
 def best_table(bests: Sequence[Best]) -> Shown:
-    """The best setting of each sheet, below it the second best and the default."""
+    """The best setting of each sheet, and the comparisons with the second best and the default."""
     rows = []
     for best in bests:
-        measure, at = best.sheet.measure, conditions(best.sheet)
-        runs = len(best.cell.scores)
-        told = ", ".join(f"{name} {value}" for name, value in at.items())
-        is_ = f"{measure.shown(best.cell.mean)} {_interval(best.cell.interval, measure, runs)}".strip()
-        same = f"{best.cell.spec} (the same: {len(best.same)} more)" if best.same else best.cell.spec
-        rows.append([f"{measure.name}, {told}", same, is_, f"{best.share:.0%}" if runs > 1 else "", "", ""])
+        measure, runs = best.sheet.measure, len(best.cell.scores)
+        rows.append([", ".join([measure.name, *map(" ".join, conditions(best.sheet).items())]), "", "", ""])
+        same = f" and {len(best.same)} with the same scores" if best.same else ""
+        mean = _with_interval(best.cell.mean, best.cell.interval, measure, runs)
+        rows.append([f"  {best.cell.spec}{same}", mean, "", f"chosen {best.share:.0%}" if runs > 1 else ""])
         for name, rival in best.rivals.items():
             found = rival.found
-            difference = (
-                f"{measure.shown(found.difference)} {_interval((found.low, found.high), measure, runs)}".strip()
-            )
+            difference = _with_interval(found.difference, (found.low, found.high), measure, runs)
             p = f"{rival.corrected:.4f}" if runs > 1 else ""
-            rows.append([f"  against the {name}", rival.cell.spec, difference, "", p, rival.verdict])
-    return Shown("The best", ["", "setting", "mean, or difference", "chosen", "p", ""], rows)
+            rows.append([f"  against the {name}, {rival.cell.spec}", difference, p, rival.verdict])
+    return Shown("The best", ["setting", "mean, or difference", "p", "verdict"], rows)
+
+
+def _with_interval(value: float, ends: tuple[float, float], measure: Measure, runs: int) -> str:
+    return f"{measure.shown(value)} {_interval(ends, measure, runs)}".strip()
 
 
 # --- forms ------------------------------------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def show(console: Console, told: Sequence[str], tables: Sequence[Shown]) -> None
     for table in tables:
         drawn = forms.drawn(table.columns)
         for column in drawn.columns[1:] if not table.shades else ():
-            column.justify, column.no_wrap, column.overflow = "left", False, "fold"
+            column.justify = "left"
         for down, row in enumerate(table.rows):
             drawn.add_row(*(Text(cell, _style(table.shades.get((down, at)))) for at, cell in enumerate(row)))
         console.print(f"\n{table.title}\n", highlight=False, markup=False)
