@@ -102,6 +102,9 @@ def test_the_case_study_of_the_paper() -> None:
     assert largest_ratio(on, 1_000) == pytest.approx(600 / 2_600)
     assert round(largest_ratio(on, 1_000), 2) == 0.23
     assert largest_summary(on, 26_000, 1_000) == 5_999
+    by_its_shape = Hardware(3_000, 0, 2 * 64 * 8 * 128 * 2 / 2e12)
+    assert by_its_shape.slope * 2e12 * 65_536 == 16 * 2**30, "as section 2.2 says: 16 GB for 64K tokens"
+    assert round(largest_ratio(by_its_shape, 1_000), 2) == 0.28
 
 
 def test_no_summary_pays_where_context_costs_nothing() -> None:
