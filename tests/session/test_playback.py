@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from agent.checked import checked, fields_of
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
+from agent.hardware import HARDWARE
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from models.scripted import Scripted, Step
@@ -32,6 +33,7 @@ from session.journal.lines import Line
 from session.jsonl import event as as_json
 from session.jsonl import to_line
 from session.playback import Playback, Recording, names_code, read_recording
+from session.replayed_seconds import replayed_seconds
 from session.session import Session, open_session
 from session.settings import Settings
 from strategies.table import STRATEGIES
@@ -515,7 +517,11 @@ WHOLE = (SHIPPED / "reader" / "summary-buffer.jsonl").read_bytes()
 def shown(data: bytes) -> None:
     """Play this as far as it goes, and look at it. Raises what no user may see."""
     with suppress(ThimbleError):
-        session = deck(read_recording(data, "it"))
+        recording = read_recording(data, "it")
+        assert (
+            min(replayed_seconds(recording.lines, HARDWARE["a100-32b"], HARDWARE["a100-4b"]).values(), default=0) >= 0
+        )
+        session = deck(recording)
         for line in [*LINES, "/stats", "/context"]:
             with suppress(ThimbleError, KeyboardInterrupt):
                 if line.startswith("/"):
