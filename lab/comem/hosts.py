@@ -12,8 +12,8 @@ GB = 1e9
 USABLE = 0.9
 """The share of the memory that a server uses: vLLM's default, gpu_memory_utilization."""
 ATTAINED = 3_000 * 2 * 32.8e9 / 312e12
-"""The share of its data sheet that a GPU attains, 63 %: the paper's A100 prefills 3,000 tokens a second (3.3) of a model
-of 32.8 billion parameters, at two operations a parameter and token. Memory and PCIe are taken to attain the same."""
+"""The share of its data sheet that a GPU attains, 63 %: the paper's A100 prefills 3,000 tokens a second (3.3) of 32.8
+billion parameters, at two operations a parameter and token. Memory and PCIe are taken to attain the same."""
 
 
 @dataclass(frozen=True, slots=True)
