@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import exp, log1p, sqrt
 from random import Random
 from statistics import NormalDist
@@ -71,8 +72,7 @@ def _lognormal(mean: float, quantile: float) -> int:
 def recorded(trajectory: Trajectory, counter: Counter) -> Run:
     """The sizes of a recorded run. What a user says between two calls counts as observation."""
     messages = repair(trajectory.messages).messages
-    starts = [turn.start for turn in turns(messages)]
     sizes = [counter.count(message) for message in messages]
-    stops = [*starts[1:], len(messages)]
-    found = [Turn(sizes[at], sum(sizes[at + 1 : stop])) for at, stop in zip(starts, stops, strict=True)]
-    return Run(counter.overhead(trajectory.tools) + sum(sizes[: starts[0] if starts else None]), found)
+    bounds = [*(turn.start for turn in turns(messages)), len(messages)]
+    found = [Turn(sizes[at], sum(sizes[at + 1 : stop])) for at, stop in pairwise(bounds)]
+    return Run(counter.overhead(trajectory.tools) + sum(sizes[: bounds[0]]), found)
