@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simpy import Environment
+from simpy import AllOf, Environment, Event
 
 from agent.errors import UsageError
-from lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_4B, QWEN3_32B, Host
+from lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_4B, QWEN3_32B, Host, Model
 from lab.comem.pipeline import Setting, simulate
 from lab.comem.runs import MOST_CALLS, Means, Run, Turn, drawn
 from lab.comem.server import Counts, Request, Server
@@ -102,6 +102,7 @@ def test_every_reply_is_decoded_once_and_every_prompt_token_is_cached_fetched_or
         assert found.memory.decoded == setting.summary * len(used)
     assert (found.memory.requests > 0) <= (setting.strategy in ("synchronous", "k-step-off"))
     assert 0 <= found.waited <= len(runs) * found.seconds
+    assert found.seconds >= found.agent.fetched * setting.agent.fetch  # there is one link
 
 
 @given(ALONE)
@@ -167,12 +168,12 @@ def chains(draw: st.DrawFn) -> tuple[list[Request], Host]:
     """Requests of a few owners, each asked when the one before is done, and a host with room for the largest."""
     sizes: dict[int, int] = {}
     requests = []
-    for _ in range(draw(st.integers(1, 12))):
+    for _ in range(draw(st.integers(4, 12))):
         owner, output = draw(st.integers(0, 3)), draw(st.integers(1, 30))
-        shared = draw(st.integers(0, sizes.get(owner, 0)))
+        shared = sizes.get(owner, 0) - draw(st.integers(0, sizes.get(owner, 0) // 4))
         requests.append(Request(owner, shared + draw(st.integers(1, 60)), shared, output))
         sizes[owner] = requests[-1].size
-    return requests, host(max(request.size for request in requests) + draw(st.integers(0, 300)), draw(MODELS))
+    return requests, host(max(request.size for request in requests) + draw(st.integers(0, 120)), draw(MODELS))
 
 
 def in_turn(requests: list[Request], at: Host, offload: bool) -> tuple[float, Counts]:
@@ -181,6 +182,52 @@ def in_turn(requests: list[Request], at: Host, offload: bool) -> tuple[float, Co
     for request in requests:
         env.run(server.ask(request))
     return env.now, server.counts
+
+
+def one_by_one(asked: list[tuple[float, Request]], at: Host) -> float:
+    """When the last reply ends, if every iteration is counted by itself and no cache is used again."""
+    now = 0.0
+    waiting, prefilling, decoding = sorted(asked, key=lambda each: each[0]), [], []
+    while waiting or prefilling or decoding:
+        work = [request for request, _ in prefilling + decoding]
+        if waiting and waiting[0][0] <= now and sum(r.size for r in work) + waiting[0][1].size <= at.room:
+            prefilling.append((waiting[0][1], waiting.pop(0)[1].prompt))
+            continue
+        if not work:
+            now = waiting[0][0]
+            continue
+        budget = at.gpu.chunk - len(decoding)
+        before, prefilling = prefilling, []
+        read = sum(request.prompt + done for request, done in decoding)
+        replies = len(decoding)
+        decoding = [(request, done + 1) for request, done in decoding if done + 1 < request.output]
+        left = budget
+        for request, missing in before:
+            taken = min(left, missing)
+            left -= taken
+            (prefilling if missing > taken else decoding).append((request, missing - taken))
+        now += at.iteration(replies + budget - left) + read * at.attention
+    return now
+
+
+ASKED = st.tuples(st.floats(0, 3), st.builds(Request, st.just(0), st.integers(1, 60), st.just(0), st.integers(1, 30)))
+
+
+@given(st.lists(ASKED, min_size=1, max_size=8), st.integers(0, 200), MODELS)
+def test_iterations_together_take_the_time_of_each_by_itself(
+    asked: list[tuple[float, Request]], more: int, model: Model
+) -> None:
+    asked = [(at, replace(request, owner=owner)) for owner, (at, request) in enumerate(asked)]
+    at = host(max(request.size for _, request in asked) + more, model)
+    env = Environment()
+    server = Server(env, at, offload=False)
+
+    def owner(start: float, request: Request) -> Iterator[Event]:
+        yield env.timeout(start)
+        yield server.ask(request)
+
+    env.run(AllOf(env, [env.process(owner(*each)) for each in asked]))
+    assert env.now == pytest.approx(one_by_one(asked, at))
 
 
 @given(chains())
