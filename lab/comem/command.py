@@ -21,7 +21,7 @@ from session.parser import Parser
 ASSUMED = cells.Assumed()
 EPILOG = """\
 Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy; an assistant message is a call, and
-the flags for sizes have no effect. docs/results/comem.md says where each number comes from.
+--output and --observation have no effect. docs/results/comem.md says where each number comes from.
 """
 
 
