@@ -40,6 +40,7 @@ LONG = {
     "thimble lab first-answers",
     "thimble lab questions",
     "thimble lab foresight",
+    "thimble lab comem",
     "python benchmarks/prepare.py",
     "python benchmarks/commands.py",
 }
