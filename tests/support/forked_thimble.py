@@ -3,8 +3,9 @@
     with forked_thimble() as program:
         subprocess.run([program, "-p", "What is context rot?"], env=environ, cwd=folder)
 
-The program has the arguments, folder, environment and streams of whoever starts it, and an exit code, as any other; what
-it changes is its own. It costs a tenth of one that imports and reads all anew. Other tests see that the real one starts.
+The program has the arguments, folder, environment and streams of whoever starts it, and an exit code, as any other;
+what it changes is its own. It spares the imports, the vocabulary and the index, which take a second. Other tests see
+that the real one starts.
 """
 
 from __future__ import annotations
