@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -399,10 +400,16 @@ def test_what_is_no_pace(pace: str) -> None:
         pace_of(pace)
 
 
+@cache
+def shipped_as_none() -> Recording:
+    """One for all examples, none of which changes it."""
+    return load("reader/none", NOWHERE)
+
+
 @given(st.dictionaries(st.sampled_from(["strategy", "limit", "price", "max_turns", "files", "x"]),
                        st.text() | st.integers() | st.floats() | st.booleans()))  # fmt: skip
 def test_settings_of_a_recording_are_settings_or_told(settings: dict[str, Any]) -> None:
-    recording = load("reader/none", NOWHERE)
+    recording = shipped_as_none()
     began = {name: settings[name] for name in ("strategy", "limit") if name in settings}
     try:
         made = settled(Settings(), replace(recording, opened=replace(recording.opened, settings=settings, **began)))
