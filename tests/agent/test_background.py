@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Sequence
 from random import Random
 from typing import Any
 
@@ -24,15 +21,15 @@ from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
 from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
+from models.server import ServerOptions
 from tests.support import ollama_wire, openai_wire
-from tests.support.failing_server import CHAT, NOT_FOUND, Front, path_of, rate_limited, says, says_json, starts
+from tests.support.failing_server import NOT_FOUND, Front, path_of, says, says_json, starts
+from tests.support.held_server import PATIENCE_SECONDS, WORDS, held, no_thread_is_left
 from tests.support.histories import TinyCounter
 from tests.support.scripted_loop import Script
 from tests.support.timing import Timed
 
 ASKED = [Message("s", "system", "Be brief."), Message("u", "user", "Sum it up.")]
-PATIENCE_SECONDS = 20.0
-"""How long a test waits for what must happen; it happens within milliseconds."""
 
 
 def ended(errand: Errand) -> Errand:
@@ -46,14 +43,6 @@ def called(side: SideModel) -> SideCalled:
     """The account of the one call that has ended."""
     (event,) = [event for event in side.drain() if isinstance(event, SideCalled)]
     return event
-
-
-def no_thread_is_left() -> None:
-    """Every thread of a worker ends."""
-    for thread in threading.enumerate():
-        if thread.name == "memory":
-            thread.join(PATIENCE_SECONDS)
-            assert not thread.is_alive()
 
 
 # --- an errand --------------------------------------------------------------------------------------------------------
@@ -219,60 +208,6 @@ def test_whenever_errands_end_or_are_stopped_each_is_accounted_for_once_and_runs
 # --- real servers -----------------------------------------------------------------------------------------------------
 
 
-class Held:
-    """A model server that begins a reply with some bytes and then says nothing more, until its client goes."""
-
-    def __init__(self, kind: str, first: bytes | None) -> None:
-        self.reached, self.gone, self.open = threading.Event(), threading.Event(), 0
-        self._first = first
-        self._others = {
-            "/api/show": says("200 OK", ollama_wire.SHOW),
-            "/api/tags": says("200 OK", ollama_wire.TAGS),
-            "/api/ps": says_json("200 OK", {"models": []}),
-            "/api/version": says_json("200 OK", {"version": "0.13.0"}),
-        }
-        self.front = Front(lambda request: self._chat if path_of(request) in CHAT else self._other(request))
-        url = self.front.url
-        self.backend: Ollama | OpenAIBackend = (
-            Ollama("qwen2.5:7b", OllamaServer(url))
-            if kind == "ollama"
-            else OpenAIBackend("openai", "tiny", Connection(url), needed=4_000)
-        )
-
-    def _other(self, request: bytes) -> Callable[[socket.socket, bytes], None]:
-        return self._others.get(path_of(request), NOT_FOUND)
-
-    def _chat(self, connection: socket.socket, request: bytes) -> None:
-        self.open += 1
-        if self._first is None:
-            rate_limited(20)(connection, request)
-            self.reached.set()
-        elif self._first:
-            starts(self._first, self._wait)(connection, request)
-        else:
-            self._wait(connection, request)
-        self.open -= 1
-        self.gone.set()
-
-    def _wait(self, connection: socket.socket, request: bytes) -> None:
-        self.reached.set()
-        connection.settimeout(PATIENCE_SECONDS)
-        with suppress(ConnectionError):
-            assert connection.recv(1) == b""
-
-
-WORDS = {"ollama": b'{"message":{"content":"A"}}\n', "openai": openai_wire.chunk('"content":"A"')}
-
-
-@contextmanager
-def held(kind: str, first: bytes | None) -> Iterator[Held]:
-    server = Held(kind, first)
-    try:
-        yield server
-    finally:
-        server.front.stop()
-
-
 @pytest.mark.parametrize("kind", ["ollama", "openai"])
 @pytest.mark.parametrize("when", ["it has sent nothing yet", "it has sent a word", "it is busy"])
 def test_a_server_sees_at_once_that_nobody_wants_the_reply(kind: str, when: str) -> None:
@@ -283,17 +218,14 @@ def test_a_server_sees_at_once_that_nobody_wants_the_reply(kind: str, when: str)
         assert server.reached.wait(PATIENCE_SECONDS)
         assert not errand.ended
         side.stop()
-        assert server.gone.wait(PATIENCE_SECONDS)
+        server.sees_the_client_go()
         no_thread_is_left()
-        assert server.open == 0
         assert len(server.front.asked) == 1
         assert called(side).error == "stopped"
         assert errand.text == ""
 
 
 def test_a_server_that_never_answers_is_given_up_in_the_background_too() -> None:
-    from models.server import ServerOptions
-
     with held("openai", b"") as server:
         options = ServerOptions(timeout_seconds=0.2)
         backend = OpenAIBackend("openai", "tiny", Connection(server.front.url), needed=4_000, options=options)

@@ -159,8 +159,7 @@ def test_whatever_its_memory_model_does_nothing_is_lost_and_the_agent_goes_on(da
     told.strategy.model.stop()
     told.hear()
     assert told.worker.under_way is None
-    began, called = ([one for one in told.events if isinstance(one, kind)] for kind in (SideBegan, SideCalled))
-    assert len(began) == len(called) == len(told.worker.errands)  # each that began is accounted for, once
+    assert [type(event) for event in told.events] == [SideBegan, SideCalled] * len(told.worker.errands)
 
 
 # --- Algorithm 1 ------------------------------------------------------------------------------------------------------
