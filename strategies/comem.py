@@ -40,7 +40,7 @@ class Asked:
 
 @dataclass
 class Comem(Stateful):
-    """Let a second model summarise while the agent works: it reads and waits for no summary.
+    """Let a second model summarise while the agent works. Nobody waits, and prompts are longer by the newest turns.
 
     At a step t the memory model begins to summarise all turns up to t - k in the background. The agent goes on with the
     summary that it has and with every turn that this does not cover, at least the `k` newest. A new summary takes the

@@ -1,4 +1,4 @@
-"""A worker for tests: an errand ends when the test says so, or when the agent waits for it."""
+"""Workers for tests: an errand ends at once, or when the test says so or the agent waits for it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from agent.background import Errand
+
+
+class AtOnce:
+    """An errand has ended as soon as it has begun."""
+
+    def start(self, errand: Errand) -> None:
+        """Run it."""
+        errand.run()
+
+    def look(self, errand: Errand) -> None:
+        """Nothing."""
+
+    def wait(self, errand: Errand) -> None:
+        """Nothing."""
 
 
 @dataclass
