@@ -216,6 +216,20 @@ def test_a_history_too_long_for_one_call_is_read_as_the_last_summary_and_what_ca
     assert len(covered(view)) > 2 * 30
 
 
+def test_a_summary_is_smaller_than_the_last_one_and_what_came_after() -> None:
+    backend = Memory()
+    strategy = build("comem", backend)
+    assert isinstance(strategy, Comem)
+    for messages in calls_of(react(40)):
+        strategy.prepare(messages, budget(8_000))
+        if strategy._asked and (piece := strategy._asked.piece).read[2].covers:
+            new = sum(budget().count(message) for message in piece.read[2:])
+            assert piece.tokens == new
+            assert piece.folded("word " * 4 * new) is None
+            return
+    pytest.fail("no summary was made of the last one")
+
+
 def test_a_long_history_that_it_meets_late_is_read_in_pieces_before_anything_is_left_out() -> None:
     backend, history = Memory(), react(40)
     view = prepare(history, build("comem", backend), budget(8_000))
