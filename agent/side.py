@@ -100,6 +100,7 @@ class SideModel:
             )
 
         errand = Errand(ask, self.worker)
+        self._settle()
         self._calls.append(SideBegan(purpose, model, prompt, exact))
         self._errands.append((errand, account))
         self.worker.start(errand)
@@ -119,12 +120,16 @@ class SideModel:
 
     def drain(self) -> Iterator[SideBegan | SideCalled]:
         """What has begun and ended since the last drain; each is removed as it is yielded."""
+        self._settle()
+        while self._calls:
+            yield self._calls.pop(0)
+
+    def _settle(self) -> None:
+        """Account for what has ended in the background."""
         for errand, account in [row for row in self._errands if row[0].ended]:
             self._errands.remove((errand, account))
             errand.then()
             self._calls.append(account(errand))
-        while self._calls:
-            yield self._calls.pop(0)
 
 
 @dataclass
