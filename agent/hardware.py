@@ -1,0 +1,163 @@
+"""Hardware: a model on a machine, as far as an agent feels it; and how short a summary must be to pay there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
+from typing import TYPE_CHECKING
+
+from agent.prefix_cache import FACTOR, LEAST_CALLS, Timed, seconds_per_token
+
+if TYPE_CHECKING:
+    from agent.ledger import Call
+
+LEAST_OUTPUT = 8
+"""Tokens of the shortest reply whose seconds are read: a shorter one says little of a token."""
+LEAST_SPREAD = 1.5
+"""The longest context must be so many times the shortest one: among more equal ones no slope can be seen."""
+NEWEST_CALLS = 100
+"""The calls that are read: a server may have changed since older ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """A model on a machine that serves one conversation.
+
+    Attributes:
+        prefill: Prompt tokens that it computes in a second (P in Eq. 7 of the CoMem paper); `inf` for at once.
+        token_seconds: Seconds of one output token at an empty context: the time to read the weights.
+        slope: Seconds that each token of context adds to one output token: the time to read its keys and values
+            (S/W in Eq. 6).
+        load_seconds: Seconds before its first prompt, once.
+    """
+
+    prefill: float
+    token_seconds: float
+    slope: float = 0.0
+    load_seconds: float = 0.0
+
+    def prefill_seconds(self, computed: int) -> float:
+        """Seconds in which it computes so many prompt tokens; those that it has cached take none."""
+        return computed / self.prefill
+
+    def decode_seconds(self, context: int, output: int) -> float:
+        """Seconds in which it writes `output` tokens, from a context of so many tokens on, which grows with each.
+
+        Two replies in a row take as long as one of their length.
+        """
+        return output * (self.token_seconds + self.slope * (context + output / 2))
+
+
+def seconds_saved(on: Hardware, full: int, summary: int) -> float:
+    """Seconds that each output token is faster with a summary in place of a full context, both in tokens.
+
+    CoMem, Eq. 6: Δt = (L_full - L_sum) · S / W.
+    """
+    return (full - summary) * on.slope
+
+
+def pays(on: Hardware, full: int, summary: int, output: int) -> bool:
+    """Whether a new summary saves more seconds of decode than its own prefill takes.
+
+    CoMem, Eq. 7: Y · (L_full - L_sum) · S / W > L_sum / P. All are tokens; `output` is written before the next summary.
+    """
+    return output * seconds_saved(on, full, summary) > on.prefill_seconds(summary)
+
+
+def largest_ratio(on: Hardware, output: int) -> float:
+    """The share of the full context below which a summary pays, 0 to 1.
+
+    CoMem, Eq. 8: L_sum / L_full < Y · S · P / (Y · S · P + W). The case study of the paper (W = 2 TB/s, P = 3,000,
+    S = 2e-4 GB, Y = 1,000) gives 600 / (600 + 2,000) = 0.2308; the paper says 0.23.
+    """
+    saved = output * on.slope
+    return saved / (saved + 1 / on.prefill) if saved else 0.0
+
+
+def largest_summary(on: Hardware, full: int, output: int) -> int:
+    """The most tokens of a summary that pays in place of a full context (Eq. 8); 0 where none does."""
+    return max(0, math.ceil(largest_ratio(on, output) * full) - 1)
+
+
+def fitted(calls: Iterable[Call]) -> Hardware | None:
+    """The hardware that made these calls of one model, by the seconds that its server reports.
+
+    The rate of prefill is the one that most calls agree with (`agent.prefix_cache.seconds_per_token`), in the middle of
+    these. The seconds of an output token are a line over the context in the middle of the reply: its slope is the
+    middle one of all pairs of calls whose contexts lie at least half of their range apart, its height the middle one of
+    all calls (after Theil and Sen). A slope is never negative: where more context seems faster, it is 0.
+
+    None for fewer than three calls with seconds of prefill, or three with seconds of decode and at least 8 tokens of
+    output; and where the longest of their contexts is less than 1.5 times the shortest one. Of many calls it reads the
+    newest 100.
+    """
+    newest = [*calls][-NEWEST_CALLS:]
+    timed = [call.timed for call in newest if call.timed]
+    points = [*filter(None, map(_point, newest))]
+    contexts = [context for context, _ in points]
+    if min(len(timed), len(points)) < LEAST_CALLS or max(contexts) < LEAST_SPREAD * min(contexts):
+        return None
+    height, slope = _line(points)
+    loads = [call.usage.load_seconds or 0.0 for call in newest]
+    return Hardware(1 / _seconds_per_token(timed), height, slope, max(loads))
+
+
+def _seconds_per_token(timed: Sequence[Timed]) -> float:
+    """Seconds of a computed token, by the calls of which we know how many tokens were computed."""
+    about = seconds_per_token(timed)
+    rates = [call.seconds / call.computed for call in timed]
+    return median([rate for rate in rates if about / FACTOR <= rate <= about * FACTOR] or [about])
+
+
+def _point(call: Call) -> tuple[float, float] | None:
+    """The context in the middle of a reply, in tokens, and the seconds of one of its tokens; None if not known."""
+    prompt, output, seconds = call.prompt.tokens, call.output.tokens, call.usage.decode_seconds
+    if prompt is None or output is None or output < LEAST_OUTPUT or not seconds:
+        return None
+    return prompt + output / 2, seconds / output
+
+
+def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The height at 0 and the slope of the line through most of these points, neither below 0."""
+    contexts = [context for context, _ in points]
+    apart = (max(contexts) - min(contexts)) / 2
+    pairs = ((one, other) for one, other in combinations(points, 2) if abs(one[0] - other[0]) >= apart)
+    slope = max(0.0, median((other[1] - one[1]) / (other[0] - one[0]) for one, other in pairs))
+    return max(0.0, median(seconds - slope * context for context, seconds in points)), slope
+
+
+def _described(weights: float, kv: float, bandwidth: float, prefill: float, load_seconds: float = 0.0) -> Hardware:
+    """The hardware by its facts: bytes of the weights and of a token's keys and values, bytes and tokens a second.
+
+    Decode is bound by memory: for each token the weights and the keys and values of the context are read once.
+    """
+    return Hardware(prefill, weights / bandwidth, kv / bandwidth, load_seconds)
+
+
+COMPUTES = 0.63
+"""The share of its peak that a machine computes in prefill, 2 FLOP a parameter and token.
+
+That of the case study: 2 x 32.8e9 x 3,000 = 197 of the 312 TFLOP/s of an A100.
+"""
+
+HARDWARE: Mapping[str, Hardware] = {
+    # The case study of the CoMem paper (3.3): W = 2e12 bytes/s, S = 2e-4 GB, P = 3,000 tokens/s.
+    # Qwen3-32B has 32.8e9 parameters of 2 bytes.
+    "a100-32b": _described(weights=65.6e9, kv=2e5, bandwidth=2e12, prefill=3000),
+    # A memory model beside it, on an A100 of its own: Qwen3-4B has 4.0e9 parameters of 2 bytes.
+    # Keys and values: 2 x 36 layers x 8 heads x 128 numbers x 2 bytes. An A100 computes 312e12 FLOP/s.
+    "a100-4b": _described(weights=8.0e9, kv=147_456, bandwidth=2e12, prefill=COMPUTES * 312e12 / 2 / 4.0e9),
+    # Fast: Qwen3-8B has 8.2e9 parameters of 2 bytes; 36 layers, 8 heads of keys and values of 128 numbers of 2 bytes.
+    # An H100 (SXM) reads 3.35e12 bytes/s and computes 989e12 FLOP/s.
+    "h100-8b": _described(weights=16.4e9, kv=147_456, bandwidth=3.35e12, prefill=COMPUTES * 989e12 / 2 / 8.2e9),
+    # Slow: Qwen2.5-7B has 7.6e9 parameters; in 4 bits (Q4_K_M) its file has 4.7e9 bytes.
+    # Keys and values: 2 x 28 layers x 4 heads x 128 numbers x 2 bytes. The laptop reads 100e9 bytes/s from memory and
+    # 3e9 bytes/s from disk, and its GPU computes 3.6e12 FLOP/s (as an Apple M2).
+    "laptop-7b": _described(
+        weights=4.7e9, kv=57_344, bandwidth=100e9, prefill=COMPUTES * 3.6e12 / 2 / 7.6e9, load_seconds=4.7 / 3
+    ),
+}
+"""Described machines by name. Each number is derived from the facts beside it; none is measured."""

@@ -1,0 +1,168 @@
+"""Hardware: seconds against a sum over single tokens, the bound of CoMem against its own case study, and the fit."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.hardware import HARDWARE, Hardware, fitted, largest_ratio, largest_summary, pays, seconds_saved
+from agent.ledger import Amount, Call
+from agent.protocols import Usage
+
+MACHINES = st.builds(
+    Hardware,
+    prefill=st.floats(10, 1e5),
+    token_seconds=st.floats(1e-4, 0.5),
+    slope=st.floats(1e-8, 1e-4) | st.just(0.0),
+    load_seconds=st.floats(0, 60),
+)
+TOKENS = st.integers(0, 50_000)
+REPLIES = st.integers(1, 400)
+SHAPES = st.lists(
+    st.tuples(st.integers(100, 30_000), st.integers(1, 100), st.integers(8, 900)), min_size=3, max_size=20
+)
+"""Of calls: prompt tokens, the percentage of them that is computed, and output tokens."""
+
+
+def decoded(on: Hardware, context: int, output: int) -> float:
+    """Seconds of a reply, token by token, each at the context in its middle."""
+    return math.fsum(on.token_seconds + on.slope * (context + written + 0.5) for written in range(output))
+
+
+def made(on: Hardware, prompt: int, percent: int, output: int, noise: tuple[float, float] = (1, 1)) -> Call:
+    """A call as this hardware would make it."""
+    computed = max(1, prompt * percent // 100)
+    usage = Usage(
+        cached_tokens=prompt - computed,
+        load_seconds=on.load_seconds,
+        prefill_seconds=computed / on.prefill * noise[0],
+        decode_seconds=decoded(on, prompt, output) * noise[1],
+    )
+    return Call(1, "answer", "none", 8000, Amount(prompt), Amount(prompt - computed), Amount(output), 1.0, usage=usage)
+
+
+def is_told(shapes: list[tuple[int, int, int]]) -> bool:
+    """Whether the contexts of these calls differ enough."""
+    middles = [prompt + output / 2 for prompt, _, output in shapes]
+    return max(middles) >= 1.5 * min(middles)
+
+
+@given(MACHINES, TOKENS, REPLIES, REPLIES)
+def test_a_reply_takes_the_seconds_of_its_tokens(on: Hardware, context: int, one: int, other: int) -> None:
+    assert on.decode_seconds(context, one) == pytest.approx(decoded(on, context, one))
+    in_a_row = on.decode_seconds(context, one) + on.decode_seconds(context + one, other)
+    assert in_a_row == pytest.approx(on.decode_seconds(context, one + other))
+
+
+@given(MACHINES, TOKENS, TOKENS)
+def test_prefill_is_a_rate(on: Hardware, computed: int, more: int) -> None:
+    assert on.prefill_seconds(computed) * on.prefill == pytest.approx(computed)
+    assert on.prefill_seconds(0) == 0 <= on.prefill_seconds(computed) <= on.prefill_seconds(computed + more)
+
+
+@given(MACHINES, TOKENS, st.data(), REPLIES)
+def test_the_seconds_saved_are_those_of_two_replies(on: Hardware, full: int, data: st.DataObject, output: int) -> None:
+    summary = data.draw(st.integers(0, full))
+    saved = decoded(on, full, output) - decoded(on, summary, output)
+    assert output * seconds_saved(on, full, summary) == pytest.approx(saved, abs=1e-6)
+    if abs(saved - summary / on.prefill) > 1e-6:
+        assert pays(on, full, summary, output) == (saved > summary / on.prefill)
+
+
+@given(MACHINES, TOKENS, REPLIES)
+def test_below_the_bound_a_summary_pays_and_above_not(on: Hardware, full: int, output: int) -> None:
+    bound, largest = largest_ratio(on, output) * full, largest_summary(on, full, output)
+    assert 0 <= largest <= max(0, full - 1)
+    assert bound - 1.001 <= largest <= bound
+    if largest >= 2:
+        assert pays(on, full, largest - 1, output)
+    assert not pays(on, full, largest + 2, output)
+
+
+def test_the_case_study_of_the_paper() -> None:
+    """W = 2 TB/s, P = 3,000 tokens/s, S = 2e-4 GB, Y = 1,000: the paper says 0.23, and so do its numbers: 0.2308."""
+    on = HARDWARE["a100-32b"]
+    assert on.prefill == 3_000
+    assert on.slope == pytest.approx(2e-4 / 2_000)
+    assert largest_ratio(on, 1_000) == pytest.approx(600 / 2_600)
+    assert round(largest_ratio(on, 1_000), 2) == 0.23
+    assert largest_summary(on, 26_000, 1_000) == 5_999
+
+
+def test_no_summary_pays_where_context_costs_nothing() -> None:
+    flat, at_once = Hardware(100, 0.1), Hardware(math.inf, 0.1, 1e-6)
+    assert largest_ratio(flat, 1_000) == largest_summary(flat, 8_000, 1_000) == 0
+    assert (largest_ratio(at_once, 1_000), largest_summary(at_once, 8_000, 1_000)) == (1, 7_999)
+
+
+def test_described_machines_are_of_the_order_that_people_know() -> None:
+    assert {"a100-32b", "a100-4b", "laptop-7b"} < HARDWARE.keys()
+    for on in HARDWARE.values():
+        assert 100 < on.prefill < 100_000
+        assert 10 < 1 / on.token_seconds < 300
+        assert 1e-8 < on.slope < 1e-6
+        assert 0 <= on.load_seconds < 10
+
+
+@given(MACHINES, SHAPES.filter(is_told))
+def test_a_fit_finds_the_hardware_again(on: Hardware, shapes: list[tuple[int, int, int]]) -> None:
+    found = fitted(made(on, *shape) for shape in shapes)
+    assert found is not None
+    assert found.prefill == pytest.approx(on.prefill)
+    assert found.slope == pytest.approx(on.slope, abs=1e-9)
+    assert found.token_seconds == pytest.approx(on.token_seconds, abs=1e-6)
+    assert found.load_seconds == on.load_seconds
+
+
+@given(MACHINES, st.integers(0, 2**32))
+def test_a_fit_stands_noise(on: Hardware, seed: int) -> None:
+    """With 10 % of noise on the seconds of 24 calls, the rate is within 12 %, and a reply's seconds within 20 %."""
+    chance = random.Random(seed)
+    shapes = [(chance.randint(500, 30_000), chance.randint(1, 100), chance.randint(8, 900)) for _ in range(24)]
+    found = fitted(made(on, *shape, (chance.uniform(0.9, 1.1), chance.uniform(0.9, 1.1))) for shape in shapes)
+    assert found is not None
+    assert found.prefill == pytest.approx(on.prefill, rel=0.12)
+    assert found.slope >= 0 <= found.token_seconds
+    for context in (500, 8_000, 30_000):
+        assert found.decode_seconds(context, 300) == pytest.approx(decoded(on, context, 300), rel=0.2)
+
+
+@given(MACHINES, st.integers(3, 30))
+def test_a_fit_stands_lost_caches(on: Hardware, calls: int) -> None:
+    """A fifth of the calls were computed as a whole, though the server reports no cached tokens and we expect some."""
+    shapes = [(1_000 + 500 * at, 100 if at % 5 == 2 else 20, 50) for at in range(max(calls, 10))]
+    found = fitted(unreported(made(on, *shape)) for shape in shapes)
+    assert found is not None
+    assert found.prefill == pytest.approx(on.prefill)
+
+
+def unreported(call: Call) -> Call:
+    """The call where nobody told what was cached, and we believe that four fifths were."""
+    prompt = call.prompt.tokens or 0
+    shared = prompt - max(1, prompt * 20 // 100)
+    return replace(call, cached=Amount(None), usage=replace(call.usage, cached_tokens=None), shared=shared)
+
+
+def test_what_does_not_tell() -> None:
+    on = HARDWARE["a100-32b"]
+    calls = [made(on, prompt, 50, 100) for prompt in (1_000, 2_000, 4_000)]
+    assert fitted(calls) is not None
+    assert fitted(calls[:2]) is None, "two calls are too few"
+    assert fitted([made(on, prompt, 50, 100) for prompt in (1_000, 1_100, 1_200, 1_300)]) is None, "too equal contexts"
+    assert fitted([*calls[:2], made(on, 4_000, 50, 7)]) is None, "a reply of seven tokens says little"
+    assert fitted([*calls[:2], replace(calls[2], output=Amount(None))]) is None
+    assert fitted([*calls[:2], replace(calls[2], usage=Usage(decode_seconds=5.0))]) is None
+    assert fitted([]) is None
+
+
+def test_a_slope_is_never_negative() -> None:
+    """Where more context seems faster, the slope is 0, and the height is that of the middle call."""
+    ons = [Hardware(1_000, token) for token in (0.3, 0.2, 0.1)]
+    found = fitted(made(on, prompt, 50, 100) for on, prompt in zip(ons, (1_000, 2_000, 3_000), strict=True))
+    assert found is not None
+    assert (found.slope, found.token_seconds) == (0, pytest.approx(0.2))
