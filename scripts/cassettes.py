@@ -62,9 +62,11 @@ class Steady(Journal):
             case Opened(settings=settings):
                 return replace(record, id="", settings={**settings, "corpus": "", "files": ""})
             case Replied():
-                return replace(record, seconds=seconds, first_token_seconds=LINE_SECONDS)
-            case ToolReturned() | SideCalled():
-                return replace(record, seconds=seconds)
+                return replace(record, seconds=seconds, first_token_seconds=LINE_SECONDS, began=0.0)
+            case SideCalled():
+                return replace(record, seconds=seconds, first_token_seconds=None, began=0.0)
+            case ToolReturned():
+                return replace(record, seconds=seconds, began=0.0)
             case Aside(came=came):
                 calls = [{**call, "seconds": seconds} for call in came["side_calls"]]
                 return replace(record, came={**came, "seconds": seconds, "side_calls": calls})
