@@ -10,23 +10,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from statistics import mean
 
+from agent.background import Lagged
 from agent.errors import BudgetError
 from agent.events import Answered
 from agent.ledger import totals
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from corpus.score import score
+from lab.statistics import wilson
 from models import READER, SERVERS
 from session.parser import Parser
 from session.session import Session
@@ -124,6 +125,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
             budget=setting.budget,
         )
     )
+    session.agent.side.worker = Lagged()  # the same every time
     marks = []
     for number, exchange in enumerate(question.exchanges, 1):
         answer = _answer(session, exchange.question)
@@ -154,16 +156,6 @@ def _answer(session: Session, question: str) -> str:
         return next((event.text for event in session.ask(question) if isinstance(event, Answered)), "")
     except BudgetError:
         return ""
-
-
-def wilson(right: int, of: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, Probable Inference, 1927); 0 to 1 for no answers."""
-    if not of:
-        return 0.0, 1.0
-    share, spread = right / of, z * z / of
-    middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / of + spread / (4 * of))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def fingerprint(*patterns: str) -> str:
@@ -262,9 +254,10 @@ def page(asked: QuestionSet, marks: dict[Setting, list[Mark]]) -> Iterator[str]:
         ("Held-out questions", lambda mark: mark.held_out),
         ("Questions that the reader was developed on", lambda mark: not mark.held_out),
     ):
-        yield f"## {title}\n"
-        yield from table(marks, wanted)
-        yield ""
+        if any(map(wanted, chain.from_iterable(marks.values()))):
+            yield f"## {title}\n"
+            yield from table(marks, wanted)
+            yield ""
 
 
 def wrong(marks: dict[Setting, list[Mark]]) -> Iterator[str]:

@@ -28,6 +28,7 @@ from repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipp
 from repl.commands.table import obey
 from scripts.cassettes import BUDGET, LINES, hold, make, spec_of
 from session.journal.journal import Journal
+from session.journal.lines import Line
 from session.jsonl import event as as_json
 from session.jsonl import to_line
 from session.playback import Playback, Recording, names_code, read_recording
@@ -386,7 +387,7 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
 )
 def test_paces(pace: str, seconds: float) -> None:
     made, steps = pace_of(pace)
-    assert made(2.0, "x" * 50) == seconds
+    assert made(2.0, Line(1, 0.0, Said("text", "x" * 50))) == seconds
     assert steps == (pace == "key")
 
 
