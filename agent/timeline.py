@@ -19,6 +19,8 @@ Kind = Literal["load", "prefill", "decode", "call", "tool", "wait"]
 Role = Literal["agent", "memory", "side", "tools", "waiting"]
 ROLES: Sequence[Role] = ("agent", "memory", "side", "tools", "waiting")
 """Who works on a lane: `memory` in the background, `side` while the agent waits for it. `waiting` is the agent."""
+ROUNDING = 1e-6
+"""Seconds of a part that are no more than an error of rounding."""
 Stretch = tuple[float, float]
 """A beginning and an end."""
 
@@ -194,7 +196,7 @@ def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> 
         decode = min(seconds, max(0.0, seconds - waited - (prefill or 0.0) if decode is None else decode))
         prefill = min(seconds - decode, max(0.0, seconds - waited - decode if prefill is None else prefill))
         parts = [("load", seconds - decode - prefill), ("prefill", prefill), ("decode", decode)]
-    some = [part for part in parts if part[1] > 0]
+    some = [part for part in parts if part[1] > ROUNDING]
     yield from some or parts[-1:]
 
 
