@@ -25,7 +25,7 @@ BAND = 25
 
 
 def show(console: Console, found: Sequence[Simulated], prices: Sequence[Prices], headline: str) -> None:
-    """Print the charts, each on a scale of its own, and two tables."""
+    """Print the charts, each on a scale of its own, and tables."""
     from rich.text import Text
 
     say = partial(console.print, highlight=False, markup=False)
