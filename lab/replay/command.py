@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -17,11 +18,13 @@ from agent.side import SideModel
 from lab.forms import add_forms, console, print_csv, print_json
 from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
+from lab.replay.page import page
 from lab.replay.progress import progress
 from lab.replay.rows import RAW, Found, Row, rows, table
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
+from lab.report.flag import add_report
 from models.embeddings.static import static_embedder
 from session.parser import Parser
 from strategies import STRATEGIES, parse
@@ -54,7 +57,10 @@ def main(arguments: Sequence[str], prog: str) -> None:
     jobs = _jobs(len(runs), specs, prices, options)
     made = rows(_replayed(runs, jobs, options), runs, prices)
     raw = next(row for row in made if row["strategy"] == RAW)
-    _show([row for row in made if row["strategy"] in specs], raw, options)
+    shown = [row for row in made if row["strategy"] in specs]
+    if options.report:
+        page(shown, raw, shlex.join([*prog.split(), *arguments])).write(options.report)
+    _show(shown, raw, options)
 
 
 # --- flags ------------------------------------------------------------------------------------------------------------
@@ -71,12 +77,7 @@ def _parser(prog: str) -> _Parser:
     parser = _Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
-    add("--strategy", nargs="+", action="extend", metavar="SPEC", help="default: all built-in ones")
-    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
-    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
-    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
-    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
-    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
+    add_prompts(parser, "all built-in ones", CACHED)
     add("--lag", default=0, type=lag, metavar="N", help="calls that pass before a summary in the background is there")
     add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
     add_forms(
@@ -87,7 +88,19 @@ def _parser(prog: str) -> _Parser:
     )
     add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
+    add_report(parser)
     return parser
+
+
+def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str) -> None:
+    """Add the flags that say how prompts are prepared, counted and priced; `strategies` and `cached` are defaults."""
+    add = parser.add_argument
+    add("--strategy", nargs="+", action="extend", metavar="SPEC", help=f"default: {strategies}")
+    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
+    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={cached},output=4")
+    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
+    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
+    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
 
 
 def summary(text: str) -> int:
