@@ -74,6 +74,12 @@ def _first_answers(arguments: Sequence[str], prog: str) -> None:
     main(arguments, prog)
 
 
+def _comem(arguments: Sequence[str], prog: str) -> None:
+    from lab.comem.command import main
+
+    main(arguments, prog)
+
+
 EXPERIMENTS: Mapping[str, Experiment] = {
     "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
     "sweep": Experiment("Which setting of a strategy is best, and how sure is that?", _sweep),
@@ -84,6 +90,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
     "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
     "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),
+    "comem": Experiment("How fast is CoMem on simulated servers, and how fast in its paper?", _comem),
     "first-session": Experiment("What does a first session look like under each strategy?", _first_session),
     "first-answers": Experiment("How does the built-in reader answer a stranger's first question?", _first_answers),
 }

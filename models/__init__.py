@@ -6,13 +6,16 @@ A server is a row of `SERVERS`; the built-in reader needs none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
-from agent.hardware import Hardware
 from agent.protocols import Backend, Embedder
 from models.ollama import OLLAMA
 from models.openai import OPENAI, VLLM
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Kind, Server, ServerOptions
+
+if TYPE_CHECKING:
+    from agent.hardware import Hardware
 
 READER = "reader"
 

@@ -19,7 +19,8 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
 
     A call takes the prefill of the prompt tokens that were not cached, and the decode of its output, divided among the
     recorded pieces of the reply. Tokens are those that the server reported, else as thimble counted them. Side calls
-    are made by the memory model. No machine is ever busy, and each has its model loaded.
+    are made by the memory model; one in the background takes no time of its own. No machine is ever busy, and each has
+    its model loaded.
     """
     found: dict[int, float] = {}
     prepared: PreparedLine | None = None
@@ -41,6 +42,8 @@ def replayed_seconds(lines: Sequence[Line], agent: Hardware, memory: Hardware) -
                 found |= {one.number: took for one, took in zip([*pieces, line], seconds, strict=True)}
                 first = pieces[0] if pieces else line
                 found[first.number] += agent.prefill_seconds(prompt - cached)
+            case SideCalled(lag=int()):
+                found[line.number] = 0.0
             case SideCalled() as side:
                 prompt, cached = _prompt(side.usage, side.prompt_tokens, side.shared or 0)
                 decode = memory.decode_seconds(prompt, side.usage.output_tokens or 0)

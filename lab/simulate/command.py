@@ -7,8 +7,6 @@ sizes given, or the means of recorded runs (FILE).
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import shlex
 import sys
 from collections.abc import Callable, Sequence
@@ -16,6 +14,7 @@ from pathlib import Path
 
 from agent.budget import UNLIMITED
 from agent.errors import UsageError
+from lab.forms import print_csv, print_json
 from lab.replay.command import add_prompts, card
 from lab.replay.runs import Setting, counter_of
 from lab.replay.trajectories import read
@@ -54,12 +53,9 @@ def main(arguments: Sequence[str], prog: str) -> None:
         command = shlex.join([*prog.split(), *arguments])
         show.page(found, prices, headline, command).write(options.report)
     if options.json:
-        print(json.dumps(document(found, prices), indent=1))
+        print_json(document(found, prices))
     elif options.csv:
-        records = list(table(found, prices))
-        writer = csv.DictWriter(sys.stdout, records[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+        print_csv(list(table(found, prices)))
     else:
         from rich.console import Console
 

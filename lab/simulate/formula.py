@@ -48,7 +48,7 @@ class Rule:
 
     def prompt(self, of: Sizes, turn: int) -> int:
         """Tokens that the call of this turn is sent (Eq. 2, 3 and 6)."""
-        return self._head(of, turn) + self._masks(of, self.masked(turn)) + self._plain(of, turn) * self._whole(of)
+        return self._head(of, turn) + self._masks(of, self.masked(turn)) + self._plain(of, turn)
 
     def prefill(self, of: Sizes, turn: int) -> int:
         """Tokens of it behind what it shares with the prompt of the turn before, in whole messages."""
@@ -58,9 +58,9 @@ class Rule:
         if self.folded(turn) != self.folded(turn - 1):
             return prompt - of.head
         before = self.masked(turn - 1)
-        if self.masked(turn) != before:
+        if self.masked(turn) != before and self.window:  # with no window, no observation was ever sent
             return prompt - self._head(of, turn) - self._masks(of, before) - of.turn
-        return self._whole(of)
+        return prompt - self.prompt(of, turn - 1)
 
     def _head(self, of: Sizes, turn: int) -> int:
         return of.head + of.summary * bool(self.folded(turn))
@@ -69,10 +69,7 @@ class Rule:
         return count * (of.turn + of.mask)
 
     def _plain(self, of: Sizes, turn: int) -> int:
-        return turn - 1 - self.folded(turn) - self.masked(turn)
-
-    def _whole(self, of: Sizes) -> int:
-        return of.turn + of.observation
+        return (turn - 1 - self.folded(turn) - self.masked(turn)) * (of.turn + of.observation)
 
 
 def rule_of(strategy: Strategy, budget: Budget) -> Rule | None:

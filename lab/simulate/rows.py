@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any
 
@@ -71,14 +71,15 @@ class Simulated:
 
 
 def simulated(run: Trajectory, setting: Setting, prices: Sequence[Prices]) -> Simulated:
-    """The run under a strategy; it is replayed at each price if the strategy depends on the price."""
+    """The run under a strategy. One that depends on the price is replayed at each; its turns are those at the first."""
     counter = counter_of(setting.model)
     strategy = parse(setting.strategy, SideModel(StandIn(counter, 0), static_embedder()))
     rule = rule_of(strategy, Budget(setting.limit, counter))
+    # a strategy that asks for W words allows 3 W tokens (strategies/summary.py)
     of = sizes(run, counter, min(setting.summary_tokens, 3 * getattr(strategy, "words", setting.summary_tokens)))
     decides = bool(getattr(strategy, "priced", False))
-    calls = list(replay(run, _at(setting, prices[0])))
-    at_prices = [list(replay(run, _at(setting, price))) if decides else calls for price in prices]
+    calls = list(replay(run, replace(setting, prices=prices[0])))
+    at_prices = [list(replay(run, replace(setting, prices=price))) if decides else calls for price in prices]
     costs = [_costs(run, each, price, setting) for each, price in zip(at_prices, prices, strict=True)]
     turns = [
         Turn(
@@ -93,10 +94,6 @@ def simulated(run: Trajectory, setting: Setting, prices: Sequence[Prices]) -> Si
     asked = [side for call in calls for side in call.asked]
     side_tokens = sum(side.prompt_tokens + side.output_tokens for side in asked)
     return Simulated(setting.strategy, turns, len(asked), side_tokens, rule is not None)
-
-
-def _at(setting: Setting, price: Prices) -> Setting:
-    return Setting(setting.strategy, setting.limit, price, setting.model, setting.summary_tokens, setting.side_cache)
 
 
 def _costs(run: Trajectory, calls: Sequence[Call], price: Prices, setting: Setting) -> list[float]:

@@ -25,7 +25,7 @@ BAND = 25
 
 
 def show(console: Console, found: Sequence[Simulated], prices: Sequence[Prices], headline: str) -> None:
-    """Print the charts, each on a scale of its own, and two tables."""
+    """Print the charts, each on a scale of its own, and tables."""
     from rich.text import Text
 
     say = partial(console.print, highlight=False, markup=False)
@@ -45,6 +45,11 @@ def show(console: Console, found: Sequence[Simulated], prices: Sequence[Prices],
         tokens = [figures.short(one.prompt), figures.short(one.prefill)]
         sums.add_row(*map(Text, [one.strategy, *tokens, cached, f"{one.side_calls}", *costs]))
     say("", sizes, "", sums, sep="\n")
+    if meetings := list(cheaper(found)):
+        crossed = drawn(["all calls so far cost less from turn", *(f"@{price.cached:g}" for price in prices)])
+        for name, other, turns in meetings:
+            crossed.add_row(*map(Text, [f"{name} than {other}", *(f"{turn or '–'}" for turn in turns)]))
+        say("", crossed, sep="\n")
     for line in differences(found):
         say(f"\n{line}")
 
@@ -57,6 +62,23 @@ def chart(values: Sequence[int | None]) -> list[str]:
     heights = [round(8 * HIGH * top / max(1, *tops)) for top in tops]
     rows = range(HIGH - 1, -1, -1)
     return ["".join(BLOCKS[min(8, max(0, height - 8 * row))] for height in heights) for row in rows]
+
+
+def cheaper(found: Sequence[Simulated]) -> Iterator[tuple[str, str, list[int | None]]]:
+    """Pairs of strategies, and at each price the turn from which on all calls of the first have cost less."""
+    for one in found:
+        for other in found:
+            costs = zip(*([turn.costs for turn in each.turns] for each in (one, other)), strict=True)
+            less = [[a < b for a, b in zip(*pair, strict=True)] for pair in costs]
+            turns = [_from(column) for column in zip(*less, strict=True)]
+            if any(turns):
+                yield one.strategy, other.strategy, turns
+
+
+def _from(holds: Sequence[bool]) -> int | None:
+    """The turn from which on it holds to the end."""
+    last = next((number for number in range(len(holds), 0, -1) if not holds[number - 1]), 0)
+    return last + 1 if last < len(holds) else None
 
 
 def differences(found: Sequence[Simulated]) -> Iterator[str]:
@@ -93,6 +115,10 @@ def page(found: Sequence[Simulated], prices: Sequence[Prices], headline: str, co
     labels = [f"{start + 1}–{min(start + BAND, len(found[0].turns))}" for start in starts]
     rows = ("strategy", [one.strategy for one in found])
     report.heat("Share of the prompt that is cached", rows, ("turns", labels), shares, unit="percent")
+    told = [{"strategy": one, "costs less than": other}
+            | {f"from turn on, cached {price.cached:g}": turn for price, turn in zip(prices, at, strict=True)}
+            for one, other, at in cheaper(found)]  # fmt: skip
+    report.table("Where the sums of cost cross", told, caption="? means: not at the end.")
     report.table("All turns", [_sums(one, prices) for one in found])
     by_formula = {f"{one.strategy}, by the formula": [turn.by_formula and turn.by_formula[0] for turn in one.turns]
                   for one in found if one.has_formula}  # fmt: skip
@@ -106,7 +132,12 @@ def _range(one: Simulated) -> str:
     if not sent:
         return "no prompt fits the budget"
     most, turn = max(sent, key=lambda one: one[0])
-    return f"at most {most:,} tokens, first at turn {turn:,}"
+    told = f"at most {most:,} tokens, first at turn {turn:,}"
+    falls = [(before, after, at) for (before, _), (after, at) in pairwise(sent) if after < before]
+    if len(falls) < 2:
+        return told
+    (_, _, first), (high, low, last) = falls[-2:]
+    return f"{told}; at turn {last} it falls from {high:,} to {low:,}, {last - first} turns after the fall before"
 
 
 def _checked(one: Simulated) -> str:

@@ -98,8 +98,8 @@ class Reader(BackendDefaults):
             yield from deltas
             yield usage
         else:
-            yield from paced(deltas, usage, self._pace)
-            self._pace = replace(self._pace, load_seconds=0)
+            on, self._pace = self._pace, replace(self._pace, load_seconds=0)
+            yield from paced(deltas, usage, on)
 
     def _tokens(self, text: str) -> int:
         """Tokens of a text, the markers around a message not counted."""

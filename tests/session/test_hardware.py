@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+import tomllib
 from argparse import Namespace
 from pathlib import Path
 
@@ -11,18 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import Said, ToolReturned
-from agent.hardware import HARDWARE, Hardware
+from agent.hardware import HARDWARE, Hardware, largest_ratio
 from agent.protocols import Text, Thinking, Usage
 from models.scripted import Scripted
 from repl.cli.recordings import load, pace_of, played, settled
 from repl.commands.table import obey
-from session.hardware import paces
+from session.hardware import LEGAL, NEEDED, own_rows, paces
 from session.journal.journal import Journal
 from session.playback import Playback, Recording
 from session.replayed_seconds import replayed_seconds
 from session.session import Session, open_session
 from session.settings import Settings
 from tests.support.histories import TinyCounter
+from tests.support.paths import ROOT
 from tests.support.sessions import Paper, tool_call
 
 AGENT, MEMORY = Hardware(100, 0.5, 1e-4, load_seconds=9), Hardware(1_000, 0.05, 1e-5)
@@ -36,6 +39,18 @@ def test_a_pace_is_a_number_or_names() -> None:
     assert paces("agent", ROWS) == (AGENT, AGENT)
     assert paces("agent, memory", ROWS) == (AGENT, MEMORY)
     assert paces("a100-32b,a100-4b") == (HARDWARE["a100-32b"], HARDWARE["a100-4b"])
+
+
+def test_the_page_has_the_rows_and_the_limits_of_the_program() -> None:
+    page = (ROOT / "docs/reference/hardware.md").read_text()
+    for name, on in HARDWARE.items():
+        times = f"{1000 * on.token_seconds:.1f} ms | {1e6 * on.slope:.2f} ms | {on.load_seconds:.1f} s"
+        assert f"| `{name}` | {on.prefill:,.0f} tokens/s | {times} | {largest_ratio(on, 1_000):.2f} |" in page
+    for key, (least, most) in LEGAL.items():
+        left_out = "" if key in NEEDED else "; 0 if left out"
+        assert re.search(rf"\| `{key}` \| .* \| {least:g} to {most:,.0f}{left_out} \|", page)
+    ((name, row),) = tomllib.loads(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[0])["hardware"].items()
+    assert own_rows({name: row}, "it") == {"desk": Hardware(900, 0.02, 3e-7, 4)}
 
 
 @given(st.text(st.sampled_from("agentmory,0123456789.x-_ "), max_size=16))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -76,8 +77,8 @@ SPECS = st.one_of(
 )
 
 
-@settings(max_examples=25)
-@given(SPECS, st.integers(60, 200), st.integers(45, 200), st.integers(10, 60), st.integers(1, 45))
+@settings(max_examples=30)
+@given(SPECS, st.integers(60, 200), st.integers(45, 200), st.integers(10, 60), st.integers(1, 32))
 def test_formula_and_code_agree_turn_by_turn(spec: str, said: int, seen: int, summary: int, turns: int) -> None:
     of = sizes(run(Means(said, 0, seen), 1, COUNTER), COUNTER, summary)
     assume(of.mask < of.observation and of.summary < of.turn + of.observation)
@@ -87,7 +88,7 @@ def test_formula_and_code_agree_turn_by_turn(spec: str, said: int, seen: int, su
 
 @pytest.mark.parametrize("spec", ["none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper"])
 def test_the_settings_of_the_papers_agree_too(spec: str) -> None:
-    found = on(spec, Means(60, 20, 100), 120, 70)
+    found = on(spec, Means(60, 20, 100), 100, 70)
     assert (found.has_formula, found.differs) == (True, None)
 
 
@@ -177,10 +178,15 @@ def test_mistakes_are_usage_errors(flags: list[str], what: str) -> None:
     assert what in error.value.what
 
 
-def test_the_page_of_the_simulation_says_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
-    main([], "thimble lab simulate")
+RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
+
+
+@pytest.mark.parametrize(
+    "flags", [[], pytest.param([RECORDED], marks=pytest.mark.skipif(not RECORDED, reason="no runs"))]
+)
+def test_the_page_of_the_simulation_says_what_the_command_says(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(flags, "thimble lab simulate")
     page = (ROOT / "docs/results/simulation.md").read_text()
-    lines = [
-        line.rstrip() for line in capsys.readouterr().out.splitlines() if line.startswith(("none", "obs", "llm", "hyb"))
-    ]
-    assert [line for line in lines if line not in page] == []
+    assert " ".join(capsys.readouterr().out.split()) in " ".join(page.split())

@@ -43,7 +43,7 @@ def replies(reader: Reader) -> Iterator[list[Delta]]:
 def test_it_says_the_same_and_takes_the_seconds_of_the_machine(slept: list[float], on: Hardware) -> None:
     load = on.load_seconds
     plain, slow = Reader(EstimateCounter()), Reader(EstimateCounter(), pace=on)
-    for said, said_slowly in zip(replies(plain), list_of(slow, slept), strict=True):
+    for said, said_slowly in zip(replies(plain), paced_replies(slow, slept), strict=True):
         (deltas, pauses), bare = said_slowly, said[-1]
         assert isinstance(bare, Usage)
         assert [delta for delta in deltas[:-1] if not isinstance(delta, Waiting)] == said[:-1]
@@ -60,7 +60,7 @@ def test_it_says_the_same_and_takes_the_seconds_of_the_machine(slept: list[float
         load = 0
 
 
-def list_of(reader: Reader, slept: list[float]) -> Iterator[tuple[list[Delta], list[float]]]:
+def paced_replies(reader: Reader, slept: list[float]) -> Iterator[tuple[list[Delta], list[float]]]:
     """Each reply, and the pauses in it."""
     for view in VIEWS:
         slept.clear()
@@ -73,6 +73,14 @@ def test_the_cached_prefix_costs_no_prefill(slept: list[float]) -> None:
     assert isinstance(first, Usage)
     assert isinstance(again, Usage)
     assert (first.cached_tokens, again.prefill_seconds) == (0, pytest.approx(1 / 3_000))
+
+
+def test_it_loads_once_even_if_nobody_waits_for_the_first_reply(slept: list[float]) -> None:
+    reader = Reader(EstimateCounter(), pace=HARDWARE["laptop-7b"])
+    first = reader.stream(VIEWS[1], [])
+    assert next(first) == Waiting("loading the model")
+    first.close()
+    assert isinstance(next(reader.stream(VIEWS[1], [])), Text)
 
 
 def test_it_pauses_before_each_word(slept: list[float]) -> None:
