@@ -10,8 +10,8 @@ from lab.experiments.questions import Mark, Setting
 from lab.sweep.grid import Grid
 from lab.sweep.sheet import Cell, Measure, Sheet, Value
 
-RIGHT = Measure("right", "right answers of a dialogue, %", ".1f", sign=-1)
-COST = Measure("cost", "cost of the prompts of a dialogue, in computed tokens", ",.0f")
+RIGHT = Measure("right", "right answers of a dialogue, %", ".1f", "+z.2f", sign=-1)
+COST = Measure("cost", "cost of the prompts of a dialogue, in computed tokens", ",.0f", "+,.0f")
 
 
 def sheets(

@@ -11,7 +11,7 @@ from lab.replay.trajectories import Trajectory
 from lab.sweep.grid import Grid
 from lab.sweep.sheet import Cell, Measure, Sheet, Value
 
-CHANGE = Measure("cost", "change of a run's cost against sending everything, %", "+z.1f", base=-100)
+CHANGE = Measure("cost", "change of a run's cost against sending everything, %", "+z.1f", "+z.2f", base=-100)
 AMOUNTS = ("prompt_tokens", "prefill_tokens", "edits", "side_calls")
 
 

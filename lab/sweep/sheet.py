@@ -18,18 +18,24 @@ Value = int | float | None
 class Measure:
     """What the scores are.
 
-    `form`: how they are written. `sign`: −1 where more is better. `base`: where a bar begins.
+    `form`: how they are written. `fine`: how a difference is written. `sign`: −1 where more is better. `base`: where a
+    bar begins.
     """
 
     name: str
     unit: str
     form: str
+    fine: str
     sign: int = 1
     base: float = 0
 
     def shown(self, value: float) -> str:
         """A score for people."""
         return format(value, self.form).replace("-", "−")
+
+    def apart(self, value: float) -> str:
+        """A difference of scores for people."""
+        return format(value, self.fine).replace("-", "−")
 
 
 @dataclass(frozen=True, slots=True)

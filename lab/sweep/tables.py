@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ def _bars(one: Map, marked: set[int]) -> Shown:
     cells = {row: one.cells[row, ""] for row in one.rows[1]}
     most = max(cell.mean - one.measure.base for cell in cells.values()) or 1
     rows = [
-        [row, _marked(cell, one.measure, marked), _interval(cell.interval, one.measure, len(cell.scores)),
+        [row, _marked(cell, one.measure, marked), _interval(cell.interval, one.measure.shown, len(cell.scores)),
          "█" * round(BAR * (cell.mean - one.measure.base) / most)]
         for row, cell in cells.items()
     ]  # fmt: skip
@@ -74,8 +74,8 @@ def _marked(cell: Cell, measure: Measure, marked: set[int]) -> str:
     return f"{measure.shown(cell.mean)}{MARK if id(cell) in marked else ' '}"
 
 
-def _interval(ends: tuple[float, float], measure: Measure, runs: int) -> str:
-    return f"[{measure.shown(ends[0])}, {measure.shown(ends[1])}]" if runs > 1 else ""
+def _interval(ends: tuple[float, float], form: Callable[[float], str], runs: int) -> str:
+    return f"[{form(ends[0])}, {form(ends[1])}]" if runs > 1 else ""
 
 
 def _all(sheets: Sequence[Sheet]) -> Shown:
@@ -99,18 +99,18 @@ def best_table(bests: Sequence[Best]) -> Shown:
         measure, runs = best.sheet.measure, len(best.cell.scores)
         rows.append([", ".join([measure.name, *map(" ".join, conditions(best.sheet).items())]), "", "", ""])
         same = f" and {len(best.same)} with the same scores" if best.same else ""
-        mean = _with_interval(best.cell.mean, best.cell.interval, measure, runs)
+        mean = _with_interval(best.cell.mean, best.cell.interval, measure.shown, runs)
         rows.append([f"  {best.cell.spec}{same}", mean, "", f"chosen {best.share:.0%}" if runs > 1 else ""])
         for name, rival in best.rivals.items():
             found = rival.found
-            difference = _with_interval(found.difference, (found.low, found.high), measure, runs)
+            difference = _with_interval(found.difference, (found.low, found.high), measure.apart, runs)
             p = f"{rival.corrected:.4f}" if runs > 1 else ""
             rows.append([f"  against the {name}, {rival.cell.spec}", difference, p, rival.verdict])
     return Shown("The best", ["setting", "mean, or difference", "p", "verdict"], rows)
 
 
-def _with_interval(value: float, ends: tuple[float, float], measure: Measure, runs: int) -> str:
-    return f"{measure.shown(value)} {_interval(ends, measure, runs)}".strip()
+def _with_interval(value: float, ends: tuple[float, float], form: Callable[[float], str], runs: int) -> str:
+    return f"{form(value)} {_interval(ends, form, runs)}".strip()
 
 
 # --- forms ------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def sheet(scores: list[list[int]], default: list[int], sign: int = 1) -> Sheet:
     grid = parse_grid(f"x:a={{{','.join(map(str, range(len(scores))))}}}")
     cells = {at: Cell(spec, of, {}) for (at, spec), of in zip(grid.settings(), scores, strict=True)}
     names = [f"r{number}" for number in range(len(default))]
-    return Sheet(grid, {"budget": 8000}, Measure("cost", "%", ".1f", sign), names, cells, Cell("x", default, {}))
+    return Sheet(grid, {"budget": 8000}, Measure("cost", "%", ".1f", ".2f", sign), names, cells, Cell("x", default, {}))
 
 
 TABLES = st.integers(1, 5).flatmap(
@@ -58,7 +58,7 @@ def test_the_best_is_the_first_with_the_best_mean(tables: list[list[list[int]]],
 def test_a_setting_that_is_the_default_is_not_compared_with_it() -> None:
     grid = parse_grid("x")
     alone = Cell("x", [1.0, 2.0], {})
-    (best,) = judged([Sheet(grid, {}, Measure("cost", "%", ".1f"), ["a", "b"], {(): alone}, alone)])
+    (best,) = judged([Sheet(grid, {}, Measure("cost", "%", ".1f", ".2f"), ["a", "b"], {(): alone}, alone)])
     assert (best.cell, best.share, best.rivals) == (alone, 1.0, {})
 
 
@@ -103,7 +103,7 @@ def test_maps_show_each_cell_once(a: int, b: int, c: int, budgets: int) -> None:
     axes = ",".join(f"{name}={{1..{size}}}" for name, size in zip("abc", (a, b, c), strict=True))
     grid = parse_grid(f"x:{axes}")
     sheets = [
-        Sheet(grid, {"budget": budget}, Measure("cost", "%", ".1f"), ["r"],
+        Sheet(grid, {"budget": budget}, Measure("cost", "%", ".1f", ".2f"), ["r"],
               {at: Cell(spec, [budget], {}) for at, spec in grid.settings()}, Cell("x", [0], {}))
         for budget in range(budgets)
     ]  # fmt: skip
