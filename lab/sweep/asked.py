@@ -22,19 +22,18 @@ def sheets(
     The score of a dialogue is over all its scored exchanges, since they depend on each other. Tokens that a strategy's
     model writes are not counted in the cost.
     """
-    found = []
-    for budget, grid in product(budgets, grids):
-        for measure, price in ((RIGHT, None), *((COST, price) for price in prices)):
+    every = product(budgets, grids, [None, *prices])
+    return [_sheet(grid, marks, budget, price) for budget, grid, price in every]
 
-            def cell(spec: str, price: Prices | None = price, budget: int = budget) -> Cell:
-                return _cell(spec, marks[Setting(spec, budget)], price)
 
-            condition: dict[str, Value] = {"budget": budget, "cached_price": price.cached if price else None}
-            cells = {at: cell(spec) for at, spec in grid.settings()}
-            found.append(
-                Sheet(grid, condition, measure, list(_dialogues(next(iter(marks.values())))), cells, cell(grid.default))
-            )
-    return found
+def _sheet(grid: Grid, marks: Mapping[Setting, Sequence[Mark]], budget: int, price: Prices | None) -> Sheet:
+    def cell(spec: str) -> Cell:
+        return _cell(spec, marks[Setting(spec, budget)], price)
+
+    condition: dict[str, Value] = {"budget": budget, "cached_price": price.cached if price else None}
+    dialogues = list(_dialogues(marks[Setting(grid.default, budget)]))
+    cells = {at: cell(spec) for at, spec in grid.settings()}
+    return Sheet(grid, condition, COST if price else RIGHT, dialogues, cells, cell(grid.default))
 
 
 def _cell(spec: str, marks: Sequence[Mark], price: Prices | None) -> Cell:

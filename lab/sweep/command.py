@@ -60,14 +60,18 @@ def _parser(prog: str) -> Parser:
         help="simulated runs instead: tokens of reasoning, action and observation of each turn")  # fmt: skip
     add("--turns", nargs="+", default=[TURNS], type=_turns, metavar="N",
         help=f"turns of the simulated runs, one run each; default: {TURNS}")  # fmt: skip
-    add("--questions", action="store_true", help="ask the built-in reader the questions of the dialogues instead")
+    add(
+        "--questions",
+        action="store_true",
+        help="ask the built-in reader all dialogues instead; of the flags below, --budget and --price count then",
+    )
     add("--strategy", nargs="+", action="extend", required=True, metavar="GRID", help="SPECs, with values in braces")
     add("--budget", nargs="+", default=[BUDGET], type=read_limit, metavar="N", help=f"or none; default: {BUDGET}")
     add("--lag", nargs="+", default=[0], type=replay.lag, metavar="N",
         help="calls that pass before a summary in the background is there; default: 0")  # fmt: skip
     replay.add_costs(parser)
     add("--jobs", type=replay.processes, metavar="N", help="processes that work at once; default: one for each core")
-    add("--most", default=MOST, type=int, metavar="N", help=f"replays or dialogues that are too many; default: {MOST}")
+    add("--most", default=MOST, type=int, metavar="N", help=f"the most replays or dialogues; default: {MOST}")
     forms.add_forms(
         parser,
         json="a JSON list: an object for each grid and condition, with the scores of each run",
