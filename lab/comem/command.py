@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import sys
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 from agent.errors import UsageError
 from lab.comem import cells, tables
+from lab.comem.page import page
 from lab.comem.paper import BATCH
 from lab.comem.runs import Means, recorded
+from lab.forms import console, print_csv, print_json
 from lab.replay.command import MODEL
 from lab.replay.runs import counter_of
 from lab.replay.trajectories import read
+from lab.report.flag import add_report
 from session.parser import Parser
 
 ASSUMED = cells.Assumed()
@@ -42,7 +43,14 @@ def main(arguments: Sequence[str], prog: str) -> None:
         made = list(cells.of_runs(runs, assumed, options.batch, options.k))
     else:
         made = [*cells.table(assumed, options.batch, options.k), *cells.figure(assumed, options.k)]
-    _show(made, options.json, options.csv)
+    if options.report:
+        page(made, shlex.join([*prog.split(), *arguments])).write(options.report)
+    if options.json:
+        print_json(map(asdict, made))
+    elif options.csv:
+        print_csv([*map(asdict, made)])
+    else:
+        tables.show(console(), made)
 
 
 def _parser(prog: str) -> Parser:
@@ -66,6 +74,7 @@ def _parser(prog: str) -> Parser:
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="the cells as a JSON list")
     shown.add_argument("--csv", action="store_true", help="a line for each cell")
+    add_report(parser)
     return parser
 
 
@@ -76,17 +85,3 @@ def _whole(flag: str, least: int, most: int) -> Callable[[str], int]:
         return int(text)
 
     return read
-
-
-def _show(made: Sequence[cells.Cell], as_json: bool, as_csv: bool) -> None:
-    records = [asdict(cell) for cell in made]
-    if as_json:
-        print(json.dumps(records, indent=1))
-    elif as_csv:
-        writer = csv.DictWriter(sys.stdout, records[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
-    else:
-        from rich.console import Console
-
-        tables.show(Console(), made)

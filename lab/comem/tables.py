@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from lab.comem.cells import Cell
+from lab.forms import drawn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,19 +22,17 @@ def show(console: Console, cells: Sequence[Cell]) -> None:
         shown = list(group)
         batches = {cell.batch for cell in shown}
         where = f", {min(batches)} agents" if len(batches) == 1 else ""
-        console.print(f"\n{part}, {agent}, {'with' if offload else 'without'} CPU offload{where}\n", highlight=False)
+        console.print(f"\n{title(part, agent, offload)}{where}\n", highlight=False)
         console.print(_table(shown, many=len(batches) > 1))
 
 
-def _table(cells: Sequence[Cell], many: bool) -> Table:
-    from rich import box
-    from rich.table import Table
+def title(part: str, agent: str, offload: bool) -> str:
+    """What a table is of."""
+    return f"{part}, {agent}, {'with' if offload else 'without'} CPU offload"
 
-    table = Table(
-        "memory", "agents" if many else "calls", *COLUMNS, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0)
-    )
-    for column in table.columns[1:]:
-        column.justify, column.no_wrap = "right", True
+
+def _table(cells: Sequence[Cell], many: bool) -> Table:
+    table = drawn(["memory", "agents" if many else "calls", *COLUMNS])
     for cell in cells:
         table.add_row(
             cell.memory,

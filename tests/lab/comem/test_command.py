@@ -112,3 +112,12 @@ def test_without_simpy_the_error_names_the_extra(recorded: str, monkeypatch: pyt
     with pytest.raises(UsageError) as error:
         main([recorded], "lab comem")
     assert error.value.fix == "pip install 'thimble[simulation]'"
+
+
+def test_a_report_has_every_cell(recorded: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([recorded, "--batch", "2", "--csv", "--report", str(tmp_path / "page.html")], "thimble lab comem")
+    printed = [*csv.DictReader(StringIO(capsys.readouterr().out))]
+    written = [*tmp_path.glob("page-*.csv")]
+    last = max(written, key=lambda path: int(path.stem.rpartition("-")[2]))
+    cells = [*csv.DictReader(StringIO(last.read_text()))]
+    assert [cell["simulated"] for cell in cells] == [cell["simulated"] for cell in printed]

@@ -401,3 +401,25 @@ def test_published_rows_that_are_not_whole(published: tuple[Path, Published], tm
 def test_the_page_has_every_cell_of_the_published_rows(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs/results/paper-tables.md").read_text()
     assert [line for line in said(capsys, PUBLISHED, "--markdown").splitlines() if line not in page] == []
+
+
+def test_a_report_has_every_difference_with_its_interval(own: Path, tmp_path: Path) -> None:
+    main([str(own), "--report", str(tmp_path / "page.html")], "thimble lab table")
+    with (tmp_path / "page-3.csv").open(newline="") as file:
+        figures = [*csv.DictReader(file)]
+    with (tmp_path / "page-1.csv").open(newline="") as file:
+        (drawn,) = csv.DictReader(file)
+    (other,) = (row for row in figures if row["pairs"] != "0")
+    assert (drawn["strategy"], drawn["difference"]) == (other["strategy"], other["solved_difference"])
+    assert (drawn["difference low"], drawn["difference high"]) == (
+        other["solved_difference_low"],
+        other["solved_difference_high"],
+    )
+
+
+def test_a_report_of_the_paper_has_every_cell(published: tuple[Path, Published], tmp_path: Path) -> None:
+    main([str(published[0]), "--report", str(tmp_path / "page.html")], "thimble lab table")
+    shown = {path.stem: [*csv.DictReader(path.read_text().splitlines())] for path in tmp_path.glob("page-*.csv")}
+    assert [len(shown[f"page-{number}"]) for number in range(2, len(TABLES) + 2)] == [
+        len(table.cells()) for table in TABLES.values()
+    ]
