@@ -26,6 +26,12 @@ def _replay(arguments: Sequence[str], prog: str) -> None:
     main(arguments, prog)
 
 
+def _table(arguments: Sequence[str], prog: str) -> None:
+    from lab.table.command import main
+
+    main(arguments, prog)
+
+
 def _questions(arguments: Sequence[str], prog: str) -> None:
     from lab.experiments.questions import main
 
@@ -58,6 +64,7 @@ def _first_answers(arguments: Sequence[str], prog: str) -> None:
 
 EXPERIMENTS: Mapping[str, Experiment] = {
     "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
+    "table": Experiment("What do the rows of a paper, or your own (FILE), say of each strategy?", _table),
     "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
     "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
     "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -27,6 +26,7 @@ from agent.ledger import totals
 from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from corpus.score import score
+from lab.statistics import wilson
 from models import READER, SERVERS
 from session.parser import Parser
 from session.session import Session
@@ -154,16 +154,6 @@ def _answer(session: Session, question: str) -> str:
         return next((event.text for event in session.ask(question) if isinstance(event, Answered)), "")
     except BudgetError:
         return ""
-
-
-def wilson(right: int, of: int, z: float = 1.96) -> tuple[float, float]:
-    """The 95 % interval of a share (Wilson, Probable Inference, 1927); 0 to 1 for no answers."""
-    if not of:
-        return 0.0, 1.0
-    share, spread = right / of, z * z / of
-    middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / of + spread / (4 * of))
-    return max(0.0, middle - half), min(1.0, middle + half)
 
 
 def fingerprint(*patterns: str) -> str:

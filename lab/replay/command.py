@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import json
 import math
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -17,6 +14,7 @@ from agent.budget import UNLIMITED, Prices, read_limit
 from agent.errors import UsageError
 from agent.prices import MOST
 from agent.side import SideModel
+from lab.forms import add_forms, console, print_csv, print_json
 from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
 from lab.replay.progress import progress
@@ -81,10 +79,12 @@ def _parser(prog: str) -> _Parser:
     add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
     add("--lag", default=0, type=lag, metavar="N", help="calls that pass before a summary in the background is there")
     add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument("--json", action="store_true", help="the rows as a JSON list, `none` among them")
-    shown.add_argument("--csv", action="store_true", help="a line for each strategy, run and price, `none` among them")
-    shown.add_argument("--markdown", action="store_true", help="one table in Markdown")
+    add_forms(
+        parser,
+        json="the rows as a JSON list, `none` among them",
+        csv="a line for each strategy, run and price, `none` among them",
+        markdown="one table in Markdown",
+    )
     add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
     return parser
@@ -190,15 +190,10 @@ def _show(rows: Sequence[Row], raw: Row, options: argparse.Namespace) -> None:
         plot.plot(rows, raw, options.plot)
     every = rows if raw in rows else [raw, *rows]
     if options.json:
-        print(json.dumps(every, indent=1))
+        print_json(every)
     elif options.csv:
-        records = list(table(every))
-        writer = csv.DictWriter(sys.stdout, records[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+        print_csv(list(table(every)))
     elif options.markdown:
         print("\n".join(tables.markdown(rows, raw)))
     else:
-        from rich.console import Console
-
-        tables.show(Console(width=None if sys.stdout.isatty() else 140), rows, raw)
+        tables.show(console(), rows, raw)

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from lab.forms import drawn
 from lab.replay.rows import Row
 
 if TYPE_CHECKING:
@@ -142,17 +143,6 @@ def _short(amount: int) -> str:
     return f"{amount / 1e6:,.1f}M" if amount >= 999_500 else f"{amount / 1e3:,.0f}k"
 
 
-def _drawn(columns: Sequence[str]) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    table = Table(*columns, box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for column in table.columns[1:]:
-        column.justify, column.no_wrap = "right", True
-    table.columns[0].overflow = "fold"
-    return table
-
-
 def _at(raw: Row) -> list[str]:
     return [f"@{float(price):g}" for price in raw["cost"]]
 
@@ -161,7 +151,7 @@ def _together(rows: Sequence[Row], raw: Row) -> Table:
     """A line for each strategy; one for each price where the strategy depends on it."""
     from rich.text import Text
 
-    table = _drawn(["strategy", *_at(raw), "prompt", "prefill", "over", "edits", "side"])
+    table = drawn(["strategy", *_at(raw), "prompt", "prefill", "over", "edits", "side"])
     for row in rows:
         costs = [percent(against(row, raw, price)) for price in raw["cost"]]
         lines = _each(row)
@@ -174,7 +164,7 @@ def _together(rows: Sequence[Row], raw: Row) -> Table:
 def _spread(rows: Sequence[Row], raw: Row) -> Table:
     from rich.text import Text
 
-    table = _drawn(["strategy", *_at(raw)])
+    table = drawn(["strategy", *_at(raw)])
     for row in rows:
         spreads = [list(map(percent, spread)) for spread in row["spread"].values() if spread]
         cells = [f"{one[MEDIAN]} [{one[LOWER]} {one[UPPER]}] {one[WORST]:>4}" for one in spreads]
@@ -185,7 +175,7 @@ def _spread(rows: Sequence[Row], raw: Row) -> Table:
 def _by_turns(rows: Sequence[Row], raw: Row, names: Sequence[str]) -> Table:
     from rich.text import Text
 
-    table = _drawn([f"cost at {_prices(raw)}", *(runs_of(name, raw) for name in names)])
+    table = drawn([f"cost at {_prices(raw)}", *(runs_of(name, raw) for name in names)])
     for row in rows:
         cells = [_cell(over_runs(row["by_turns"][name], MEDIAN), width=4) for name in names]
         table.add_row(*map(Text, [row["strategy"], *cells]))

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
-import sys
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -14,11 +10,11 @@ from pathlib import Path
 from agent import chat
 from agent.errors import UsageError
 from agent.messages import Message, Schema
-from session.bounded import MOST_RUNS_BYTES, bounded, file_bytes
+from lab.file_text import file_text
+from session.bounded import MOST_RUNS_BYTES
 from session.jsonl import from_json
 
 FORMS = "give JSON or JSON Lines, gzipped or not: lists of chat-completions messages, or objects with `messages`"
-GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +72,7 @@ def _runs(path: Path) -> Iterator[Trajectory]:
 
 def _values(path: Path) -> Iterator[tuple[int, object]]:
     """The JSON values of a file with their lines: one document (line 0), or one a line."""
-    text = _text(path)
+    text = file_text(path, MOST_RUNS_BYTES, FORMS)
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         return
@@ -103,23 +99,6 @@ def _is_json(text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def _text(path: Path) -> str:
-    try:
-        piped = str(path) == "/dev/stdin"
-        data = bounded(sys.stdin.buffer, MOST_RUNS_BYTES) if piped else file_bytes(path, MOST_RUNS_BYTES)
-        if data.startswith(GZIP):
-            with gzip.open(io.BytesIO(data)) as file:
-                data = bounded(file, MOST_RUNS_BYTES)
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8 text", FORMS) from error
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UsageError(f"{path} is a damaged gzip file ({error})", "get it again") from error
-    except (OSError, ValueError) as error:  # ValueError: a NUL in its name
-        why = getattr(error, "strerror", "") or error
-        raise UsageError(f"{str(path)[:200]} cannot be read: {why}", "give the path of a file") from error
 
 
 def _several(value: object) -> Sequence[object]:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from corpus.questions import Exchange, Fact, Proof, Question
-from lab.experiments.questions import LIBRARY, READING, Mark, Setting, ask, fingerprint, table, wilson
+from lab.experiments.questions import LIBRARY, READING, Mark, Setting, ask, fingerprint, table
 from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"
@@ -23,20 +19,6 @@ ASKED = Question(
         ),
     ),
 )
-
-
-@pytest.mark.parametrize(("right", "of", "low", "high"), [(18, 20, 0.699, 0.972), (180, 200, 0.851, 0.934)])
-def test_wilson_intervals_as_published(right: int, of: int, low: float, high: float) -> None:
-    assert wilson(right, of) == pytest.approx((low, high), abs=0.001)
-
-
-@given(st.integers(0, 500), st.integers(0, 500))
-def test_an_interval_holds_its_share_and_stays_a_share(right: int, wrong: int) -> None:
-    low, high = wilson(right, right + wrong)
-    assert 0 <= low <= high <= 1
-    if right + wrong:
-        assert low <= right / (right + wrong) + 1e-12
-        assert right / (right + wrong) <= high + 1e-12
 
 
 def test_a_question_is_asked_in_a_session_of_its_own() -> None:

@@ -28,7 +28,7 @@ from agent.protocols import Tool
 from agent.side import SideModel
 from agent.state import State
 from corpus.library import load
-from lab.experiments.questions import wilson
+from lab.statistics import wilson
 from strategies import parse
 from tests.servers.tiny.card import card
 from tests.servers.tiny.corpora import SOUND, Question, articles, corpus, library, question
