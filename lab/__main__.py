@@ -38,6 +38,12 @@ def _questions(arguments: Sequence[str], prog: str) -> None:
     main(arguments, prog)
 
 
+def _run_study(arguments: Sequence[str], prog: str) -> None:
+    from lab.run.command import main
+
+    main(arguments, prog)
+
+
 def _facts(arguments: Sequence[str], prog: str) -> None:
     from lab.experiments.facts import main
 
@@ -66,6 +72,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
     "table": Experiment("What do the rows of a paper, or your own (FILE), say of each strategy?", _table),
     "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
+    "run": Experiment("How do strategies do on questions × budgets × seeds × models, in a store?", _run_study),
     "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
     "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),
     "first-session": Experiment("What does a first session look like under each strategy?", _first_session),
