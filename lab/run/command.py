@@ -138,9 +138,9 @@ def _ceiling(text: str) -> float:
 def _jobs(options: argparse.Namespace) -> list[Job]:
     """The jobs of the flags."""
     questions = _questions(options)
-    dollars = read_prices(options.price).dollars
-    if dollars:
-        options.ceiling *= 1_000_000 / dollars
+    card = read_prices(options.price)
+    if card.dollars:
+        options.ceiling *= 1_000_000 / card.dollars
     specs = [name for spec in options.strategy for name in (STRATEGIES if spec == ALL else [spec])]
     like = Job(
         questions[0],
@@ -148,7 +148,7 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
         temperature=options.temperature,
         summariser=options.summariser,
         memory=options.memory,
-        price=options.price,
+        price=f"cached={card.cached:g},output={card.output:g}",
     )
     models, seeds = options.model or [READER], options.seed or [None]
     return plan(questions, specs, options.budget or [like.budget], models, seeds, like)

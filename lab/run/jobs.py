@@ -100,7 +100,7 @@ def named(model: str) -> str:
 def plan(
     questions: Sequence[Question],
     strategies: Sequence[str],
-    budgets: Sequence[int],
+    budgets: Sequence[int] = (8000,),
     models: Sequence[str] = (READER,),
     seeds: Sequence[int | None] = (None,),
     like: Job | None = None,

@@ -7,11 +7,8 @@ jobs are then asked again.
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import sys
 import time
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
@@ -26,8 +23,10 @@ SCHEMA = 1
 """The version of the table, in the file's `user_version`."""
 APPLICATION = 0x7481_3B1E
 """The file's `application_id`, which tells a store from another database."""
-LOCKED_AT = 1 << 40
-"""The byte that a writer locks: far behind those that SQLite reads and locks."""
+BEGIN = "BEGIN IMMEDIATE"
+"""Begins a transaction that writes; of these there is one at a time."""
+READER_SECONDS = 5.0
+"""How long a reader waits for a moment in which the file can be read."""
 CODE = (
     *(f"{room}/**/*.py" for room in ("agent", "corpus", "models", "session", "strategies", "tools")),
     "corpus/articles/*.md",
@@ -107,16 +106,15 @@ class Store:
         self.path = path
         if not write and not path.is_file():
             raise UsageError(f"there is no store {path}", "--strategy SPEC… begins one")
-        with ExitStack() as opening:
-            if write:
-                opening.callback(os.close, _locked(path))  # last: closing it would also drop the locks of SQLite
-            try:
-                self._file = sqlite3.connect(path, isolation_level=None)
-                opening.callback(self._file.close)
-                self._begin(write)
-            except sqlite3.Error as error:
-                raise UsageError(f"{path} cannot be used: {error}", "give --store another file") from error
-            self._open = opening.pop_all()
+        try:
+            self._file = sqlite3.connect(path, timeout=0 if write else READER_SECONDS, isolation_level=None)
+        except sqlite3.Error as error:
+            raise UsageError(f"{path} cannot be opened", "give --store the path of a file") from error
+        try:
+            self._begin(write)
+        except (sqlite3.Error, UsageError) as error:
+            self.close()
+            raise self._unusable(error) from error
 
     def _begin(self, write: bool) -> None:
         (tables,) = self._ask("SELECT count(*) FROM sqlite_master")
@@ -128,11 +126,26 @@ class Store:
         if write:
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
-            self._file.executescript(
-                f"BEGIN; {TABLE}; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {SCHEMA}; COMMIT"
-            )
+            self._file.execute(BEGIN)
+            self._file.execute(TABLE)
+            self._file.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._file.execute(f"PRAGMA user_version = {SCHEMA}")
+            self._commit()
         elif not tables:
             raise UsageError(f"{self.path} holds no results yet", "--strategy SPEC… begins a study")
+
+    def _commit(self) -> None:
+        """Keep what was written, and begin the next transaction at once: while it is open, no other process writes."""
+        self._file.execute("COMMIT")
+        self._file.execute(BEGIN)
+
+    def _unusable(self, error: Exception) -> UsageError:
+        if isinstance(error, UsageError):
+            return error
+        if isinstance(error, sqlite3.Error) and error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+            what = f"{self.path} is written by another thimble lab run"
+            return UsageError(what, "wait for its end, or take another --store")
+        return UsageError(f"{self.path} cannot be used: {error}", "make room, or give --store another file")
 
     def _ask(self, query: str) -> tuple[Any, ...]:
         """The first row of an answer."""
@@ -165,9 +178,9 @@ class Store:
         query = f"INSERT INTO results ({names}) VALUES ({values}) ON CONFLICT (key) DO UPDATE SET {again}"
         try:
             self._file.execute(query, row)
+            self._commit()
         except sqlite3.Error as error:
-            what = f"{self.path} cannot be written: {error}"
-            raise UsageError(what, "make room, then give the same command again") from error
+            raise self._unusable(error) from error
 
     def rows(self) -> list[Row]:
         """All rows, by their keys."""
@@ -177,38 +190,9 @@ class Store:
 
     def close(self) -> None:
         """Close the file, and let others write it."""
-        self._open.close()
+        self._file.close()
 
 
 def _row(values: dict[str, Any]) -> Row:
     answers = (Answer(**answer | {"places": tuple(answer["places"])}) for answer in json.loads(values["answers"]))
     return Row(**values | {"answers": tuple(answers)})
-
-
-def _locked(path: Path) -> int:
-    """The open file, locked for this process alone, until it ends, however it ends; its children do not hold it."""
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be opened: {error.strerror}", "give --store the path of a file") from error
-    try:
-        _lock(file)
-    except OSError as error:
-        os.close(file)
-        what = f"{path} is written by another thimble lab run"
-        raise UsageError(what, "wait for its end, or take another --store") from error
-    return file
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(file: int) -> None:
-        os.lseek(file, LOCKED_AT, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(file: int) -> None:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, LOCKED_AT)
