@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import shlex
 from collections.abc import Sequence
 from contextlib import closing
 from functools import partial
@@ -17,11 +18,13 @@ from agent.side import SideModel
 from lab.forms import add_forms, console, print_csv, print_json
 from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
+from lab.replay.page import page
 from lab.replay.progress import progress
 from lab.replay.rows import RAW, Found, Row, rows, table
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
+from lab.report.flag import add_report
 from models.embeddings.static import static_embedder
 from session.parser import Parser
 from strategies import STRATEGIES, parse
@@ -54,7 +57,10 @@ def main(arguments: Sequence[str], prog: str) -> None:
     jobs = _jobs(len(runs), specs, prices, options)
     made = rows(_replayed(runs, jobs, options), runs, prices)
     raw = next(row for row in made if row["strategy"] == RAW)
-    _show([row for row in made if row["strategy"] in specs], raw, options)
+    shown = [row for row in made if row["strategy"] in specs]
+    if options.report:
+        page(shown, raw, shlex.join([*prog.split(), *arguments])).write(options.report)
+    _show(shown, raw, options)
 
 
 # --- flags ------------------------------------------------------------------------------------------------------------
@@ -87,6 +93,7 @@ def _parser(prog: str) -> _Parser:
     )
     add("--views", type=Path, metavar="FILE", help="write the view of each call as a line of JSON; .gz compresses")
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
+    add_report(parser)
     return parser
 
 

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -412,6 +413,22 @@ def test_tables_for_people(runs: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert len(table) == 4
     assert len({one.count("|") for one in table}) == 1
     assert "| none | 0 0 0 0 | 0 0 0 0 |" in text
+
+
+def test_a_report_has_every_cost(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = [str(runs), "--strategy", "observation-masking:paper", "hybrid", "--price", "cached=1,0.1"]
+    _, *found = replayed(capsys, *flags)
+    main([*flags, "--model", MODEL, "--report", "costs.html"], "thimble lab replay")
+    root = ElementTree.parse("costs.html").getroot()
+    written = {one.get("value") for one in root.iter("{http://www.w3.org/1999/xhtml}data")}
+    assert {repr(end) for row in found for spread in row["spread"].values() for end in spread[1:4]} <= written
+    assert {str(row[key]) for row in found for key in ("prompt_tokens", "prefill_tokens")} <= written
+    text = "".join(root.itertext())
+    assert f"thimble lab replay {runs} --strategy observation-masking:paper hybrid" in text
+    assert "3 runs, 73 calls, no budget" in text
+    assert len(list(Path().glob("costs-*.csv"))) == 4
+    with pytest.raises(UsageError, match=r"costs\.html is there already"):
+        main([*flags, "--report", "costs.html"], "thimble lab replay")
 
 
 def test_a_figure(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
