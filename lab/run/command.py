@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,11 +19,14 @@ from corpus.questions import QUESTIONS, Question, load
 from lab.experiments.questions import KINDS
 from lab.pool import pooled
 from lab.replay.command import processes
+from lab.report.flag import add_report
 from lab.run import tables
 from lab.run.analysis import RAW
+from lab.run.cluster import HERE, SCHEME, on_ray
 from lab.run.jobs import CARD, Job, plan
+from lab.run.page import page
 from lab.run.store import Store
-from lab.run.study import go_on, missing
+from lab.run.study import Pool, go_on, missing
 from models import READER
 from session.parser import Parser
 from session.session import Session
@@ -54,17 +59,21 @@ def main(arguments: Sequence[str], prog: str) -> None:
         rows = [row for row in store.rows() if not jobs or row.key in keys]
     finally:
         store.close()
+    if options.report:
+        page(rows, options.baseline, shlex.join([*prog.split(), *arguments])).write(options.report)
     tables.show(rows, options.baseline, markdown=options.markdown)
 
 
 def _ask(jobs: Sequence[Job], store: Store, options: argparse.Namespace) -> None:
     """Do the missing jobs, as far as the ceiling lets."""
     left = missing(jobs, store)
-    _check(left)
+    _check([replace(job, model=READER) for job in left] if options.on else left)  # a server may answer there alone
     alone = any(job.model != READER for job in left)
-    at_once = options.jobs or (1 if alone else os.cpu_count() or 1)
+    pool: Pool = partial(pooled, processes=options.jobs or (1 if alone else os.cpu_count() or 1))
+    if options.on:
+        pool = partial(on_ray, where=options.on, processes=options.jobs)
     try:
-        go_on(jobs, store, partial(pooled, processes=at_once), options.ceiling)
+        go_on(jobs, store, pool, options.ceiling)
     except KeyboardInterrupt:
         done = len(jobs) - len(missing(jobs, store))
         raise Stopped(f"stopped: {done:,} of {len(jobs):,} jobs are kept; the same command goes on") from None
@@ -101,9 +110,16 @@ def _parser(prog: str) -> Parser:
     add("--price", type=_setting("price"), default=CARD, metavar="CARD", help=f"default: {CARD}")
     add("--ceiling", type=_ceiling, default=math.inf, metavar="COST",
         help="begin no job after so many computed prompt tokens, or dollars if the card has them")  # fmt: skip
-    add("--jobs", type=processes, metavar="N", help="jobs at once; default: one a core, with a server 1")
+    add(
+        "--jobs",
+        type=processes,
+        metavar="N",
+        help="jobs at once; default: one a core, with a server 1; one a CPU of a cluster",
+    )
+    add("--on", type=_cluster, metavar="ray://HOST:PORT", help="a Ray cluster; ray: one on this machine")
     add("--baseline", default=RAW, metavar="SPEC", help=f"the strategy to compare with; default: {RAW}")
     add("--markdown", action="store_true", help="print the tables in Markdown")
+    add_report(parser)
     return parser
 
 
@@ -122,6 +138,12 @@ def _setting(name: str) -> Callable[[str], Any]:
 def _model(text: str) -> str:
     if text != READER and not served_embeddings(text):
         raise UsageError(f"--model cannot be {text[:80]!r}", f"write {READER}, ollama:NAME or openai:NAME@URL")
+    return text
+
+
+def _cluster(text: str) -> str:
+    if text != HERE and not text.startswith(SCHEME):
+        raise UsageError(f"--on cannot be {text[:80]!r}", f"write {HERE} or {SCHEME}HOST:PORT")
     return text
 
 
