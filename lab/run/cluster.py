@@ -33,7 +33,7 @@ def on_ray(
     """
     with _connected(where) as ray:
         at_once = WAITING * (processes or max(1, int(ray.cluster_resources().get("CPU", 1))))
-        task = ray.remote(num_cpus=1, max_retries=TRIES)(do)
+        task = ray.remote(num_cpus=1, max_retries=TRIES)(lambda job: do(job))
         under_way: dict[Any, Job] = {}
         try:
             while True:
