@@ -25,8 +25,7 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))  # the project need not be installed
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from lab.pool import pooled
 from lab.run.ask import Result, hold
@@ -38,7 +37,7 @@ from models.scripted import Scripted
 from session.session import Session
 from tests.support.studies import job
 
-os.environ["PYTHONPATH"] = str(ROOT)  # for the workers
+os.environ["PYTHONPATH"] = sys.path[0]  # for the workers
 JOBS, KILLS, WORKERS = 10_000, 40, 2
 DRIVER_KILLS = 2
 LONGEST_SECONDS = 4.0
