@@ -79,7 +79,7 @@ def workers(driver: int) -> Iterator[int]:
         above = int(pid)
         while above in parents and above != driver:
             above = parents[above]
-        if above == driver and args and args[0].startswith("ray::"):
+        if above == driver and args and args[0].startswith("ray::") and "Agent" not in args[0]:  # agents end the node
             yield int(pid)
 
 

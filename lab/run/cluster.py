@@ -64,13 +64,12 @@ def _connected(where: str) -> Iterator[Any]:
         import ray
     except ImportError as error:
         raise UsageError("Ray is not installed", "pip install 'thimble[ray]'") from error
-    address = where if where.startswith(SCHEME) else None
+    address = where if where.startswith(SCHEME) else os.environ.get("RAY_ADDRESS", "local")
     try:
-        ray.init(
-            address, include_dashboard=None if address else False, logging_level=logging.ERROR, log_to_driver=False
-        )
+        dashboard = False if address == "local" else None
+        ray.init(address, include_dashboard=dashboard, logging_level=logging.ERROR, log_to_driver=False)
     except (ConnectionError, ValueError) as error:
-        raise UsageError(f"no Ray cluster answers at {where}", "check HOST:PORT, by default port 10001") from error
+        raise UsageError(f"no Ray cluster answers at {address}", "check HOST:PORT, and its token") from error
     try:
         yield ray
     finally:
