@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from itertools import islice
 from typing import Any
 
@@ -71,6 +73,7 @@ def _connected(where: str) -> Iterator[Any]:
     except (ConnectionError, ValueError) as error:
         raise UsageError(f"no Ray cluster answers at {address}", "check HOST:PORT, and its token") from error
     try:
-        yield ray
+        with redirect_stdout(sys.stderr or io.StringIO()):  # where Ray tells of workers that ended
+            yield ray
     finally:
         ray.shutdown()
