@@ -75,7 +75,7 @@ lock:  # needs uv; hashes and versions only, no addresses
 	printf '$(UNUSED)' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--excludes /dev/stdin --group build pyproject.toml -o requirements.txt
 	printf '$(UNUSED)' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-		--excludes /dev/stdin --group build --group dev pyproject.toml -o requirements-dev.txt
+		--excludes /dev/stdin --extra simulation --group build --group dev pyproject.toml -o requirements-dev.txt
 	echo 'dashscope>=1.20,<2' | uv pip compile -q --no-deps --generate-hashes --no-header --no-annotate - \
 		| tee -a requirements.txt >> requirements-dev.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \

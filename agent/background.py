@@ -58,7 +58,7 @@ class Errand:
 
     `steps` counts the calls of the agent that were prepared without it. `held_seconds` is the time that the agent
     waited for it. `began` is in seconds since 1970. `bug` is an error that is no ModelError. `then` is called when the
-    loop knows of the end.
+    loop knows of the end; it raises nothing.
     """
 
     ask: Callable[[Reply], None]
@@ -102,8 +102,10 @@ class Errand:
         """Return when it has ended."""
         began = time.perf_counter()
         if not self.ended:
-            self.worker.wait(self)
-            self.held_seconds += time.perf_counter() - began
+            try:
+                self.worker.wait(self)
+            finally:
+                self.held_seconds += time.perf_counter() - began
 
     def run(self) -> None:
         """Ask, in the thread of the worker."""
@@ -112,10 +114,13 @@ class Errand:
         try:
             check()
             self.ask(self.reply)
-        except ModelError as failure:
+        except (ModelError, Halted) as failure:
             self.error = failure.what
         except Exception as failure:  # raised again where the reply is wanted
             self.bug, self.error = failure, f"{type(failure).__name__}: {failure}"
+        except BaseException:  # Ctrl-C, where no thread does it: what was written so far is no reply
+            self.halt.set()
+            raise
         finally:
             self.seconds = time.perf_counter() - started
             _here.errand = None

@@ -4,8 +4,8 @@
       ToolError      sent to the model as the observation; the loop goes on
       ModelError     the model server cannot be used, or its reply cannot be read
         Circled      a reply was ended because the model said the same again and again
-        Halted       a call in the background was stopped: nobody wants its reply any more
         NotRecorded  the recorded session that is played does not have the reply
+      Halted         a call in the background was stopped: nobody wants its reply any more
       BudgetError    the budget cannot hold even the smallest form of the request
       UsageError     a user's mistake or a wrong setting
 
@@ -43,8 +43,8 @@ class Circled(ModelError):
         super().__init__("the model went round in circles", "ask again, in other words or with another model")
 
 
-class Halted(ModelError):
-    """A call in the background was stopped: nobody wants its reply any more."""
+class Halted(ThimbleError):
+    """A call in the background was stopped: nobody wants its reply any more. Nothing is wrong with the server."""
 
     def __init__(self) -> None:
         super().__init__("stopped")

@@ -61,6 +61,7 @@ class SideCalled:
     lag: int | None = None
     held_seconds: float = 0.0
     began: float = 0.0
+    first_token_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

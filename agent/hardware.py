@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from statistics import median
+from itertools import accumulate, combinations, pairwise
 from typing import TYPE_CHECKING
 
 from agent.prefix_cache import FACTOR, LEAST_CALLS, Timed, seconds_per_token
@@ -43,12 +42,18 @@ class Hardware:
         """Seconds in which it computes so many prompt tokens; those that it has cached take none."""
         return computed / self.prefill
 
-    def decode_seconds(self, context: int, output: int) -> float:
+    def decode_seconds(self, context: int, output: float) -> float:
         """Seconds in which it writes `output` tokens, from a context of so many tokens on, which grows with each.
 
         Two replies in a row take as long as one of their length.
         """
         return output * (self.token_seconds + self.slope * (context + output / 2))
+
+    def piece_seconds(self, context: int, output: int, letters: Sequence[int]) -> list[float]:
+        """The same seconds, divided among the pieces of the reply: its tokens are spread evenly over their letters."""
+        whole = sum(letters)
+        ends = [self.decode_seconds(context, output * end / whole if whole else output) for end in accumulate(letters)]
+        return [end - start for start, end in pairwise([0.0, *ends])]
 
 
 def seconds_saved(on: Hardware, full: int, summary: int) -> float:
@@ -107,6 +112,8 @@ def fitted(calls: Iterable[Call]) -> Hardware | None:
 
 def _seconds_per_token(timed: Sequence[Timed]) -> float:
     """Seconds of a computed token, by the calls of which we know how many tokens were computed."""
+    from statistics import median  # not at the start: it imports all kinds of numbers
+
     about = seconds_per_token(timed)
     rates = [call.seconds / call.computed for call in timed]
     return median([rate for rate in rates if about / FACTOR <= rate <= about * FACTOR] or [about])
@@ -122,6 +129,8 @@ def _point(call: Call) -> tuple[float, float] | None:
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The height at 0 and the slope of the line through most of these points, neither below 0."""
+    from statistics import median
+
     contexts = [context for context, _ in points]
     apart = (max(contexts) - min(contexts)) / 2
     pairs = ((one, other) for one, other in combinations(points, 2) if abs(one[0] - other[0]) >= apart)

@@ -40,7 +40,7 @@ class Call:
     have cost in this call. `usage`: the server's report. `seconds`: the time in which it worked; `waited`: the time in
     which it was busy or loaded the model. `lag`: the calls of the agent that were prepared while this one ran in the
     background, and `held` the seconds that the agent waited for it; None for a call that the agent waited for. `began`:
-    in seconds since 1970; 0 if unknown.
+    in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first token; None if unknown.
     """
 
     exchange: int
@@ -60,6 +60,7 @@ class Call:
     lag: int | None = None
     held: float = 0.0
     began: float = 0.0
+    first_token: float | None = None
 
     @property
     def prefill(self) -> Amount:
@@ -76,6 +77,16 @@ class Call:
             return None
         prompt = max(1, self.prompt.tokens)
         return Timed(max(1, prompt - cached), prompt, self.usage.prefill_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """One run of a tool. `began`: in seconds since 1970; 0 if unknown."""
+
+    exchange: int
+    name: str
+    seconds: float
+    began: float = 0.0
 
 
 def cost(spent: Call | Totals, prices: Prices) -> float | None:
@@ -124,10 +135,9 @@ class Ledger:
     """The account of a session, added up from its events by the loop."""
 
     calls: list[Call] = field(default_factory=list)
+    tools: list[ToolRun] = field(default_factory=list)
     exchanges: int = 0
     answered: int = 0
-    tool_calls: int = 0
-    tool_seconds: float = 0.0
     preparing: Preparing | None = None
     prepared: Prepared | None = None
     prepared_in: int = 0
@@ -136,6 +146,16 @@ class Ledger:
     """The request that sent the newest view; None if there was none."""
     replied: bool = False
     """Whether the newest view has its reply."""
+
+    @property
+    def tool_calls(self) -> int:
+        """How often a tool ran."""
+        return len(self.tools)
+
+    @property
+    def tool_seconds(self) -> float:
+        """The seconds in which tools ran."""
+        return sum(run.seconds for run in self.tools)
 
     @property
     def view(self) -> View | None:
@@ -156,8 +176,7 @@ class Ledger:
             case Answered():
                 self.answered += 1
             case ToolReturned():
-                self.tool_calls += 1
-                self.tool_seconds += event.seconds
+                self.tools.append(ToolRun(self.exchanges, event.call.name, event.seconds, event.began))
             case Preparing():
                 self.preparing = event
             case Prepared():
@@ -199,6 +218,7 @@ class Ledger:
             lag=event.lag,
             held=event.held_seconds,
             began=event.began,
+            first_token=event.first_token_seconds,
         )
 
     def _turn(self, event: Replied) -> Call:
@@ -222,6 +242,7 @@ class Ledger:
             shared=view.cached,
             waited=event.waited_seconds,
             began=event.began,
+            first_token=event.first_token_seconds,
         )
 
     def _checked(self, call: Call) -> Call:

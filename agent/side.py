@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, time
 
 from agent import background, own_code
@@ -93,13 +93,14 @@ class SideModel:
         def account(errand: Errand) -> SideCalled:
             usage, seconds = errand.reply.usage, errand.seconds
             waited = min(seconds, errand.reply.waited_seconds)
-            lag, held = errand.steps, errand.held_seconds
+            lag, held, first = errand.steps, errand.held_seconds, errand.reply.first_token_seconds
             error = errand.error or (Halted().what if errand.stopped else "")
             return SideCalled(
-                purpose, prompt, exact, usage, seconds, error, model, waited, shared, lag, held, errand.began
+                purpose, prompt, exact, usage, seconds, error, model, waited, shared, lag, held, errand.began, first
             )
 
         errand = Errand(ask, self.worker)
+        self._settle()
         self._calls.append(SideBegan(purpose, model, prompt, exact))
         self._errands.append((errand, account))
         self.worker.start(errand)
@@ -119,12 +120,16 @@ class SideModel:
 
     def drain(self) -> Iterator[SideBegan | SideCalled]:
         """What has begun and ended since the last drain; each is removed as it is yielded."""
+        self._settle()
+        while self._calls:
+            yield self._calls.pop(0)
+
+    def _settle(self) -> None:
+        """Account for what has ended in the background."""
         for errand, account in [row for row in self._errands if row[0].ended]:
             self._errands.remove((errand, account))
             errand.then()
             self._calls.append(account(errand))
-        while self._calls:
-            yield self._calls.pop(0)
 
 
 @dataclass
@@ -171,8 +176,7 @@ class _Reporting(BackendDefaults):
             error = failure.what
             raise
         finally:
-            seconds, model = perf_counter() - started, self.backend.id
+            seconds, model, first = perf_counter() - started, self.backend.id, reply.first_token_seconds
             waited = min(seconds, reply.waited_seconds)
-            self.calls.append(
-                SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited, shared, began=began)
-            )
+            called = SideCalled(self.purpose, prompt, exact, reply.usage, seconds, error, model, waited, shared)
+            self.calls.append(replace(called, began=began, first_token_seconds=first))

@@ -74,7 +74,7 @@ class State:
 
     def copy(self) -> State:
         """An independent copy of the state."""
-        ledger = replace(self.ledger, calls=[*self.ledger.calls])
+        ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
         return State(self.strategy, self.limit, self.system, self.history.apart(), ledger, self.planted)
 
     def _append(self, *messages: Message) -> None:

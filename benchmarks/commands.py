@@ -68,6 +68,7 @@ LEFT_OUT = {
     "sessions": "looks into every session that is kept",
     "probe": "asks the model, and replays the session",
     "pull": "waits for a server",
+    "timeline": "is not measured yet",
     "quit": "leaves",
 }
 

@@ -32,6 +32,12 @@ def _table(arguments: Sequence[str], prog: str) -> None:
     main(arguments, prog)
 
 
+def _simulate(arguments: Sequence[str], prog: str) -> None:
+    from lab.simulate.command import main
+
+    main(arguments, prog)
+
+
 def _questions(arguments: Sequence[str], prog: str) -> None:
     from lab.experiments.questions import main
 
@@ -68,13 +74,23 @@ def _first_answers(arguments: Sequence[str], prog: str) -> None:
     main(arguments, prog)
 
 
+def _comem(arguments: Sequence[str], prog: str) -> None:
+    from lab.comem.command import main
+
+    main(arguments, prog)
+
+
 EXPERIMENTS: Mapping[str, Experiment] = {
     "replay": Experiment("What would recorded trajectories (FILE…) have cost under each strategy?", _replay),
     "table": Experiment("What do the rows of a paper, or your own (FILE), say of each strategy?", _table),
+    "simulate": Experiment(
+        "How do the prompts of a long run grow under each strategy, and what do they cost?", _simulate
+    ),
     "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
     "run": Experiment("How do strategies do on questions × budgets × seeds × models, in a store?", _run_study),
     "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
     "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),
+    "comem": Experiment("How fast is CoMem on simulated servers, and how fast in its paper?", _comem),
     "first-session": Experiment("What does a first session look like under each strategy?", _first_session),
     "first-answers": Experiment("How does the built-in reader answer a stranger's first question?", _first_answers),
 }

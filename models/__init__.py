@@ -6,6 +6,7 @@ A server is a row of `SERVERS`; the built-in reader needs none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.protocols import Backend, Embedder
@@ -13,14 +14,17 @@ from models.ollama import OLLAMA
 from models.openai import OPENAI, VLLM
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Kind, Server, ServerOptions
 
+if TYPE_CHECKING:
+    from agent.hardware import Hardware
+
 READER = "reader"
 
 SERVERS: Mapping[str, Kind] = {"ollama": OLLAMA, "vllm": VLLM, "openai": OPENAI}
 """The kinds of model server by name, in the order in which they are looked for."""
 
 
-def built_in(pace: float = 0) -> Backend:
-    """The built-in reader. `pace` is the tokens a second at which it streams; 0 means at once."""
+def built_in(pace: Hardware | None = None) -> Backend:
+    """The built-in reader, at the pace of a described machine; at once where there is none."""
     from models.counting.choose import counter_for
     from models.reader import Reader
 
@@ -80,7 +84,9 @@ def room(budget_tokens: int) -> int:
     return budget_tokens + REPLY_TOKENS + THINKING_TOKENS
 
 
-def make(name: str, model: str = "", base_url: str = "", *, pace: float = 0, budget: int = 8000) -> Backend:
+def make(
+    name: str, model: str = "", base_url: str = "", *, pace: Hardware | None = None, budget: int = 8000
+) -> Backend:
     """A backend in one step: the reader, or a model on the server of this name. Raises UsageError and ModelError."""
     if name == READER:
         return built_in(pace)

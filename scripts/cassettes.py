@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from agent.events import Event, Prepared, Replied, SideCalled, ToolCalled, ToolReturned
+from agent.background import Lagged
+from agent.events import Event, Prepared, Replied, SideBegan, SideCalled, ToolCalled, ToolReturned
 from agent.messages import Message
 from models import READER
 from repl.cli.recordings import SHIPPED
@@ -47,26 +48,33 @@ class Steady(Journal):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._began = 0
+        self._began = self._asked = 0
         self.clock = lambda: self.count * LINE_SECONDS
 
     def write(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> list[str]:
         """Append a line."""
         if isinstance(record, Prepared | ToolCalled):
             self._began = self.count
+        if isinstance(record, SideBegan):
+            self._asked = self.count
         return super().write(self._steady(record), history, kept)
 
     def _steady(self, record: Record) -> Record:
-        seconds = round((self.count - self._began) * LINE_SECONDS, 2)
+        meanwhile = isinstance(record, SideCalled) and record.lag is not None
+        begun = self._asked if meanwhile else self._began
+        began, seconds = round(begun * LINE_SECONDS, 2), round((self.count - begun) * LINE_SECONDS, 2)
         match record:
             case Opened(settings=settings):
                 return replace(record, id="", settings={**settings, "corpus": "", "files": ""})
             case Replied():
-                return replace(record, seconds=seconds, first_token_seconds=LINE_SECONDS)
-            case ToolReturned() | SideCalled():
-                return replace(record, seconds=seconds)
+                return replace(record, seconds=seconds, first_token_seconds=LINE_SECONDS, began=began)
+            case ToolReturned():
+                return replace(record, seconds=seconds, began=began)
+            case SideCalled(held_seconds=held):
+                return replace(record, seconds=seconds, began=began, held_seconds=seconds if held else 0.0)
             case Aside(came=came):
-                calls = [{**call, "seconds": seconds} for call in came["side_calls"]]
+                steady = {"seconds": seconds, "began": began, "held_seconds": 0.0}
+                calls = [{**call, **steady} for call in came["side_calls"]]
                 return replace(record, came={**came, "seconds": seconds, "side_calls": calls})
         return record
 
@@ -74,7 +82,11 @@ class Steady(Journal):
 def make(strategy: str, path: Path) -> list[Event]:
     """Hold the dialogue under a strategy and record it to a file; return its events."""
     settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
-    return [*hold(open_session(settings, Steady(path)), LINES)]
+    session = open_session(settings, Steady(path))
+    session.agent.side.worker = Lagged()
+    events = [*hold(session, LINES)]
+    session.leave()
+    return events
 
 
 def spec_of(strategy: str) -> str:

@@ -12,6 +12,7 @@ from models import READER, SERVERS, backend_on, built_in, find, room, server_at
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import NoModel, ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback, masked
+from session.hardware import machines
 from session.once import Once
 from session.settings import AUTO, Settings, address_of
 from session.trust import is_named, is_said
@@ -50,7 +51,7 @@ class Backends:
         self.widest = max(settings.budget, widest)
         self.can_pull = False
         self.look_for_server = Once(self._find_server)
-        self.reader = Once(lambda: built_in(settings.pace))
+        self.reader = Once(self._reader)
         self._options = ServerOptions(
             settings.think,
             settings.stream,
@@ -131,8 +132,10 @@ class Backends:
         if name.endswith(".gguf"):
             serve = f"serve it with llama-server -m {name} --port 8080, then say --{which} NAME@http://127.0.0.1:8080"
             raise UsageError(f"{called(which)} cannot be a file", serve)
-        if name in ("", READER):
-            return built_in() if name else None
+        if name == READER or (which == "memory" and not name and "," in self.settings.pace):
+            return built_in(self.settings.paces[1])
+        if not name:
+            return None
         options = replace(self._options, sends_key=is_said(which, self.settings))
         server = find(url, options) if url else self.server
         if server is None:
@@ -142,6 +145,12 @@ class Backends:
         except ModelError as error:
             what = f"{called(which)} cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --{which} {READER}") from error
+
+    def _reader(self) -> Backend:
+        pace, hardware = self.settings.pace, self.settings.hardware
+        if machines(pace, hardware):
+            self.notify(f"The reader sleeps at the pace of {pace}: its seconds are those of a described machine.")
+        return built_in(self.settings.paces[0])
 
     def _find_server(self) -> Server | None:
         """The one that the user insists on, else one that answers."""

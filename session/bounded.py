@@ -18,7 +18,7 @@ PIECES_BYTES, PIECES_LINES = MOST_BYTES // 2, MOST_LINES // 2
 MOST_RUNS_BYTES = 500_000_000
 """A file of trajectories has no more, unpacked."""
 MOST_INPUT_BYTES = 64_000_000
-"""Standard input that is read as a whole: a conversation to prepare, or one prompt."""
+"""Input that is read as a whole: a conversation to prepare, one prompt, a table of rows (unpacked)."""
 FLAGS = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_BINARY"))
 """Do not wait at a FIFO until somebody opens its other end, do not take over a terminal."""
 

@@ -25,7 +25,6 @@ from agent.events import (
     Event,
     ModelChanged,
     Planted,
-    Said,
     StrategyChanged,
     Withdrawn,
 )
@@ -54,8 +53,8 @@ from session.journal.tree import Tree
 from strategies.spec import is_code
 
 T = TypeVar("T")
-Pace = Callable[[float, str], float]
-"""Seconds to wait before an event, from the seconds that it took then and the text that it brings."""
+Pace = Callable[[float, Line], float]
+"""Seconds to wait before a line, from the seconds that it took then."""
 LEFT_OUT = ("/quit", "/exit", "/doctor", "/pull", "/sessions", "/save", "/load", "/export")
 """Commands that are never repeated: they reach beyond the session."""
 STOPPED = "stopped, as it was when it was recorded"
@@ -218,7 +217,7 @@ class Playback:
         agent.state = then.copy()
         for line in self._exchange(first):
             record = then.read(line)
-            self._wait(line.at - before, record.text if isinstance(record, Said) else "")
+            self._wait(line.at - before, line)
             before = line.at
             if line.kept:
                 remember(then.kept or {})
@@ -244,8 +243,8 @@ class Playback:
                 return
             yield line
 
-    def _wait(self, seconds: float, text: str) -> None:
-        if (paced := self.pace(max(0.0, seconds), text)) > 0:
+    def _wait(self, seconds: float, line: Line) -> None:
+        if (paced := self.pace(max(0.0, seconds), line)) > 0:
             time.sleep(min(paced, LONGEST_SECONDS))
 
     def _next(self, agent: Agent, found: Sequence[Line]) -> Line:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.errors import UsageError
+from agent.hardware import HARDWARE, Hardware
 from agent.prices import read_prices
 from corpus.reading import read_text
 from models.wire.bounds import REPLY_SECONDS
+from session.hardware import MOST_RATE, Pace, own_rows, paces
 
 if TYPE_CHECKING:
     from models.server import Think
@@ -41,6 +43,8 @@ MEMORY_FILE = "THIMBLE.md"
 """The name of a memory file (`session.memory_files`)."""
 FOLDERS = "./thimble.toml"
 """The origin of a setting that the folder's file brings along."""
+HARDWARE_ROWS = "hardware"
+"""The key of a file under which its rows of hardware stand (`session.hardware`). No value of them can hurt."""
 SESSION = "session"
 """The origin of a setting that a resumed session brings along."""
 
@@ -60,13 +64,14 @@ class Settings:
     `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's own;
     `memory` is the one that they ask in the background, "" for the summariser; `embeddings` is one of EMBEDDINGS, or a
     model of a server (`served_embeddings`); `price` is "auto" or a price card (`agent.prices.read_prices`); `notes` is
-    the path of a file that keeps what the model notes, "" for none; `session_dir` need not be there yet; `pace` is how
-    many tokens a second the reader streams (0: at once); `stage` is for a projector (docs/tutorial/3-teach-it.md);
-    `color` is off where NO_COLOR is set; `think`, `temperature` and `seed` (None: what the server takes by itself),
-    `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins`
-    names where each of them came from; `asked` are the settings without those of a resumed session; `unconfirmed` is
-    what the folder's files say and does not count before the user has confirmed it; `folder` is where these files are,
-    None where no memory files are read.
+    the path of a file that keeps what the model notes, "" for none; `session_dir` need not be there yet; `pace` is the
+    one of the built-in reader, as `session.hardware.paces` reads it (`paces`: as it is read); `stage` is for a
+    projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR is set; `think`, `temperature` and `seed`
+    (None: what the server takes by itself), `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are
+    `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
+    of a resumed session; `unconfirmed` is what the folder's files say and does not count before the user has confirmed
+    it; `folder` is where these files are, None where no memory files are read; `hardware` are the described machines by
+    name, those of the files among them.
     """
 
     backend: str = "auto"
@@ -85,7 +90,7 @@ class Settings:
     plain: bool = False
     stage: bool = False
     color: bool = True
-    pace: float = 0.0
+    pace: str = "0"
     max_turns: int = 12
     think: Think = "on"
     temperature: float | None = None
@@ -98,6 +103,12 @@ class Settings:
     asked: Settings | None = field(default=None, compare=False, repr=False)
     unconfirmed: Mapping[str, Claim] = field(default_factory=dict, compare=False)
     folder: Path | None = field(default=None, compare=False)
+    hardware: Mapping[str, Hardware] = field(default_factory=lambda: HARDWARE, compare=False, repr=False)
+
+    @property
+    def paces(self) -> tuple[Pace, Pace]:
+        """The paces of the reader as the agent's model, and as the memory model beside it."""
+        return paces(self.pace, self.hardware)
 
     @property
     def flags(self) -> set[str]:
@@ -186,6 +197,17 @@ def _unless_auto(read: Callable[[Given], float]) -> Callable[[Given], float | No
     return lambda given: None if given.value == AUTO else read(given)
 
 
+def _pace(rows: Mapping[str, Hardware]) -> Setting:
+    def read(given: Given) -> str:
+        if isinstance(given.value, bool) or not isinstance(given.value, int | float | str):
+            raise ValueError
+        paces(text := str(given.value).strip(), rows)
+        return text
+
+    number = f"a number of tokens per second, 0 to {MOST_RATE:,}; 0 is at once"
+    return Setting(read, f"{number}; or a machine, or two with a comma, of {', '.join(rows)}")
+
+
 def _keep_alive(given: Given) -> str:
     text = str(given.value).strip()
     if not re.fullmatch(r"-?\d{1,9}(ms|s|m|h)?", text):
@@ -239,7 +261,7 @@ SETTINGS: dict[str, Setting] = {
     "plain": Setting(_switch, "true or false"),
     "stage": Setting(_switch, "true or false"),
     "color": Setting(_switch, "true or false"),
-    "pace": Setting(_number(float, 0, 10_000), "a number of tokens per second, 0 to 10,000; 0 is at once"),
+    "pace": _pace(HARDWARE),
     "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250"),
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
     "temperature": Setting(_unless_auto(_number(float, 0, 2)), "a number, 0 to 2; auto sends none"),
@@ -268,12 +290,17 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = Non
     environ = os.environ if environ is None else environ
     surroundings = _from_environment(environ, folder)
     files = [_from_file(path, called) for called, path in settings_files(folder).items()]
+    hardware = {**HARDWARE}
+    for found in reversed(files):
+        if HARDWARE_ROWS in found:
+            given_rows = found.pop(HARDWARE_ROWS)
+            hardware |= own_rows(given_rows.value, given_rows.origin)
     waiting = _waiting(files[0], folder)
     files[0] = {name: given for name, given in files[0].items() if name not in waiting}
     sources = (_from_flags(flags, folder), surroundings, *files)
     values: dict[str, Any] = {}
     origins = dict.fromkeys(SETTINGS, "default")
-    for name, setting in SETTINGS.items():
+    for name, setting in {**SETTINGS, "pace": _pace(hardware)}.items():
         if name == "base_url":
             variable = ADDRESS_OF.get(values.get("backend", AUTO), ADDRESSES[0])
             if environ.get(variable):
@@ -287,7 +314,7 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = Non
         from session.confirmed import waiting_words
 
         unconfirmed |= waiting_words(folder, MEMORY_FILE)
-    return Settings(**values, origins=origins, unconfirmed=unconfirmed, folder=folder)
+    return Settings(**values, origins=origins, unconfirmed=unconfirmed, folder=folder, hardware=hardware)
 
 
 def _waiting(found: Mapping[str, Given], folder: Path) -> Mapping[str, Claim]:
@@ -371,7 +398,7 @@ def _from_file(path: Path, called: str) -> dict[str, Given]:
     found: dict[str, Given] = {}
     for key, value in table.items():
         name = key.replace("-", "_")
-        if name not in SETTINGS:
+        if name not in SETTINGS and name != HARDWARE_ROWS:
             raise unknown(name, f"{called} has an unknown key {key!r}")
         found[name] = Given(value, called, path.parent)
     return found

@@ -33,13 +33,14 @@ class Asked:
     piece: Piece
     newest: str
 
-    def __deepcopy__(self, memo: object) -> None:
-        """A copy of the strategy has no part in it."""
+    def __deepcopy__(self, memo: object) -> Asked | None:
+        """A copy of the strategy has the summary if it has come, and no part in one that is under way."""
+        return self if self.errand.ended and not self.errand.bug else None
 
 
 @dataclass
 class Comem(Stateful):
-    """Let a second model summarise while the agent works: it reads and waits for no summary.
+    """Let a second model summarise while the agent works. Nobody waits, and prompts are longer by the newest turns.
 
     At a step t the memory model begins to summarise all turns up to t - k in the background. The agent goes on with the
     summary that it has and with every turn that this does not cover, at least the `k` newest. A new summary takes the
@@ -73,11 +74,10 @@ class Comem(Stateful):
         self._begin(folding, messages, upto, self.k, budget)
         if self.summary == "waited":
             self._wait()
-        if budget.over(folding.view(messages)):
-            self._wait()
-        if budget.over(folding.view(messages)):
+        while budget.over(folding.view(messages)):
             self._begin(folding, messages, upto, 1, budget)
-            self._wait()
+            if not self._wait():
+                break
         self.memory.prompts += 1
         return folding.view(messages)
 
@@ -99,7 +99,7 @@ class Comem(Stateful):
             return
         if piece:
             errand = self.model.begin(prompt, "memory", piece.request.reply)
-            errand.then = self._take
+            errand.then = self._hear
             self._asked = Asked(errand, piece, messages[-1].id)
 
     def _piece(self, folding: Folding, messages: Sequence[Message], upto: int, budget: Budget) -> Piece | None:
@@ -107,17 +107,19 @@ class Comem(Stateful):
         why = f"all but the {self.k} newest turns, while the agent went on"
         whole = replace(folding, memory=Folded()).piece(messages, upto, budget, why)
         after = folding.piece(messages, upto, budget, why)
-        if not after or (whole and len(whole.covers) >= len(after.covers)):
-            return whole if after else None
-        summary = sum(budget.count(message) for message in folding.view(messages) if message.covers)
-        return replace(after, tokens=after.tokens + summary)
+        return whole if whole and after and len(whole.covers) >= len(after.covers) else after
 
-    def _wait(self) -> None:
-        """Wait for the summary under way, and use the newest from now on."""
+    def _wait(self) -> bool:
+        """Wait for the summary under way, and use the newest from now on; whether it is another than before."""
         if self._asked:
             self._asked.errand.wait()
             self._take()
-        self._renew()
+        return self._renew()
+
+    def _hear(self) -> None:
+        """Take the summary as soon as it has come; a bug is raised where the next view is prepared."""
+        if self._asked and not self._asked.errand.bug:
+            self._take()
 
     def _take(self) -> None:
         """Take the summary that was asked for, if it has come. After one that is refused the next waits for turns."""
@@ -130,9 +132,10 @@ class Comem(Stateful):
         elif not asked.errand.stopped:
             self.memory.refused = asked.newest
 
-    def _renew(self) -> None:
-        """Use the newer summary from now on, if there is one that covers more."""
+    def _renew(self) -> bool:
+        """Use the newer summary from now on, if there is one that covers more; whether there is."""
         newer, self.memory.newer = self.memory.newer, Folded()
-        if len(newer.covers) > len(self.memory.covers):
+        if more := len(newer.covers) > len(self.memory.covers):
             self.memory.become(newer)
             self.memory.prompts = 0
+        return more

@@ -12,6 +12,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,15 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         for law, times in Counter(filter(is_hypothesis_test, functions)).items():
             if times > 1:
                 settings(max_examples=ceil(settings.default.max_examples / times))(law)
+
+
+@pytest.fixture(scope="session")
+def forked(_state: None) -> Iterator[Path]:
+    """A program that is thimble, started often for little: it forks from one that has imported and read all."""
+    from tests.support.forked_thimble import forked_thimble
+
+    with forked_thimble() as program:
+        yield program
 
 
 class NetworkUsedError(RuntimeError):

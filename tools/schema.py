@@ -96,11 +96,13 @@ class FunctionTool:
         return values
 
     @property
-    def _adapters(self) -> Mapping[str, TypeAdapter[Any]]:
-        return _adapters_of(getattr(self._function, "__func__", self._function))
+    def _shared(self) -> Callable[..., str]:
+        """The function without the object that it is bound to."""
+        shared: Callable[..., str] = getattr(self._function, "__func__", self._function)
+        return shared
 
     def _property(self, name: str) -> dict[str, Any]:
-        schema = _compact(self._adapters[name].json_schema())
+        schema = {**_schemas_of(self._shared)[name]}
         if text := self._described.get(name):
             schema["description"] = text
         default = self._parameters[name].default
@@ -110,7 +112,7 @@ class FunctionTool:
 
     def _value(self, parameter: inspect.Parameter, given: object) -> object:
         """The argument in its type; tried as it came, then as JSON text. Raises ValueError."""
-        adapter = self._adapters[parameter.name]
+        adapter = _adapters_of(self._shared)[parameter.name]
         given = _whole(given) if isinstance(given, str) else given
         try:
             return adapter.validate_python(given)
@@ -177,6 +179,12 @@ def _adapters_of(function: Callable[..., str]) -> Mapping[str, TypeAdapter[Any]]
     config = ConfigDict(coerce_numbers_to_str=True)
     hints = get_type_hints(function, include_extras=True)
     return {name: TypeAdapter(kind, config=config) for name, kind in hints.items() if name != "return"}
+
+
+@lru_cache(maxsize=64)
+def _schemas_of(function: Callable[..., str]) -> Mapping[str, Mapping[str, Any]]:
+    """The schema of each argument, without what the docstring says of it."""
+    return {name: _compact(adapter.json_schema()) for name, adapter in _adapters_of(function).items()}
 
 
 def _shown(value: object) -> str:

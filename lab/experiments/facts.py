@@ -12,7 +12,7 @@ by itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -56,13 +56,16 @@ def pages(slug: str) -> list[str]:
         return found
 
 
-def facts() -> Iterator[tuple[str, str, Fact]]:
+@cache
+def facts() -> list[tuple[str, str, Fact]]:
     """Each question of one fact, with the slug of its article, if the article has an accepted answer word for word."""
+    found = []
     for question in load_questions().questions:
         if question.kind == "single" and (slug := question.exchanges[0].facts[0].proof[0].article):
             fact = question.exchanges[0].facts[0]
             if stands(fact, pages(slug)):
-                yield question.exchanges[0].question, slug, fact
+                found.append((question.exchanges[0].question, slug, fact))
+    return found
 
 
 def stands(fact: Fact, texts: Sequence[str]) -> bool:
@@ -127,7 +130,7 @@ def show(specs: Sequence[str], limit: int) -> None:
     counter = counter_for(MODEL)
     for spec in specs:
         check(spec, counter)
-    print(f"Of {sum(1 for _ in facts())} facts so many are left in the view, and its tokens, after\n")
+    print(f"Of {len(facts())} facts so many are left in the view, and its tokens, after\n")
     print(f"| strategy | {' | '.join(f'{others} more articles' for others in OTHERS)} |")
     print(f"|---|{'--:|' * len(OTHERS)}")
     for spec in specs:

@@ -16,10 +16,11 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from statistics import mean
 
+from agent.background import Lagged
 from agent.errors import BudgetError
 from agent.events import Answered
 from agent.ledger import totals
@@ -124,6 +125,7 @@ def ask(question: Question, setting: Setting) -> list[Mark]:
             budget=setting.budget,
         )
     )
+    session.agent.side.worker = Lagged()  # the same every time
     marks = []
     for number, exchange in enumerate(question.exchanges, 1):
         answer = _answer(session, exchange.question)
@@ -252,9 +254,10 @@ def page(asked: QuestionSet, marks: dict[Setting, list[Mark]]) -> Iterator[str]:
         ("Held-out questions", lambda mark: mark.held_out),
         ("Questions that the reader was developed on", lambda mark: not mark.held_out),
     ):
-        yield f"## {title}\n"
-        yield from table(marks, wanted)
-        yield ""
+        if any(map(wanted, chain.from_iterable(marks.values()))):
+            yield f"## {title}\n"
+            yield from table(marks, wanted)
+            yield ""
 
 
 def wrong(marks: dict[Setting, list[Mark]]) -> Iterator[str]:

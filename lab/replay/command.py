@@ -77,12 +77,7 @@ def _parser(prog: str) -> _Parser:
     parser = _Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
-    add("--strategy", nargs="+", action="extend", metavar="SPEC", help="default: all built-in ones")
-    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
-    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={CACHED},output=4")
-    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
-    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
-    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
+    add_prompts(parser, "all built-in ones", CACHED)
     add("--lag", default=0, type=lag, metavar="N", help="calls that pass before a summary in the background is there")
     add("--jobs", type=processes, metavar="N", help="processes that work at once; default: one for each core")
     add_forms(
@@ -95,6 +90,17 @@ def _parser(prog: str) -> _Parser:
     add("--plot", type=Path, metavar="FILE", help="draw the costs to a PNG")
     add_report(parser)
     return parser
+
+
+def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str) -> None:
+    """Add the flags that say how prompts are prepared, counted and priced; `strategies` and `cached` are defaults."""
+    add = parser.add_argument
+    add("--strategy", nargs="+", action="extend", metavar="SPEC", help=f"default: {strategies}")
+    add("--budget", default=UNLIMITED, type=read_limit, metavar="N", help="prompt tokens a call may use; default: none")
+    add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={cached},output=4")
+    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
+    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
+    add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
 
 
 def summary(text: str) -> int:

@@ -25,10 +25,12 @@ MOST_MARKS = 8
 Interval = tuple[float | None, float | None] | None
 Series = Mapping[str, Sequence[Value]]
 Intervals = Mapping[str, Sequence[Interval]]
+Looks = Mapping[str, int]
+"""The number of the colour, dash and marker of each series."""
 Point = tuple[float, float]
 
 
-def lines(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, unit: str) -> str:
+def lines(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, unit: str, looks: Looks) -> str:
     """A line for each series, its name at the end, with a band for its intervals."""
     name, places = x
     across = [finite(place) for place in places]
@@ -39,18 +41,18 @@ def lines(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, 
     along = scale((place for place in across if place is not None), left, right, zero=False)
     pieces = [*_grid(down, left, right, unit), *_feet(along, height - 3 * LINE, name)]
     ends: list[tuple[str, str, Point | None]] = []
-    for number, (called, values) in enumerate(series.items()):
-        kind = _kind(number)
+    for called, values in series.items():
+        kind = _kind(looks[called])
         heights = [finite(value) for value in values]
         points = [None if a is None or b is None else (along(a), down(b)) for a, b in zip(across, heights, strict=True)]
         pieces += _band(across, intervals.get(called, ()), along, down, kind)
-        pieces += _line(points, kind, number)
+        pieces += _line(points, kind, looks[called])
         ends.append((called, kind, next((point for point in reversed(points) if point), None)))
     pieces += _names(ends, right, height)
     return _svg(height, pieces, f"Lines of {unit} by {name}. {_told(places, series)}")
 
 
-def bars(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, unit: str) -> str:
+def bars(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, unit: str, looks: Looks) -> str:
     """A group for each label, in it a bar for each series with its value and its interval."""
     name, labels = x
     rows = [(at, label, called) for at, label in enumerate(labels) for called in series]
@@ -62,7 +64,7 @@ def bars(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, u
     along = scale(_all(series, intervals), left, right)
     pieces = [*_feet(along, height - 2 * LINE, unit, 4)]
     for number, ((at, label, called), value) in enumerate(zip(rows, values, strict=True)):
-        top, kind = 8 + (LINE + 4) * number + 6 * at, _kind(list(series).index(called))
+        top, kind = 8 + (LINE + 4) * number + 6 * at, _kind(looks[called])
         if number % len(series) == 0:
             pieces.append(_text(named - 8, top + 12, cut(shown(label)), "end"))
         if len(series) > 1:
@@ -87,7 +89,7 @@ def heat(rows: tuple[str, Sequence[Value]], columns: tuple[str, Sequence[Value]]
          unit: str) -> str:  # fmt: skip
     """A cell for each row and column; the darker, the more, with its value where there is room."""
     left = MARGIN + _room([shown(label) for label in rows[1]])
-    wide = min(90.0, (WIDTH - MARGIN - left) / max(1, len(columns[1])))
+    wide = min(max(60.0, _room([*map(shown, columns[1])])), (WIDTH - MARGIN - left) / max(1, len(columns[1])))
     tall = LINE + 8
     numbers = [number for row in values for value in row if (number := finite(value)) is not None]
     darkness = scale(numbers, 0.04, 0.6, zero=False)

@@ -49,6 +49,7 @@ class Report:
     command: str
     measured_on: str
     parts: list[Part | str] = field(default_factory=list)
+    _looks: dict[str, int] = field(default_factory=dict)
 
     def text(self, *paragraphs: str) -> None:
         """Paragraphs."""
@@ -63,14 +64,14 @@ class Report:
         self, title: str, x: Axis, series: Series, intervals: Intervals | None = None, *, unit: str, caption: str = ""
     ) -> None:
         """A line for each series over the numbers of `x`, with a band for the intervals. 0 is on the axis."""
-        svg = drawing.lines(x, series, intervals or {}, unit)
+        svg = drawing.lines(x, series, intervals or {}, unit, self._looks_of(series))
         self.parts.append(Part(title, caption, *_columns(x, series, intervals or {}), svg))
 
     def bars(
         self, title: str, x: Axis, series: Series, intervals: Intervals | None = None, *, unit: str, caption: str = ""
     ) -> None:
         """Bars for each label of `x`, one for each series, with whiskers for the intervals."""
-        svg = drawing.bars(x, series, intervals or {}, unit)
+        svg = drawing.bars(x, series, intervals or {}, unit, self._looks_of(series))
         self.parts.append(Part(title, caption, *_columns(x, series, intervals or {}), svg))
 
     def heat(
@@ -80,6 +81,12 @@ class Report:
         svg = drawing.heat(rows, columns, values, unit)
         data = [[label, *cells] for label, cells in zip(rows[1], values, strict=True)]
         self.parts.append(Part(title, caption, [rows[0], *map(shown, columns[1])], data, svg))
+
+    def _looks_of(self, series: Series) -> dict[str, int]:
+        """A name has one colour, dash and marker on the whole page."""
+        for name in series:
+            self._looks.setdefault(name, len(self._looks))
+        return self._looks
 
     def page(self, name: str) -> str:
         """The page; `name` is that of its file without the ending."""

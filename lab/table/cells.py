@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lab.statistics import holm
 from lab.table.printed import COST, HYBRID, MASKING, NUMBER, RAW, SOLVED, SUMMARY, TABLES, half_unit
-from lab.table.published import CODER, Runs
+from lab.table.published import CODER
 from lab.table.recomputed import (
     Figure,
     Recomputed,
@@ -26,6 +26,7 @@ MEANING = (
 )
 SIGNIFICANT, MARK = 0.05, "†"
 MARKED = ("1", "3", "4")
+COPIED = "this is the figure of Table 1, of 500 instances"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,35 +45,32 @@ class Cell:
 
 def cells(models: Mapping[str, Recomputed], table: str) -> Iterator[Cell]:
     """Every cell of a table, in order of print."""
-    printed = TABLES[table].cells()
-    for (model, strategy, column), cell in printed.items():
-        row = {name: text for (of, name, other), text in printed.items() if (of, other) == (model, column)}
-        measure = COST if column.endswith("$") else SOLVED
-        figures = [*_figures(models[model], table, (model, strategy, column), cell, row.get(RAW, ""))]
+    for (model, strategy, column), printed in TABLES[table].cells().items():
+        of = models[model]
+        figures = [*_figures(of, table, model, strategy, column)]
         marked = table in MARKED and strategy != RAW
-        p = probability(models[model].compared(strategy, measure).p) if marked else None
-        yield Cell(table, model, strategy, column, cell, *agreement(cell, figures, p))
+        p = probability(of.compared(strategy, _measure(column)).p) if marked else None
+        yield Cell(table, model, strategy, column, printed, *agreement(printed, figures, p))
 
 
-def _figures(of: Recomputed, table: str, key: tuple[str, str, str], printed: str, raw: str) -> Iterable[Figure]:
-    model, strategy, column = key
-    measure = COST if column.endswith("$") else SOLVED
-    if table == "4":
-        return difference(of, strategy, measure, printed)
-    if table == "2":
-        dollars, first = TABLES["2"].cells()[model, strategy, TABLES["2"].columns[0]], TABLES["1"].cells()
-        costs = {name: first[model, name, COST] for name in (MASKING, SUMMARY)}
-        return [summary_cost(of, printed) if measure == COST else summary_share(of, printed, dollars, costs)]
-    found = absolute(of, strategy, measure, printed, raw)
-    return _with_source(found, strategy, column, printed) if table == "hybrid" else found
+def _figures(of: Recomputed, table: str, model: str, strategy: str, column: str) -> Iterable[Figure]:
+    every, first, measure = TABLES[table].cells(), TABLES["1"].cells(), _measure(column)
+    printed = every[model, strategy, column]
+    match table:
+        case "2" if measure == COST:
+            return [summary_cost(of, printed)]
+        case "2":
+            costs = {name: first[model, name, COST] for name in (MASKING, SUMMARY)}
+            return [summary_share(of, printed, every[model, strategy, TABLES["2"].columns[0]], costs)]
+        case "4":
+            return difference(of, strategy, measure, printed)
+    found = absolute(of, strategy, measure, printed, every[model, RAW, column])
+    copied = table == "hybrid" and printed in first.get((CODER, strategy, column), "")
+    return [replace(one, reason=COPIED) for one in found] if copied else found
 
 
-def _with_source(found: Iterable[Figure], strategy: str, column: str, printed: str) -> Iterator[Figure]:
-    """Say that a figure is copied from Table 1."""
-    copied = TABLES["1"].cells().get((CODER, strategy, column), "").startswith(printed)
-    for one in found:
-        reason = "this is the figure of Table 1, of 500 instances" if copied else one.reason
-        yield Figure(one.value, one.low, one.high, reason)
+def _measure(column: str) -> str:
+    return COST if column.endswith("$") else SOLVED
 
 
 def agreement(printed: str, figures: Sequence[Figure], p: Figure | None = None) -> tuple[str, str, str]:
@@ -124,8 +122,8 @@ def notes(models: Mapping[str, Recomputed], table: str) -> Iterator[str]:
 
 def _corrected(models: Mapping[str, Recomputed]) -> str:
     """Which marks of Table 4 a correction for many comparisons leaves."""
-    keys = [(model, strategy, column) for model, strategy, column in TABLES["4"].cells()]
-    ps = [models[m].compared(s, COST if column.endswith("$") else SOLVED).p for m, s, column in keys]
+    keys = [*TABLES["4"].cells()]
+    ps = [models[model].compared(strategy, _measure(column)).p for model, strategy, column in keys]
     lost = [
         f"{model}, {strategy}, {column} (p {p:.4f}, corrected {corrected:.4f})"
         for (model, strategy, column), p, corrected in zip(keys, ps, holm(ps), strict=True)
@@ -134,8 +132,3 @@ def _corrected(models: Mapping[str, Recomputed]) -> str:
     marked = sum(p < SIGNIFICANT for p in ps)
     left = f"Holm's correction for {len(ps)} comparisons leaves {marked - len(lost)} of {marked} {MARK}"
     return f"{left}; lost: {'; '.join(lost)}." if lost else f"{left}."
-
-
-def recomputed(runs: Mapping[str, Runs]) -> dict[str, Recomputed]:
-    """The runs of each model, ready for cells."""
-    return {model: Recomputed(of) for model, of in runs.items()}

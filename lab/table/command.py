@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -12,7 +13,8 @@ from typing import Literal
 
 from agent.errors import UsageError
 from lab import forms
-from lab.table import cells, rows
+from lab.report.flag import add_report
+from lab.table import cells, page, rows
 from lab.table.printed import TABLES
 from lab.table.published import runs
 from lab.table.recomputed import Recomputed
@@ -37,11 +39,12 @@ def main(arguments: Sequence[str], prog: str) -> None:
         UsageError: a flag, the file, a record, or the baseline.
     """
     options = _parser(prog).parse_args(arguments)
+    options.command = shlex.join([*prog.split(), *arguments])
     columns, records = read(options.file)
     if {"experiment", "scaffold"} <= set(columns):
         if options.baseline:
             raise UsageError("--baseline is for rows of your own", "leave it out: the paper compares with Raw Agent")
-        _paper(cells.recomputed(runs(options.file, columns, records)), options)
+        _paper({model: Recomputed(of) for model, of in runs(options.file, columns, records).items()}, options)
     else:
         if options.table:
             raise UsageError("--table is for the published rows", "leave it out for rows of your own")
@@ -59,6 +62,7 @@ def _parser(prog: str) -> Parser:
         csv="a line for each cell, or each strategy",
         markdown="tables in Markdown",
     )
+    add_report(parser)
     return parser
 
 
@@ -68,6 +72,8 @@ def _parser(prog: str) -> Parser:
 def _paper(models: Mapping[str, Recomputed], options: argparse.Namespace) -> None:
     made = {name: [*cells.cells(models, name)] for name in ([options.table] if options.table else TABLES)}
     flat = [asdict(cell) for found in made.values() for cell in found]
+    if options.report:
+        page.of_paper({title(name): found for name, found in made.items()}, options.command).write(options.report)
     if options.json:
         forms.print_json(flat)
     elif options.csv:
@@ -80,13 +86,14 @@ def _paper(models: Mapping[str, Recomputed], options: argparse.Namespace) -> Non
             _in_markdown(name, found, notes) if options.markdown else _in_terminal(name, found, notes)
 
 
-def _title(name: str) -> str:
+def title(name: str) -> str:
+    """What a table of the paper is called."""
     return f"Table {name}. {TABLES[name].title}" if name.isdigit() else TABLES[name].title
 
 
 def _in_markdown(name: str, found: Sequence[cells.Cell], notes: Iterable[str]) -> None:
     shown = ([getattr(cell, column) for column in CELLS] for cell in found)
-    print(f"## {_title(name)}\n", *forms.markdown(CELLS, shown), "", sep="\n")
+    print(f"## {title(name)}\n", *forms.markdown(CELLS, shown), "", sep="\n")
     for note in notes:
         print(f"{note}\n")
 
@@ -97,7 +104,7 @@ def _in_terminal(name: str, found: Sequence[cells.Cell], notes: Iterable[str]) -
     for model, of in groupby(found, attrgetter("model")):
         shown.append([model])
         shown += [[f"  {cell.strategy}", cell.column, cell.printed, cell.recomputed, cell.verdict] for cell in of]
-    print(f"{_title(name)}\n")
+    print(f"{title(name)}\n")
     _draw(["", "", "printed", "recomputed", ""], shown, "left")
     print()
     for cell in found:
@@ -112,12 +119,14 @@ def _in_terminal(name: str, found: Sequence[cells.Cell], notes: Iterable[str]) -
 def _own(found: rows.Outcomes, options: argparse.Namespace) -> None:
     baseline = rows.chosen(found, options.baseline)
     made = rows.compared(found, baseline)
+    if options.report:
+        page.of_rows(made, baseline, options.command).write(options.report)
     if options.json:
         forms.print_json(made)
     elif options.csv:
         forms.print_csv([row | {"unpaired": " ".join(row["unpaired"])} for row in made])
     else:
-        print(f"{INTERVALS} Differences are from {baseline}, on the instances that both have.\n")
+        print(f"{INTERVALS} Δ is against {baseline}.\n")
         paired = [row for row in made if row["pairs"]]
         for columns, shown in ((RATES, [*map(_rates, made)]), (DIFFERENCES, [*map(_differences, paired)])):
             if options.markdown:

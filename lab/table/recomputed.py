@@ -69,13 +69,13 @@ class Recomputed:
     def published(self, n: int, what: str, value: float, printed: str) -> str:
         """How many of the instances are published; if not all, what the others must have where print is right."""
         if n == len(self.instances):
-            return f"all {n} {what} are published, so print had other costs"
+            return f"all {n} {what} are published, so print had other values"
         rest = (len(self.instances) * float(printed) - n * value) / (len(self.instances) - n)
-        return f"{n} of {len(self.instances)} {what} are published; print holds if the others have {rest:.2f} $ each"
+        return f"{n} of {len(self.instances)} {what} are published; print holds if the others have {rest:z.2f} $ each"
 
 
 def absolute(of: Recomputed, strategy: str, measure: str, printed: str, raw: str) -> Iterator[Figure]:
-    """The figures of a cell in Table 1, 3 or 5, as far as it has them: mean, interval, change against Raw Agent.
+    """The figures of a cell with a rate or a cost, as far as it has them: mean, interval, change against Raw Agent.
 
     `raw` is the printed cell of Raw Agent.
     """
@@ -90,7 +90,7 @@ def absolute(of: Recomputed, strategy: str, measure: str, printed: str, raw: str
         for end in (high, low):
             yield Figure(end.value - mean, end.low - mean, end.high - mean, reason)
     if "%" in printed:
-        yield _change(mean, of.mean(RAW, measure), numbers[0], NUMBER.findall(raw)[0], numbers[-1])
+        yield _change(mean, of.mean(RAW, measure), numbers[0], NUMBER.findall(raw)[0])
 
 
 def difference(of: Recomputed, strategy: str, measure: str, printed: str) -> Iterator[Figure]:
@@ -124,7 +124,7 @@ def summary_share(of: Recomputed, printed: str, dollars: str, costs: Mapping[str
     return Figure(value, value, value, reason, own)
 
 
-def _change(value: float, raw: float, printed: str, printed_raw: str, change: str) -> Figure:
+def _change(value: float, raw: float, printed: str, printed_raw: str) -> Figure:
     exact, own = 100 * (value / raw - 1), 100 * (float(printed) / float(printed_raw) - 1)
     return Figure(exact, exact, exact, f"{printed} against {printed_raw}, as printed, is {own:+z.1f} %", own)
 

@@ -117,7 +117,7 @@ def notes(rows: Sequence[Row], baseline: str) -> Iterator[str]:
     for row in rows:
         names, of = row["unpaired"], row["strategy"]
         if names:
-            more = f", and {len(names) - NAMED:,} more (--json names all)" if len(names) > NAMED else ""
-            yield f"{of}: in no difference, since {of} or {baseline} lacks them: {', '.join(names[:NAMED])}{more}."
+            more = f" and {len(names) - NAMED:,} more (--json names all)" if len(names) > NAMED else ""
+            yield f"Only {of} or only {baseline} has {', '.join(names[:NAMED])}{more}: left out of Δ."
         if of != baseline and row["pairs"] < FEW:
-            yield f"{of}: with {row['pairs']} pairs, intervals of differences are too narrow, and p is too small."
+            yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."

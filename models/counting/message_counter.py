@@ -115,13 +115,14 @@ class ChatCounter(MessageCounter):
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the marker that asks for the reply."""
         texts = tuple(map(_json, tools))
-        if texts not in self._overheads:
+        total = self._overheads.get(texts)
+        if total is None:
             if len(self._overheads) > REMEMBERED_TOOLS:
                 self._overheads.clear()
             total = self.tokens("<|im_start|>assistant\n")
             total += TOOLS_PREAMBLE_TOKENS * bool(texts) + sum(self.tokens(f"\n{text}") for text in texts)
             self._overheads[texts] = total
-        return self._scaled(self._overheads[texts])
+        return self._scaled(total)
 
 
 def _rendered(role: str, content: str, calls: Sequence[ToolCall]) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-import time
 import zlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from agent.budget import Counter
+from agent.hardware import Hardware
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Text
 from models.counting.prefix import PrefixMeter
 from models.reader.answer import answer, gave
+from models.reader.paced import paced
 from models.reader.request import request
 from models.reader.steps import next_step
 from models.reader.summary import asked_summary, summary
@@ -62,8 +63,8 @@ class Reader(BackendDefaults):
     name = "reader"
     model = "extractive"
 
-    def __init__(self, counter: Counter, *, pace: float = 0.0) -> None:
-        """Stream at `pace` tokens per second, or at once when it is 0."""
+    def __init__(self, counter: Counter, *, pace: Hardware | None = None) -> None:
+        """Reply at the pace of a described machine, which loads its model for the first reply; or at once."""
         self._counter = counter
         self._meter = PrefixMeter(counter)
         self._pace = pace
@@ -90,14 +91,15 @@ class Reader(BackendDefaults):
         written = said.text + "".join(call.name + call.arguments for call in said.calls)
         whole = max_tokens is None or self._tokens(written) <= max_tokens
         text = said.text if max_tokens is None else self._cut(said.text, max_tokens)
-        for piece in PIECE.findall(text):
-            if self._pace > 0:
-                time.sleep(self._tokens(piece) / self._pace)
-            yield Text(piece)
-        if whole:
-            yield from said.calls
+        deltas: list[Text | ToolCall] = [*map(Text, PIECE.findall(text)), *(said.calls if whole else ())]
         usage = self._meter.usage(messages, tools, written if whole else text)
-        yield replace(usage, finish="length" if not whole else "refusal" if said.refused else usage.finish)
+        usage = replace(usage, finish="length" if not whole else "refusal" if said.refused else usage.finish)
+        if self._pace is None:
+            yield from deltas
+            yield usage
+        else:
+            on, self._pace = self._pace, replace(self._pace, load_seconds=0)
+            yield from paced(deltas, usage, on)
 
     def _tokens(self, text: str) -> int:
         """Tokens of a text, the markers around a message not counted."""

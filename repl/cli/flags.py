@@ -89,7 +89,9 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--record": _value("FILE", "put the session on a cassette, a new file"),
     "--replay": _value("FILE", "play a cassette, without any model; by its name one that ships, such as reader/hybrid"),
     "--pace": _value(
-        "HOW", "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second"
+        "HOW",
+        "how fast a cassette is played: original, 2x, 0 (at once) or key; the reader: tokens a second; both: a machine "
+        "such as a100-32b, or two, the second for side calls: a100-32b,a100-4b",
     ),
     "--plain": _switch("append-only plain lines, for screen readers"),
     "--stage": _switch("for a projector: high contrast, Enter steps, nothing private on screen"),

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
+from agent.events import Said
+from agent.hardware import HARDWARE, Hardware
 from models import READER
 from session.bounded import MOST_BYTES, file_bytes
+from session.hardware import machines
 from session.journal import folder
+from session.journal.lines import Line
 from session.playback import Pace, Playback, Recording, read_recording
+from session.replayed_seconds import WORD_LETTERS, replayed_seconds
 from session.settings import SETTINGS, Given, Settings
 from strategies.spec import is_code
 
@@ -23,8 +29,6 @@ SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
 SHAPING = ("max_turns", "price")
 """The settings, beside strategy and budget, that shape what is shown of a played session."""
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
-WORD_LETTERS = 5
-"""Letters of a token, about, for a pace in tokens a second."""
 
 
 def new_file(name: str) -> Path:
@@ -51,10 +55,13 @@ def played(given: Namespace, pace: str | None, settings: Settings, headless: boo
     if not given.replay:
         raise UsageError("--replay names no cassette", f"write --replay FILE, or one of these: {', '.join(shipped())}")
     recording = load(given.replay, settings.session_dir)
-    pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL))
+    pacing, steps = pace_of(pace or (AT_ONCE if headless else ORIGINAL), recording.lines, settings.hardware)
     if steps and (headless or settings.plain):
         raise UsageError("--pace key is for a conversation that is drawn", "take original, a factor such as 2x, or 0")
-    return Playback(recording, given.replay, pacing, steps), settled(settings, recording)
+    playback = Playback(recording, given.replay, pacing, steps)
+    if pace and machines(pace, settings.hardware):
+        playback.notices.append(f"It plays at the pace of {pace}, described. Its figures are the recorded ones.")
+    return playback, settled(settings, recording)
 
 
 def load(name: str, sessions: Path) -> Recording:
@@ -85,21 +92,29 @@ def shipped() -> list[str]:
     return sorted(path.relative_to(SHIPPED).with_suffix("").as_posix() for path in SHIPPED.glob("*/*.jsonl"))
 
 
-def pace_of(text: str) -> tuple[Pace, bool]:
-    """A pace as it is written, and whether the presenter's key makes it. Raises UsageError.
+def pace_of(text: str, lines: Sequence[Line] = (), rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, bool]:
+    """A pace as it is written, for these lines, and whether the presenter's key makes it. Raises UsageError.
 
-    "original"; a factor such as 2x or 0.5x; a number of tokens a second, 0 for at once; "key" for step by step.
+    "original"; a factor such as 2x or 0.5x; a number of tokens a second, 0 for at once; "key" for step by step; one of
+    these described machines, or two with a comma: that of the agent's model and that of the memory model.
     """
     if text == KEY:
-        return (lambda seconds, text: 0.0), True
+        return (lambda seconds, line: 0.0), True
+    if named := machines(text, rows):
+        made = replayed_seconds(lines, *named)
+        return (lambda seconds, line: made.get(line.number, seconds)), False
     found = re.fullmatch(r"(\d{1,4}(?:\.\d{1,3})?)(x?)", "1x" if text == ORIGINAL else text.strip().lower())
     number = float(found[1]) if found else 0.0
     if found and found[2] and number:
-        return (lambda seconds, text: seconds / number), False
+        return (lambda seconds, line: seconds / number), False
     if found and not found[2]:
-        return (lambda seconds, text: len(text) / WORD_LETTERS / number if number else 0.0), False
-    what = "original, a factor such as 2x or 0.5x, tokens a second (0: at once), or key"
+        return (lambda seconds, line: _letters(line) / WORD_LETTERS / number if number else 0.0), False
+    what = f"original, a factor such as 2x, tokens a second (0: at once), key, or a machine of {', '.join(rows)}"
     raise UsageError(f"--pace cannot be {text[:40]!r}", f"with --replay it takes {what}")
+
+
+def _letters(line: Line) -> int:
+    return len(line.stored.text) if isinstance(line.stored, Said) else 0
 
 
 def settled(settings: Settings, recording: Recording) -> Settings:

@@ -18,6 +18,7 @@ PLAIN_KEYS = "Enter sends, Ctrl-C stops an answer, Ctrl-D leaves. More on one co
 
 TOGETHER = {
     ("budget", "compact"): "the limit of a prompt; fold old turns now",
+    ("stats", "timeline"): "tokens and their cost; when each model computed",
     ("compare",): "this session under other strategies, replayed or asked",
     ("context", "why"): "what the last call was sent, and by which rule",
     ("plant", "probe"): "put a fact into the history; ask what is left of it",

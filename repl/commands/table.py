@@ -29,6 +29,7 @@ from repl.commands.pull import pull
 from repl.commands.sessions import load, save, sessions
 from repl.commands.stats import show_stats
 from repl.commands.strategy import strategy
+from repl.commands.timeline import show_timeline
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, say
 from session.session import Session
@@ -98,6 +99,7 @@ FUNCTIONS = (
     context,
     why,
     show_stats,
+    show_timeline,
     compare,
     plant,
     show_probe,

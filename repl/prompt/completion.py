@@ -59,6 +59,7 @@ class Completions(Completer):
             "fork": self._forked,
             "retry": self._specs,
             "tree": lambda _: self._branches(),
+            "timeline": lambda _: [("all", "the whole session")],
             "export": self._formats,
             "load": self._kept_sessions,
         }

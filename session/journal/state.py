@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent.events import Entry, ModelChanged, Prepared, Replied
+from agent.events import Entry, ModelChanged, Prepared, Replied, SideCalled, ToolReturned
 from agent.messages import Message, Schema
 from agent.prompts import SYSTEM
 from agent.protocols import ModelId, Sent
@@ -108,6 +108,8 @@ class SavedState(State):
         if isinstance(stored, SentLine):
             self._readers.request.feed(stored.body)
             return Sent(stored.to, (self._readers.request.text or "") if whole else "")
+        if isinstance(stored, Replied | SideCalled | ToolReturned) and not stored.began and stored.seconds:
+            return replace(stored, began=max(0.0, line.at - stored.seconds))  # an older journal does not say
         return stored
 
     def _prepared(self, stored: PreparedLine, number: int, whole: bool) -> Prepared:

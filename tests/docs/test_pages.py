@@ -40,6 +40,7 @@ LONG = {
     "thimble lab first-answers",
     "thimble lab questions",
     "thimble lab foresight",
+    "thimble lab comem",
     "python benchmarks/prepare.py",
     "python benchmarks/commands.py",
 }
@@ -68,8 +69,10 @@ def commands(name: str = "") -> list[str]:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Path:
+def workshop(tmp_path: Path, forked: Path) -> Path:
     """A folder with `mine.py`, the strategy of README and tutorial, and the classes, each in a file of its name."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "thimble").symlink_to(forked)
     (mine,) = {body for body in blocks("python") if "def prepare(messages, budget):" in body and "class" not in body}
     (tmp_path / "mine.py").write_text(mine)
     for name in ("Oldest", "Fuse", "Gist"):
@@ -82,12 +85,12 @@ def workshop(tmp_path: Path) -> Path:
 
 
 def run_in(workshop: Path, command: str) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = [str(workshop / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
     return subprocess.run(
         command,
         shell=True,
         cwd=workshop,
-        env={**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "THIMBLE_BACKEND": "reader"},
+        env={**os.environ, "PATH": os.pathsep.join(path), "PYTHONPATH": str(ROOT), "THIMBLE_BACKEND": "reader"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -106,6 +109,7 @@ def test_the_strategy_of_the_readme_acts_as_shown(workshop: Path) -> None:
     readme = (ROOT / "README.md").read_text()
     (command,) = re.findall(r"^thimble --strategy .*$", readme, re.MULTILINE)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    (workshop / "bin" / "thimble").unlink()  # the next on the path is the installed one
     said = run_in(workshop, command).stderr.splitlines()
     assert [line for line in shown.splitlines() if line not in said] == []
 

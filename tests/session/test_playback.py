@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from agent.checked import checked, fields_of
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
+from agent.hardware import HARDWARE
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
 from models.scripted import Scripted, Step
@@ -28,9 +30,11 @@ from repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipp
 from repl.commands.table import obey
 from scripts.cassettes import BUDGET, LINES, hold, make, spec_of
 from session.journal.journal import Journal
+from session.journal.lines import Line
 from session.jsonl import event as as_json
 from session.jsonl import to_line
 from session.playback import Playback, Recording, names_code, read_recording
+from session.replayed_seconds import replayed_seconds
 from session.session import Session, open_session
 from session.settings import Settings
 from strategies.table import STRATEGIES
@@ -76,7 +80,7 @@ def facts(events: Iterable[Event]) -> list[object]:
                 found.append((event.view, event.exact, event.model, event.tools))
             case ToolReturned() | SideCalled():
                 found.append(
-                    replace(event, seconds=0.0, waited_seconds=0.0)
+                    replace(event, seconds=0.0, waited_seconds=0.0, held_seconds=0.0, began=0.0)
                     if isinstance(event, SideCalled)
                     else (event.call, event.message, event.tokens, event.exact, event.ok)
                 )
@@ -386,7 +390,7 @@ def test_without_prompts_all_recorded_lines_are_sent(monkeypatch: pytest.MonkeyP
 )
 def test_paces(pace: str, seconds: float) -> None:
     made, steps = pace_of(pace)
-    assert made(2.0, "x" * 50) == seconds
+    assert made(2.0, Line(1, 0.0, Said("text", "x" * 50))) == seconds
     assert steps == (pace == "key")
 
 
@@ -396,10 +400,16 @@ def test_what_is_no_pace(pace: str) -> None:
         pace_of(pace)
 
 
+@cache
+def shipped_as_none() -> Recording:
+    """One for all examples, none of which changes it."""
+    return load("reader/none", NOWHERE)
+
+
 @given(st.dictionaries(st.sampled_from(["strategy", "limit", "price", "max_turns", "files", "x"]),
                        st.text() | st.integers() | st.floats() | st.booleans()))  # fmt: skip
 def test_settings_of_a_recording_are_settings_or_told(settings: dict[str, Any]) -> None:
-    recording = load("reader/none", NOWHERE)
+    recording = shipped_as_none()
     began = {name: settings[name] for name in ("strategy", "limit") if name in settings}
     try:
         made = settled(Settings(), replace(recording, opened=replace(recording.opened, settings=settings, **began)))
@@ -514,7 +524,11 @@ WHOLE = (SHIPPED / "reader" / "summary-buffer.jsonl").read_bytes()
 def shown(data: bytes) -> None:
     """Play this as far as it goes, and look at it. Raises what no user may see."""
     with suppress(ThimbleError):
-        session = deck(read_recording(data, "it"))
+        recording = read_recording(data, "it")
+        assert (
+            min(replayed_seconds(recording.lines, HARDWARE["a100-32b"], HARDWARE["a100-4b"]).values(), default=0) >= 0
+        )
+        session = deck(recording)
         for line in [*LINES, "/stats", "/context"]:
             with suppress(ThimbleError, KeyboardInterrupt):
                 if line.startswith("/"):

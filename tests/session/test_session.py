@@ -318,18 +318,38 @@ def test_the_trace_names_the_model_that_was_asked() -> None:
     assert jsonl.event(sides[0], session.agent.ledger)["model"] == "reader/extractive"
 
 
-def test_a_summariser_that_cannot_be_used_is_told_with_a_way_to_mend() -> None:
-    with pytest.raises(ModelError, match="the summariser cannot be used: nothing answers") as caught:
-        _ = reader(summariser="qwen2.5:7b", base_url=NOWHERE).agent
-    assert "--summariser reader" in caught.value.fix
+@pytest.mark.parametrize(("name", "called"), [("summariser", "the summariser"), ("memory", "the memory model")])
+def test_a_model_beside_that_cannot_be_used_is_told_with_a_way_to_mend(name: str, called: str) -> None:
+    with pytest.raises(ModelError, match=f"{called} cannot be used: nothing answers") as caught:
+        _ = reader(**{name: "qwen2.5:7b"}, base_url=NOWHERE).agent
+    assert f"--{name} reader" in caught.value.fix
+    with pytest.raises(ModelError, match=f"{called} cannot be used: no model server answers"):
+        _ = reader(**{name: f"x@{nowhere()}"}).agent
     with ollama() as url, pytest.raises(ModelError, match="'mistral' is not installed") as caught:
-        _ = open_session(Settings(backend="ollama", base_url=url, summariser="mistral")).agent
+        _ = open_session(Settings(backend="ollama", base_url=url, **{name: "mistral"})).agent  # type: ignore[arg-type]
     assert "ollama pull mistral" in caught.value.fix
     with pytest.raises(UsageError, match="no address"):
-        _ = reader(summariser="x", base_url="::::").agent
-    for half in ("@", "x@", "@127.0.0.1:11434"):
-        with pytest.raises(UsageError, match="the summariser cannot be"):
-            _ = reader(summariser=half).agent
+        _ = reader(**{name: "x"}, base_url="::::").agent
+    for half in ("@", "x@", "@127.0.0.1:11434", "small.gguf"):
+        with pytest.raises(UsageError, match=f"{called} cannot be"):
+            _ = reader(**{name: half}).agent
+
+
+def test_a_memory_model_of_its_own_outlives_every_swap() -> None:
+    with ollama() as url:
+        session = reader(memory=f"llama3.2:3b@{url}")
+        memory = session.agent.side.memory
+        assert isinstance(memory, ServedBackend)
+        session.use_model("reader")
+        session.use_strategy("comem")
+        session.reset()
+        assert session.agent.side.memory is memory
+        session.use_budget(100_000)
+        larger = session.agent.side.memory
+        assert isinstance(larger, ServedBackend)
+        assert (larger.model, larger.room >= 101_000) == ("llama3.2:3b", True)
+    assert reader(memory="reader").agent.side.memory is not None
+    assert reader().agent.side.memory is None
 
 
 # ---- prices ----

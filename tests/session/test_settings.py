@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import os
 import tomllib
 from pathlib import Path
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
+from agent.hardware import HARDWARE, Hardware
 from repl import __version__
 from session.confirmed import confirm
 from session.settings import BACKENDS, SETTINGS, Settings, resolve
@@ -30,7 +32,7 @@ TEXTS = {
     "plain": ("yes", "off", "true", "0"),
     "stage": ("1", "no", "yes", "off"),
     "color": ("no", "on", "false", "1"),
-    "pace": ("1", "2.5", "3", "4"),
+    "pace": ("1", "2.5", "a100-32b", "a100-32b, a100-4b"),
     "max_turns": ("3", "4", "5", "6"),
     "think": ("off", "low", "medium", "high"),
     "temperature": ("0", "0.7", "auto", "2"),
@@ -127,7 +129,7 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     found = resolve({}, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
-    assert {*SETTINGS, "origins", "asked", "unconfirmed", "folder"} == set(Settings.__dataclass_fields__)
+    assert {*SETTINGS, "origins", "asked", "unconfirmed", "folder", "hardware"} == set(Settings.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
@@ -139,8 +141,21 @@ def test_a_price_that_is_none_is_told_with_the_legal_range(home: Path, card: str
 
 
 def test_the_reader_lets_nobody_wait_unasked(home: Path) -> None:
-    assert resolve({}, environ={}, folder=home).pace == 0
-    assert resolve({}, environ={"THIMBLE_PACE": "120"}, folder=home).pace == 120
+    assert resolve({}, environ={}, folder=home).paces == (None, None)
+    assert resolve({}, environ={"THIMBLE_PACE": "120"}, folder=home).paces == (Hardware(math.inf, 1 / 120),) * 2
+
+
+def test_a_row_of_a_file_names_a_machine_and_that_of_the_folder_is_stronger(home: Path) -> None:
+    row = "[hardware.{}]\nprefill = {}\ntoken-seconds = 0.5\n"
+    (home / "config/thimble/config.toml").write_text(row.format("mine", 10) + row.format("desk", 20))
+    (home / "here/thimble.toml").write_text('pace = "mine,desk"\n' + row.format("mine", 30) + "load_seconds = 2\n")
+    found = resolve({}, environ={}, folder=home / "here")
+    assert found.paces == (Hardware(30, 0.5, 0, 2), Hardware(20, 0.5))
+    assert found.unconfirmed == {}
+    assert resolve({"pace": "a100-32b"}, environ={}, folder=home / "here").paces == (HARDWARE["a100-32b"],) * 2
+    with pytest.raises(UsageError, match="pace cannot be 'yours'") as caught:
+        resolve({"pace": "yours"}, environ={}, folder=home / "here")
+    assert caught.value.fix.endswith("of a100-32b, a100-4b, h100-8b, laptop-7b, mine, desk")
 
 
 def test_ollama_host_gives_way_to_our_own_variable(home: Path) -> None:
@@ -192,6 +207,18 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
         (b"budget = true\n", "budget cannot be True", "500 to 2,000,000"),
         (b"budget = 1979-05-27\n", "budget cannot be", "500 to 2,000,000"),
         (b"pace = inf\n", "pace cannot be inf", "0 to 10,000"),
+        (b'pace = "a100"\n', "pace cannot be 'a100'", "of a100-32b, a100-4b"),
+        (b'pace = "a100-4b,a100-4b,a100-4b"\n', "pace cannot be", "two with a comma"),
+        (b"hardware = 3\n", "hardware cannot be 3 (./thimble.toml)", "[hardware.NAME]"),
+        (b"[hardware]\nmine = 3\n", "[hardware.mine] has no prefill", "prefill and token_seconds"),
+        (b"[hardware.mine]\nprefill = 9\n", "[hardware.mine] has no token_seconds", "prefill and token_seconds"),
+        (b"[hardware.mine]\nprefil = 9\n", "[hardware.mine] has an unknown key 'prefil'", "prefill, token_seconds"),
+        (b"[hardware.mine]\nprefill = 0\ntoken_seconds = 1\n", "prefill of [hardware.mine] cannot be 0", "0.1 to"),
+        (b"[hardware.mine]\nprefill = 9\ntoken_seconds = nan\n", "cannot be nan", "0 to 60"),
+        (b"[hardware.mine]\nprefill = 9\ntoken_seconds = true\n", "cannot be True", "0 to 60"),
+        (b"[hardware.key]\n", "hardware cannot be called 'key'", "small letters"),
+        (b"[hardware.a100-32b]\n", "hardware cannot be called 'a100-32b'", "not one of"),
+        (b"[hardware.'a b']\n", "hardware cannot be called 'a b'", "small letters"),
         (b'backend = "olama"\n', "backend cannot be 'olama'", "did you mean ollama?"),
         (b"model = 3\n", "model cannot be 3", "the name of a model"),
         (b'files = "nowhere"\n', "files cannot be 'nowhere'", "a folder that exists"),

@@ -171,6 +171,7 @@ FAR = "https://far.example"
         {"base_url": FAR},
         {"base_url": "http://10.0.0.1"},
         {"summariser": f"small@{FAR}"},
+        {"memory": f"small@{FAR}"},
         {"embeddings": f"openai:small@{FAR}"},
     ],
 )
@@ -181,7 +182,7 @@ def test_no_session_names_the_server_that_it_is_sent_to(
     path = forged(tmp_path, replace(OPENED, backend="openai", model="big", settings=settings), *later)
     with pytest.raises(UsageError, match="only the session itself names"):
         resume(path)
-    resume(path, backend="reader", base_url="", summariser="", embeddings="none").journal.close()
+    resume(path, backend="reader", base_url="", summariser="", memory="", embeddings="none").journal.close()
     own = Settings(session_dir=tmp_path, **settings)  # type: ignore[arg-type]
     again, journal, _ = shelf.reopened(own, path)
     assert all(getattr(again, name) == value for name, value in settings.items())
@@ -215,7 +216,7 @@ def test_the_key_goes_to_no_address_that_only_a_session_names(
     assert server.connection.sends_key == sends
 
 
-@pytest.mark.parametrize("name", ["summariser", "embeddings"])
+@pytest.mark.parametrize("name", ["summariser", "memory", "embeddings"])
 def test_nor_to_that_of_a_model_beside(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-our-own-secret")
     seen: list[bytes] = []
@@ -226,12 +227,12 @@ def test_nor_to_that_of_a_model_beside(name: str, monkeypatch: pytest.MonkeyPatc
 
     server = Front(answer)
     try:
-        value = f"m@{server.url}" if name == "summariser" else f"openai:m@{server.url}"
+        value = f"openai:m@{server.url}" if name == "embeddings" else f"m@{server.url}"
         mine = replace(Settings(), **{name: value})  # type: ignore[arg-type]
         for now, sends in ((mine, True), (going_on(Settings(), {name: value}), False)):
             seen.clear()
             with suppress(ThimbleError):
-                _ = Backends(now, print).summariser() if name == "summariser" else embed(now)
+                _ = embed(now) if name == "embeddings" else Backends(now, print).side_model(name)  # type: ignore[arg-type]
             assert any(b"sk-our-own" in request for request in seen) == sends
             assert seen
     finally:

@@ -15,7 +15,7 @@ from strategies.table import STRATEGIES
 from tests.support.histories import Story, budget, is_faithful, is_sound, sound_histories
 from tests.support.specs import SUMMARISERS, SUMMARISING, Summariser, build
 
-HAVE = [*SUMMARISING, "thrifty"]
+HAVE = [*SUMMARISING, "comem", "thrifty"]
 
 
 def test_they_are_those_that_summarise() -> None:

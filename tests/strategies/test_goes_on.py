@@ -18,7 +18,7 @@ from agent.messages import Message
 from agent.protocols import Strategy
 from agent.view import View, prepare
 from tests.support.histories import LIMITS, TinyCounter, calls_of, sound_histories
-from tests.support.specs import EVERY, SUMMARISERS, Summariser, build, specs, state_of
+from tests.support.specs import EVERY, SUMMARISERS, Summariser, build, leave, specs, state_of
 
 
 @dataclass
@@ -89,6 +89,7 @@ def test_a_view_that_goes_on_is_the_view_made_from_nothing(name: str, data: st.D
                 strategy = build(spec, Summariser(SUMMARISERS[answer]))
             case "apart":
                 grown = grown.apart()
+        leave(strategy)
         state = state_of(strategy)
         anew = from_nothing(spec, state, answer, messages, allowed, before)
         view = asked(strategy, grown, allowed, before)

@@ -27,7 +27,7 @@ from tests.support.histories import (
     react40,
     sound_histories,
 )
-from tests.support.specs import EVERY, SOME, build, specs, state_of
+from tests.support.specs import EVERY, SOME, build, leave, specs, state_of
 
 every_strategy = pytest.mark.parametrize("name", EVERY)
 some_specs = pytest.mark.parametrize("spec", SOME)
@@ -125,6 +125,7 @@ def test_state_saved_and_given_back_in_mid_session_changes_nothing(name: str, da
     stayed, resumed = build(spec), build(spec)
     for place, messages in enumerate(calls):
         if place == resume_at:
+            leave(stayed)
             state = state_of(resumed)
             resumed = build(spec)
             if state or hasattr(resumed, "state"):

@@ -300,6 +300,7 @@ COMMANDS = (
     ),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
     *("/sessions", "/sessions {}", "/save", "/save {}", "/load", "/load {}"),
+    *("/timeline", "/timeline all", "/timeline {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
     *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree", "/tree {}", "/undo", "/undo {}", "/retry none"),
     *("/compact", "/compact {}"),

@@ -31,6 +31,7 @@ Strategies
 8 nothing is too nasty | Nasty histories, 4,000 messages, budgets that break or shrink | strategies/test_laws_nasty.py::test_law_8_ | SPECs at their limits, each on 20 histories
 state | Saving and restoring it in mid-session changes nothing | strategies/test_laws_nasty.py::test_state_ | every strategy, sound histories
 going on | A view that goes on from the call before is the view made from nothing | strategies/test_goes_on.py::test_a_view_ | every strategy, sound histories; budgets, counts and strategies that change
+comem | Whatever its memory model does, nothing is lost, and the agent waits only over the budget | strategies/test_comem.py::test_whatever_ | calls that end early, late or never, fail, or are stopped
 Between history and view
 repair | Any list comes out sound, with notes, and loses no words | agent/test_repair.py::test_ | broken histories
 fit | It fits, or says by how much it does not; oldest observations go first | agent/test_fit.py::test_ | sound histories, any budget

@@ -12,6 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from agent.background import Lagged, Worker
 from agent.budget import Budget
 from agent.errors import ModelError
 from agent.messages import Message, Schema, turns
@@ -20,6 +21,7 @@ from agent.side import SideModel
 from corpus.article import parse as article
 from corpus.library import Library
 from corpus.map import Map
+from strategies.comem import Comem
 from strategies.critic_summary import CriticSummary
 from strategies.hybrid import Hybrid
 from strategies.llm_summary import LLMSummary
@@ -97,9 +99,9 @@ LIBRARY = Map(Library(Path("x"), tuple(article(text, path) for path, text in TEX
 """The map that strategies may draw."""
 
 
-def build(spec: str, backend: Summariser | None = None) -> Strategy:
-    """A fresh strategy."""
-    side = SideModel(backend or Summariser(), Counting())
+def build(spec: str, backend: Summariser | None = None, worker: Worker | None = None) -> Strategy:
+    """A fresh strategy. What it asks in the background has ended at the next call, unless the worker says otherwise."""
+    side = SideModel(backend or Summariser(), Counting(), worker=worker or Lagged())
     side.mapper = LIBRARY.text
     return parse(spec, side)
 
@@ -107,6 +109,13 @@ def build(spec: str, backend: Summariser | None = None) -> Strategy:
 def parts(strategy: Strategy) -> Sequence[Any]:
     """The strategies of a pipeline, or the one."""
     return strategy.parts if isinstance(strategy, Pipeline) else [strategy]
+
+
+def leave(strategy: Strategy) -> None:
+    """Stop what is asked in the background, as a session does that is left."""
+    for part in parts(strategy):
+        if isinstance(model := getattr(part, "model", None), SideModel):
+            model.stop()
 
 
 def state_of(strategy: Strategy) -> Any:
@@ -127,9 +136,11 @@ BY_TURNS: dict[type, Rule] = {
     Hybrid: lambda it, messages, budget: it.when == "always" or _gathered(N_HYBRID)(it, messages, budget),
     LLMSummary: _gathered(N),
     CriticSummary: _gathered(N),
+    Comem: lambda it, messages, budget: len(turns(messages)) > it.k,
 }
 """When a strategy's own rule counts turns, as the papers' do: it may change a view that fits, and edit as it counts."""
 EXEMPT: dict[int, dict[type, Rule]] = {
+    4: {Comem: lambda it, messages, budget: it.summary == "background"},  # a summary may come between two same calls
     5: {
         Todo: lambda it, messages, budget: any(call.name == "todo" for message in messages for call in message.calls),
         **BY_TURNS,
@@ -140,12 +151,15 @@ EXEMPT: dict[int, dict[type, Rule]] = {
         **BY_TURNS,
         Truncate: lambda it, messages, budget: True,
     },
+    7: {Comem: lambda it, messages, budget: it.summary != "waited"},  # test_comem.py has its law
 }
 """By law: when a strategy need not keep it, because its own rule says otherwise. A line a strategy."""
 COSTLY = {
     "compress": "what an edit leaves of the observations must be computed anew, and it leaves half of them",
     "truncate": "edits at every call over the budget: that is the lesson",
-    **dict.fromkeys(["llm-summary", "critic-summary", "hybrid"], "edits by a count of turns, whatever that costs"),
+    **dict.fromkeys(
+        ["llm-summary", "critic-summary", "hybrid", "comem"], "edits by a count of turns, whatever that costs"
+    ),
     "thrifty": "weighs prefill against what stays, by the price card",
     "todo": "hides nothing, so that only `fit` is left",
     "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
@@ -215,7 +229,7 @@ OWN = os.environ.get("STRATEGY", "")
 EVERY = [OWN] if OWN else [*STRATEGIES, "pipeline"]
 """What the laws are tried on: all of ours, or the SPEC of somebody's own (`make laws STRATEGY=./mine.py`)."""
 SUMMARISING = ["progressive-summary", "summary-buffer", "llm-summary", "critic-summary", "hybrid", "compaction"]
-ASKING = [*SUMMARISING, "thrifty", "delegate"]
+ASKING = [*SUMMARISING, "thrifty", "delegate", "comem"]
 SOME = [
     "none",
     "truncate",
@@ -256,6 +270,12 @@ SOME = [
     "notes+none",
     "offload+notes+truncate",
     "todo+observation-masking",
+    "comem",
+    "comem:k=1",
+    "comem:k=1000,words=20",
+    "comem:summary=waited",
+    "comem:summary=none",
+    "comem+observation-masking",
     "delegate",
     "delegate:window=1,words=20",
     "delegate+observation-masking",

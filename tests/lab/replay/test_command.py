@@ -312,6 +312,14 @@ def replayed(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[s
     return found
 
 
+def test_a_later_summary_in_the_background_makes_longer_prompts(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    flags = (str(runs), "--strategy", "comem", "--budget", "100000", "--summary-tokens", "50", "--jobs", "1")
+    soon, late, again = (replayed(capsys, *flags, "--lag", lag)[1] for lag in ("0", "3", "3"))
+    assert late == again
+    assert late["prompt_tokens"] > soon["prompt_tokens"]
+    assert soon["side_calls"] > late["side_calls"] > 0
+
+
 @pytest.mark.parametrize("name", ["views.jsonl", "views.jsonl.gz"])
 def test_rows_are_what_the_views_file_says(runs: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     specs = ["hybrid:every=5,tail=2", "observation-masking"]
@@ -454,6 +462,7 @@ def test_a_figure_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (["--budget", "many"], "budget cannot be 'many' (flag --budget)"),
         (["--jobs", "0"], "--jobs 0 is not possible"),
         (["--csv", "--json"], "not allowed with"),
+        (["--lag", "1001"], "--lag 1001 is not possible"),
         (["--summary-tokens", "-1"], "--summary-tokens -1 is not possible"),
         (["--views", "no/such/folder"], "no/such/folder cannot be written"),
         (["--views", "./runs.jsonl"], "is a file to be replayed"),

@@ -170,10 +170,12 @@ def test_what_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("USER", "alice")
     monkeypatch.setenv("OLLAMA_HOST", "http://bob:secret@gpu.example.org:1")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8080")
-    found = private(Settings(summariser="qwen@http://10.0.0.7:1", corpus=home / "articles"))
+    found = private(
+        Settings(summariser="qwen@http://10.0.0.7:1", memory="qwen@http://10.0.0.8:1", corpus=home / "articles")
+    )
     assert found[str(home)] == "~"
     assert found[str(home / "articles")] == "…/articles"
-    assert {"alice", "gpu.example.org", "10.0.0.7", socket.gethostname()} <= {*found}
+    assert {"alice", "gpu.example.org", "10.0.0.7", "10.0.0.8", socket.gethostname()} <= {*found}
     assert not {"127.0.0.1", "localhost", "root", "/"} & {*found}
 
 

@@ -40,11 +40,11 @@ READER = ("--backend", "reader")
 
 
 @pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
-    """A user with an empty state folder."""
+def environ(tmp_path: Path, forked: Path) -> dict[str, str]:
+    """A user with an empty state folder, and thimble on the path."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("THIMBLE_")}
     home = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)}
-    return {**kept, **home, "PYTHONPATH": str(ROOT)}
+    return {**kept, **home, "PATH": f"{forked.parent}{os.pathsep}{kept['PATH']}", "PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture
@@ -53,10 +53,15 @@ def folder(tmp_path: Path) -> Path:
 
 
 def thimble(environ: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "repl", *arguments]
     cwd = environ["HOME"]
     return subprocess.run(
-        command, env=environ, cwd=cwd, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+        ["thimble", *arguments],
+        env=environ,
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from strategies import STRATEGIES
 from tests.support.journal_scenes import QUESTIONS, Kept, ask, keep, state, whole
+from tests.support.timing import AtOnce
 
 FUNCTION = """
 from agent.messages import turns
@@ -50,6 +51,7 @@ def test_after_each_exchange_a_resumed_session_is_the_one_that_wrote_and_sends_w
     spec: str, tmp_path: Path
 ) -> None:
     live = keep(tmp_path / "live.jsonl", strategy=spec, budget=6000)
+    live.agent.side.worker = AtOnce()  # what is under way when a session is left is not resumed
     again: Kept | None = None
     for number, question in enumerate(QUESTIONS):
         before = len(live.requests)
@@ -64,6 +66,7 @@ def test_after_each_exchange_a_resumed_session_is_the_one_that_wrote_and_sends_w
         copy = tmp_path / f"{number}.jsonl"
         shutil.copy(tmp_path / "live.jsonl", copy)
         again = keep(copy, strategy=spec, budget=6000)
+        again.agent.side.worker = AtOnce()
         assert state(again) == state(live)
         assert not again.notices
         assert copy.read_bytes().startswith((tmp_path / "live.jsonl").read_bytes())

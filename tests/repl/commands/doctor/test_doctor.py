@@ -179,11 +179,12 @@ def test_wrong_usage_comes_before_a_missing_server(capsys: pytest.CaptureFixture
     assert "thrifty" in found[-1]["fix"]
 
 
-def test_a_summariser_is_looked_at_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert states(doctor(capsys, "--summariser", "reader")[1], "session")["summariser"] == "ok"
-    code, found = doctor(capsys, "--summariser", f"qwen2.5:7b@{NOWHERE}", "--backend", "reader")
+@pytest.mark.parametrize(("name", "called"), [("summariser", "summariser"), ("memory", "memory model")])
+def test_a_model_beside_is_looked_at_too(name: str, called: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert states(doctor(capsys, f"--{name}", "reader")[1], "session")[name] == "ok"
+    code, found = doctor(capsys, f"--{name}", f"qwen2.5:7b@{NOWHERE}", "--backend", "reader")
     assert code == 3
-    assert "summariser" in found[-1]["verdict"]
+    assert called in found[-1]["verdict"]
 
 
 @pytest.mark.parametrize("address", ["nonsense with blanks", f"http://me:{SECRET}@127.0.0.1"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.background import Lagged
 from agent.errors import ThimbleError, UsageError
 from agent.events import Prepared, SideCalled
 from agent.plant import plant
@@ -128,6 +129,7 @@ def test_the_prompt_goes_out_without_tools_and_only_once() -> None:
 @pytest.mark.parametrize("name", ASKING)
 def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
     session = reading(name, budget=4_000)
+    session.agent.side.worker = Lagged()
     whole = session.agent.budget(session.agent.schemas()).size(session.agent.history)
     session.use_budget(whole * 5 // 8)
     before, calls = kept(session), len(session.agent.ledger.calls)
@@ -137,7 +139,7 @@ def test_a_strategy_that_asks_a_model_asks_it_apart(name: str) -> None:
     events = ask(session, "What is left?")
     first = next(at for at, event in enumerate(events) if isinstance(event, Prepared))
     assert len(found.side_calls) == sum(isinstance(event, SideCalled) for event in events[:first])
-    assert found.side_calls or name in ("llm-summary", "critic-summary", "thrifty", "delegate")
+    assert found.side_calls or name in ("llm-summary", "critic-summary", "comem", "thrifty", "delegate")
     if name == "progressive-summary":
         assert "is summarised: " in where(view, session.planted[0])
 

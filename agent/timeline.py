@@ -1,0 +1,211 @@
+"""The timeline of a session: when each model computed, when tools ran, and when the agent was held up.
+
+A pure function of the ledger, so it is the same live, resumed from a journal, and played from a cassette (CoMem,
+Figure 4). All times are seconds; a beginning is counted from 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Literal
+
+from agent.ledger import Call, Ledger, ToolRun
+from agent.protocols import UNKNOWN_MODEL, ModelId, Usage
+
+Kind = Literal["load", "prefill", "decode", "call", "tool", "wait"]
+"""What goes on in a span. `call`: a model call of which nobody knows when its prefill ended."""
+Role = Literal["agent", "memory", "side", "tools", "waiting"]
+ROLES: Sequence[Role] = ("agent", "memory", "side", "tools", "waiting")
+"""Who works on a lane: `memory` in the background, `side` while the agent waits for it. `waiting` is the agent."""
+ROUNDING = 1e-6
+"""Seconds of a part that are no more than an error of rounding."""
+Stretch = tuple[float, float]
+"""A beginning and an end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One row: a role and, where a model has it, which one."""
+
+    role: Role
+    model: ModelId = UNKNOWN_MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time on a lane, in which one thing went on: `what` is the purpose of the call, or the tool."""
+
+    lane: Lane
+    kind: Kind
+    began: float
+    seconds: float
+    what: str
+    exchange: int
+
+    @property
+    def ended(self) -> float:
+        """When it ended."""
+        return self.began + self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A model call or a run of a tool: its parts one after the other, each with its seconds.
+
+    `began` is 0 if unknown. `held`: the seconds in which the agent waited for it; for a call that it asked and waited
+    for, all of them.
+    """
+
+    lane: Lane
+    what: str
+    exchange: int
+    began: float
+    parts: tuple[tuple[Kind, float], ...]
+    held: float = 0.0
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return sum(seconds for _, seconds in self.parts)
+
+    @property
+    def ended(self) -> float:
+        """When it ended."""
+        return self.began + self.seconds
+
+    @property
+    def is_side(self) -> bool:
+        """Whether a strategy or a tool asked for it."""
+        return self.lane.role in ("memory", "side")
+
+    def spans(self) -> Iterator[Span]:
+        """Its parts, and the wait for it, which ends as it ends."""
+        ends = accumulate((seconds for _, seconds in self.parts), initial=self.began)
+        for (kind, seconds), began in zip(self.parts, ends, strict=False):
+            yield Span(self.lane, kind, began, seconds, self.what, self.exchange)
+        if self.held:
+            yield Span(Lane("waiting"), "wait", self.ended - self.held, self.held, self.what, self.exchange)
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The steps of an exchange or of a session, in the order of their beginnings; the user's pauses are closed.
+
+    `unplaced` are the steps of which nobody knows when they began.
+    """
+
+    steps: tuple[Step, ...] = ()
+    unplaced: tuple[Step, ...] = ()
+
+    @property
+    def began(self) -> float:
+        """When the first span begins; 0 if there is none."""
+        return min((span.began for span in self.spans()), default=0.0)
+
+    @property
+    def seconds(self) -> float:
+        """From the first beginning to the last end."""
+        return max((step.ended for step in self.steps), default=0.0) - self.began
+
+    @property
+    def overlapped(self) -> float:
+        """Seconds in which a call in the background went on and the agent waited for no side model."""
+        waits = [(span.began, span.ended) for span in self.spans() if span.kind == "wait"]
+        background = [(step.began, step.ended) for step in self.steps if step.lane.role == "memory"]
+        return max(0.0, covered([*background, *waits]) - covered(waits))
+
+    @property
+    def waited(self) -> float:
+        """Seconds of side calls in which the agent waited for them."""
+        return sum(min(step.held, step.seconds) for step in self._all if step.is_side)
+
+    @property
+    def saved(self) -> float:
+        """Seconds that the agent would have waited more, had it waited for each call in the background."""
+        return sum(max(0.0, step.seconds - step.held) for step in self._all if step.lane.role == "memory")
+
+    def busy(self, *roles: Role) -> float:
+        """Seconds of the steps of these roles, added up."""
+        return sum(step.seconds for step in self._all if step.lane.role in roles)
+
+    def spans(self) -> list[Span]:
+        """All spans of the steps that have a place."""
+        return [span for step in self.steps for span in step.spans()]
+
+    def lanes(self) -> list[Lane]:
+        """The lanes with a span, in the order of their roles, models as they first came."""
+        return sorted(dict.fromkeys(span.lane for span in self.spans()), key=lambda lane: ROLES.index(lane.role))
+
+    @property
+    def _all(self) -> tuple[Step, ...]:
+        return self.steps + self.unplaced
+
+
+def timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
+    """The timeline of a session, or of one exchange with every call in the background that goes on during it."""
+    every = [*map(_called, ledger.calls), *map(_ran, ledger.tools)]
+    placed = sorted((step for step in every if step.began > 0), key=lambda step: step.began)
+    lost = (step for step in every if step.began <= 0 < step.seconds and exchange in (None, step.exchange))
+    if exchange is not None:
+        own = [step for step in placed if step.exchange == exchange and step.lane.role != "memory"]
+        first, last = min((one.began for one in own), default=0.0), max((one.ended for one in own), default=0.0)
+        placed = [
+            step
+            for step in placed
+            if step.exchange == exchange or (step.lane.role == "memory" and step.began < last and step.ended > first)
+        ]
+    return Timeline(tuple(_closed(placed)), tuple(lost))
+
+
+def covered(stretches: Iterable[Stretch]) -> float:
+    """The seconds that lie in at least one of these stretches."""
+    seconds, reached = 0.0, float("-inf")
+    for began, ended in sorted(stretches):
+        seconds += max(0.0, ended - max(began, reached))
+        reached = max(reached, ended)
+    return seconds
+
+
+def _called(call: Call) -> Step:
+    background = call.lag is not None
+    role: Role = "agent" if call.purpose == "answer" else "memory" if background else "side"
+    seconds = max(0.0, call.seconds + call.waited)
+    parts = tuple(_parts(seconds, call.waited, call.first_token, call.usage))
+    held = seconds if role == "side" else max(0.0, call.held)
+    return Step(Lane(role, call.model), call.purpose, call.exchange, call.began, parts, held)
+
+
+def _ran(tool: ToolRun) -> Step:
+    return Step(Lane("tools"), tool.name, tool.exchange, tool.began, (("tool", max(0.0, tool.seconds)),))
+
+
+def _parts(seconds: float, waited: float, first: float | None, usage: Usage) -> Iterator[tuple[Kind, float]]:
+    """Load, prefill and decode of a call: as the server reports them, else by its first token, else undivided.
+
+    What is left of a call beside reported prefill and decode came before them: loading, the queue, the network.
+    """
+    prefill, decode = usage.prefill_seconds, usage.decode_seconds
+    waited = min(seconds, max(0.0, waited))
+    if prefill is None and decode is None and first is not None:
+        decode = seconds - max(waited, first)
+    if prefill is None and decode is None:
+        parts: list[tuple[Kind, float]] = [("load", waited), ("call", seconds - waited)]
+    else:
+        decode = min(seconds, max(0.0, seconds - waited - (prefill or 0.0) if decode is None else decode))
+        prefill = min(seconds - decode, max(0.0, seconds - waited - decode if prefill is None else prefill))
+        parts = [("load", seconds - decode - prefill), ("prefill", prefill), ("decode", decode)]
+    some = [part for part in parts if part[1] > ROUNDING]
+    yield from some or parts[-1:]
+
+
+def _closed(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps without the time between two exchanges in which nothing goes on."""
+    reached, exchange, shift = 0.0, None, 0.0
+    for step in steps:
+        if exchange not in (None, step.exchange):
+            shift += max(0.0, step.began - shift - reached)
+        moved = replace(step, began=step.began - shift)
+        reached, exchange = max(reached, moved.ended), step.exchange
+        yield moved

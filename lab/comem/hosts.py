@@ -1,0 +1,112 @@
+"""Models on machines: how many tokens of KV cache fit, and how long one iteration of the server takes.
+
+Bytes, seconds and tokens. GB are 10^9 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+GB = 1e9
+USABLE = 0.9
+"""The share of the memory that a server uses: vLLM's default, gpu_memory_utilization."""
+ATTAINED = 3_000 * 2 * 32.8e9 / 312e12
+"""The share of its data sheet that a GPU attains, 63 %: the paper's A100 prefills 3,000 tokens a second (3.3) of 32.8
+billion parameters, at two operations a parameter and token. Memory and PCIe are taken to attain the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model: parameters, those active for one token, bytes a parameter, and bytes of KV cache a token.
+
+    `chosen` is the share of its experts that one token uses: 1 for a dense model.
+    """
+
+    name: str
+    parameters: float
+    active: float
+    width: int
+    kv: int
+    chosen: float = 1.0
+
+    @property
+    def weights(self) -> float:
+        """Bytes of all weights."""
+        return self.parameters * self.width
+
+    def read(self, tokens: int) -> float:
+        """Bytes of the weights that an iteration over so many tokens reads: those of each expert that one token uses.
+
+        One token reads the active weights. Tokens choose their experts independently.
+        """
+        if self.chosen == 1:
+            return self.weights
+        experts = (self.parameters - self.active) / (1 - self.chosen) * self.width
+        return self.weights - experts * (1 - self.chosen) ** tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU by its data sheet: bytes of memory, bytes a second of the memory and of the PCIe link, one way.
+
+    `operations` a second, by the bytes of a weight; `chunk` is the most tokens that vLLM puts into one iteration.
+    """
+
+    name: str
+    memory: float
+    bandwidth: float
+    pcie: float
+    operations: Mapping[int, float]
+    chunk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A model on GPUs that work as one: memory, bandwidth and operations add up."""
+
+    model: Model
+    gpu: Gpu
+    gpus: int
+
+    @property
+    def room(self) -> int:
+        """Tokens of KV cache that fit beside the weights; below 1 if the weights do not fit."""
+        return int((self.gpus * self.gpu.memory * USABLE - self.model.weights) // self.model.kv)
+
+    @property
+    def bandwidth(self) -> float:
+        """Bytes a second that it reads from memory."""
+        return ATTAINED * self.gpu.bandwidth * self.gpus
+
+    @property
+    def prefill(self) -> float:
+        """Tokens a second, where computing is the limit."""
+        return ATTAINED * self.gpu.operations[self.model.width] / (2 * self.model.active) * self.gpus
+
+    @property
+    def attention(self) -> float:
+        """Seconds to read one token of KV cache."""
+        return self.model.kv / self.bandwidth
+
+    @property
+    def fetch(self) -> float:
+        """Seconds to bring one token of KV cache back from the CPU's memory."""
+        return self.model.kv / (ATTAINED * self.gpu.pcie * self.gpus)
+
+    def iteration(self, tokens: int) -> float:
+        """Seconds of one iteration over so many tokens without attention: it reads weights, or computes."""
+        return max(self.model.read(tokens) / self.bandwidth, tokens / self.prefill)
+
+
+def kv(layers: int, heads: int = 8, size: int = 128) -> int:
+    """Bytes of a token in the cache: a key and a value of 2 bytes for each layer, KV head and place."""
+    return 2 * 2 * layers * heads * size
+
+
+QWEN3_32B = Model("DeepSWE (32B)", 32.8e9, 32.8e9, 2, kv(64))
+QWEN3_CODER = Model("Qwen3-Coder (480B-A35B)", 480e9, 35e9, 1, kv(62), chosen=8 / 160)
+GLM_4_7 = Model("GLM-4.7 (355B-A32B)", 355e9, 32e9, 1, kv(92), chosen=8 / 160)
+QWEN3_4B = Model("Qwen3-4B", 4.0e9, 4.0e9, 2, kv(36))
+A100 = Gpu("A100", 80 * GB, 2_000 * GB, 32 * GB, {2: 312e12}, 2048)
+H200 = Gpu("H200", 141 * GB, 4_800 * GB, 64 * GB, {2: 989e12, 1: 1979e12}, 8192)

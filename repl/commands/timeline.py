@@ -1,0 +1,163 @@
+"""/timeline: when each model computed, when tools ran, and when the agent was held up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Console
+
+from agent import figures
+from agent.errors import UsageError
+from agent.hardware import Hardware, fitted, largest_summary
+from agent.ledger import Call
+from agent.messages import Message
+from agent.timeline import Span, Timeline, timeline
+from repl.screen.gantt import KINDS, chart, name_of
+from repl.screen.pager import MORE, show
+from repl.screen.sanitise import line
+from repl.screen.tables import Table
+from repl.screen.theme import is_drawn, say
+from session.session import Session
+
+SUMMARISERS = ("memory", "summary", "brief")
+"""The purposes of calls that make a summary."""
+
+
+def show_timeline(session: Session, rest: str, console: Console) -> None:
+    """/timeline [N | all] [more]: when each model computed, and when the agent waited.
+
+    The last exchange, exchange N, or the session without your pauses: a row for the agent, for each side model, for the
+    tools, and for the seconds in which the agent waited for a side model. Below it the sums, and whether the summary in
+    use pays (CoMem, Eq. 8). /timeline all more has all of it where the screen is low.
+    """
+    words = rest.split()
+    more = MORE if words[-1:] == [MORE] else ""
+    which = _which(session, " ".join(words[:-1] if more else words))
+    of = timeline(session.agent.ledger, which)
+    name = f"exchange {which}" if which else "the session"
+    if not of.steps:
+        why = "nobody knows when its calls began" if of.unplaced else "no model was asked in it"
+        say(console, f"{name[0].upper()}{name[1:]} has no timeline: {why}.")
+        return
+
+    def short() -> None:
+        say(console, f"{name[0].upper()}{name[1:]}: {figures.duration(of.seconds)}", "bold")
+        _show_steps(of, which, console)
+        for text in sums(of):
+            say(console, text)
+
+    def whole() -> None:
+        short()
+        for text in (*_unplaced(of), *bound(session)):
+            say(console, text)
+
+    show(console, more, whole, short, f"/timeline {which or 'all'}")
+
+
+def _which(session: Session, words: str) -> int | None:
+    """The exchange that is asked for; None for the session. Raises UsageError."""
+    last = session.agent.ledger.exchanges
+    if words == "all":
+        return None
+    if not words and last:
+        return last
+    if words.isdecimal() and len(words) < 9 and 1 <= int(words) <= last:
+        return int(words)
+    if not last:
+        raise UsageError("there is no timeline yet", "ask something first")
+    raise UsageError(f"there is no exchange {words[:40]!r}", f"write /timeline N with N from 1 to {last}, or all")
+
+
+def _show_steps(of: Timeline, which: int | None, console: Console) -> None:
+    """The chart; where nothing is drawn a line for each span, or for each exchange of a session."""
+    if is_drawn(console):
+        made = chart(of, console.width, exchanges=which is None)
+        for row in made.rows:
+            console.print(row, overflow="crop")
+        if made.hidden:
+            longest = figures.duration(max(span.seconds for span in made.hidden))
+            say(console, f"{figures.several(len(made.hidden), 'block')} of at most {longest} had no room.", "quiet")
+    elif which is None:
+        exchanges = sorted({step.exchange for step in of.steps})
+        rows = [(f"exchange {n}", "; ".join(sums(_part(of, n)))) for n in exchanges]
+        Table("By exchange:", ("", ""), rows).show(console)
+    else:
+        spans = sorted(of.spans(), key=lambda span: span.began)
+        rows = [(f"from {span.began - spans[0].began:.3f} s", _words(span)) for span in spans]
+        Table("Step by step:", ("", ""), rows).show(console)
+
+
+def _words(span: Span) -> str:
+    meaning = KINDS[span.kind][3]
+    return f"{name_of(span.lane)}: {meaning}, {figures.duration(span.seconds)}, for {line(span.what)}"
+
+
+def _part(of: Timeline, exchange: int) -> Timeline:
+    """What ended in this exchange."""
+    return Timeline(tuple(step for step in of.steps if step.exchange == exchange))
+
+
+def sums(of: Timeline) -> Iterator[str]:
+    """The seconds in words: who worked how long; and, with a side model, what ran beside the agent."""
+    took = figures.duration
+    sides = of.busy("memory", "side")
+    side = f" · side models {took(sides)}" if sides else ""
+    yield f"{took(of.seconds)} in all · agent {took(of.busy('agent'))}{side} · tools {took(of.busy('tools'))}"
+    if sides:
+        saved = f" · saved {took(of.saved)} against waiting for each" if of.busy("memory") else ""
+        yield f"side models beside the agent {took(of.overlapped)} · the agent waited {took(of.waited)}{saved}"
+
+
+def _unplaced(of: Timeline) -> Iterator[str]:
+    if of.unplaced:
+        yield f"Left out: {figures.several(len(of.unplaced), 'step')} of which nobody knows when they began."
+
+
+def bound(session: Session) -> Iterator[str]:
+    """Whether the summaries of the newest prompt pay, by the seconds of this session (CoMem, Eq. 6 to 8)."""
+    agent, view = session.agent, session.agent.ledger.view
+    summaries = [message for message in view.messages if message.covers] if view else []
+    if view is None or not summaries:
+        return
+    budget, there = agent.budget(()), {message.id: message for message in view.history}
+    short = sum(map(budget.count, summaries))
+    covered: dict[str, Message] = {one: there[one] for each in summaries for one in each.covers if one in there}
+    full = sum(map(budget.count, covered.values()))
+    mark = agent.backend.counter.exact
+    stands = f"The summary of {figures.tokens(short, mark)} tokens stands for {figures.tokens(full, mark)}"
+    model = agent.ledger.prepared.model if agent.ledger.prepared else agent.backend.id
+    answers = [call for call in agent.ledger.calls if call.purpose == "answer" and call.model == model]
+    hardware, written = fitted(answers), _written_for_each(agent.ledger.calls)
+    if hardware is None:
+        yield f"{stands}. Whether that pays is not known: {_unknown(answers)}."
+    elif written is None:
+        yield f"{stands}. Whether that pays is not known: the server does not say how much it wrote."
+    else:
+        yield f"{stands} and {_judged(hardware, short, full, written)}"
+
+
+def _judged(hardware: Hardware, short: int, full: int, written: int) -> str:
+    most = largest_summary(hardware, full, written)
+    slower = f"{hardware.slope * 1e6:.3g} ms more for a written token for each 1,000 of context"
+    rate = f"{hardware.prefill:,.0f} tokens/s of prefill, {slower}"
+    by = f"by {rate}, {written:,} tokens written for each summary"
+    if not most:
+        return f"does not pay: no summary would (Eq. 8), {by}."
+    return f"{'pays' if short <= most else 'does not pay'}: up to {most:,} would (Eq. 8), {by}."
+
+
+def _unknown(answers: list[Call]) -> str:
+    timed = sum(bool(call.usage.prefill_seconds and call.usage.decode_seconds) for call in answers)
+    if not timed:
+        return "the server reports no seconds of prefill and decode"
+    needs = "it takes three calls with seconds and 8 tokens of output, the longest context 1.5 times the shortest"
+    return f"{needs}; there are {figures.several(timed, 'call')} with seconds"
+
+
+def _written_for_each(calls: list[Call]) -> int | None:
+    """The tokens that the agent wrote for each summary that was made, on average; None if unknown."""
+    outputs = [call.output.tokens for call in calls if call.purpose == "answer"]
+    made = sum(call.purpose in SUMMARISERS for call in calls)
+    if not outputs or any(output is None for output in outputs):
+        return None
+    return round(sum(output or 0 for output in outputs) / max(1, made))

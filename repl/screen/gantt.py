@@ -1,0 +1,126 @@
+"""The Gantt chart: a row for each lane on one axis of time; a span is its letter and a fill, and none vanishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from rich.cells import cell_len, set_cell_size
+from rich.text import Text
+
+from agent import figures
+from agent.timeline import Kind, Lane, Span, Timeline
+from repl.screen import trace
+from repl.screen.sanitise import line
+
+KINDS: dict[Kind, tuple[str, str, str, str]] = {
+    "load": ("L", "·", "quiet", "load, queue"),
+    "prefill": ("P", "▒", "warn", "prefill"),
+    "decode": ("D", "█", "calm", "decode"),
+    "call": ("C", "▓", "calm", "call"),
+    "tool": ("T", "▓", "tool", "tool"),
+    "wait": ("W", "░", "over", "the agent waits"),
+}
+"""Of each kind of a span: its letter, what fills the rest of it, its style, and its meaning."""
+NAME_COLUMNS = 24
+LEAST_COLUMNS = 20
+LEAST_SECONDS = 0.001
+"""The shortest axis."""
+TICK_COLUMNS = 17
+"""The least columns between two times on the axis."""
+
+
+@dataclass
+class Chart:
+    """The rows of a chart, and the spans of which no cell is left."""
+
+    rows: list[Text] = field(default_factory=list)
+    hidden: list[Span] = field(default_factory=list)
+
+
+def chart(of: Timeline, columns: int, exchanges: bool = False) -> Chart:
+    """A chart of so many columns; with `exchanges` a row says where each begins."""
+    spans, lanes = of.spans(), of.lanes()
+    names = [name_of(lane) for lane in lanes]
+    width = min(NAME_COLUMNS, max(map(cell_len, names), default=0)) + 2
+    cells = max(LEAST_COLUMNS, columns - width)
+    scale = cells / max(of.seconds, LEAST_SECONDS)
+    made = Chart()
+    if exchanges:
+        made.rows.append(_row("exchange", width, Text(_numbers(of, cells, scale), style="quiet")))
+    for lane, name in zip(lanes, names, strict=True):
+        bar, hidden = _bar([span for span in spans if span.lane == lane], of.began, cells, scale)
+        made.rows.append(_row(name, width, bar))
+        made.hidden += hidden
+    made.rows.append(_row("", width, Text(axis(of.seconds, cells), style="quiet")))
+    made.rows.append(legend(spans))
+    return made
+
+
+def name_of(lane: Lane) -> str:
+    """`agent qwen3:8b`: the role, and which model has it."""
+    return trace.cut(line(f"{lane.role} {figures.called(lane.model)}".rstrip()), NAME_COLUMNS)
+
+
+def legend(spans: Sequence[Span]) -> Text:
+    """The letters that are in the chart, and what each means."""
+    met = {span.kind for span in spans}
+    signs = [
+        Text.assemble((letter, style), f" {meaning}")
+        for kind, (letter, _, style, meaning) in KINDS.items()
+        if kind in met
+    ]
+    return Text("   ").join(signs)
+
+
+def axis(seconds: float, cells: int) -> str:
+    """The times below the chart: at round steps, and at its end."""
+    seconds = max(seconds, LEAST_SECONDS)
+    step = next(step for step in _steps() if seconds / step * TICK_COLUMNS <= cells)
+    end = f"{figures.duration(seconds)}|"
+    marks, at = "|0", step
+    while (place := round(at / seconds * cells)) + TICK_COLUMNS + len(end) <= cells:
+        marks, at = f"{marks:{place}}|{figures.duration(at)}", at + step
+    return f"{marks:{cells - len(end)}}{end}"
+
+
+def _steps() -> Iterator[float]:
+    """1, 2, 5 ms, and so on."""
+    for power in count():
+        yield from (digit * LEAST_SECONDS * 10**power for digit in (1, 2, 5))
+
+
+def _bar(spans: Sequence[Span], began: float, cells: int, scale: float) -> tuple[Text, list[Span]]:
+    """The row of a lane. Short spans stand upon long ones; each has at least one cell while there are enough."""
+    marks: list[tuple[str, str]] = [(" ", "")] * cells
+    owners: list[int] = [-1] * cells
+    for place in sorted(range(len(spans)), key=lambda place: -spans[place].seconds):
+        span = spans[place]
+        letter, fill, style, _ = KINDS[span.kind]
+        first = min(cells - 1, int((span.began - began) * scale))
+        last = max(first + 1, min(cells, round((span.ended - began) * scale)))
+        for cell in range(first, last):
+            marks[cell], owners[cell] = (letter if cell == first else fill, style), place
+    shown = Text(no_wrap=True)
+    for cell, (mark, style) in enumerate(marks):
+        owner = owners[cell]
+        begins = owner >= 0 and (cell == 0 or owners[cell - 1] != owner)
+        shown.append(KINDS[spans[owner].kind][0] if begins else mark, style)
+    seen = set(owners)
+    return shown, [span for place, span in enumerate(spans) if place not in seen]
+
+
+def _numbers(of: Timeline, cells: int, scale: float) -> str:
+    """The number of each exchange above its first step; one that has no room is left out."""
+    marks, reached, shown, began = " " * cells, 0, 0, of.began
+    for step in of.steps:
+        place, number = int((step.began - began) * scale), f"|{step.exchange}"
+        if step.exchange > shown and reached <= place <= cells - len(number):
+            marks = marks[:place] + number + marks[place + len(number) :]
+            reached, shown = place + len(number) + 1, step.exchange
+    return marks
+
+
+def _row(name: str, width: int, bar: Text) -> Text:
+    return Text.assemble((set_cell_size(name, width), "name"), bar, no_wrap=True)

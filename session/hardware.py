@@ -1,0 +1,83 @@
+"""The hardware that settings name: rows of the user's files beside those of the program, and a pace by its name."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import fields
+
+from agent.errors import UsageError
+from agent.hardware import HARDWARE, Hardware
+
+Pace = Hardware | None
+"""How fast a model replies; None for at once."""
+MOST_RATE = 10_000
+"""Tokens a second of a pace that is a number."""
+LEGAL = {"prefill": (0.1, 1e9), "token_seconds": (0.0, 60.0), "slope": (0.0, 1.0), "load_seconds": (0.0, 600.0)}
+"""The least and the most of each number of a row; its units are those of `Hardware`."""
+NEEDED = ("prefill", "token_seconds")
+NAME = re.compile(r"[a-z][a-z0-9.-]{0,39}")
+WORDS = ("inf", "infinity", "nan", "key", "original")
+"""Names that a pace has for something else."""
+
+
+def machines(text: str, rows: Mapping[str, Hardware]) -> tuple[Hardware, Hardware] | None:
+    """The machines of the agent's model and of the memory model, if a pace names one of these rows, or two."""
+    names = [name.strip() for name in text.split(",")]
+    return (rows[names[0]], rows[names[-1]]) if len(names) <= 2 and rows.keys() >= {*names} else None
+
+
+def paces(text: str, rows: Mapping[str, Hardware] = HARDWARE) -> tuple[Pace, Pace]:
+    """The pace of the agent's model and that of the memory model, as `--pace` says them.
+
+    A number of tokens a second (the prompt is then computed at once; 0: the reply comes at once), a name of these rows,
+    or two with a comma. One is for both models.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if named := machines(text, rows):
+        return named
+    rate = float(text)
+    if not 0 <= rate <= MOST_RATE:
+        raise ValueError
+    pace = Hardware(math.inf, 1 / rate) if rate else None
+    return pace, pace
+
+
+def own_rows(table: object, called: str) -> dict[str, Hardware]:
+    """The rows of `[hardware.NAME]` in a file of settings that is called so.
+
+    Raises:
+        UsageError: one of them is no hardware, or has the name of one that the program describes.
+    """
+    if not isinstance(table, dict):
+        raise UsageError(f"hardware cannot be {table!r:.40} ({called})", "write a table [hardware.NAME]")
+    return {name: _row(name, row, called) for name, row in table.items()}
+
+
+def _row(name: str, row: object, called: str) -> Hardware:
+    if not NAME.fullmatch(name) or name in (*WORDS, *HARDWARE):
+        taken = f"not one of {', '.join((*WORDS, *HARDWARE))}"
+        fix = f"take small letters, digits, - and ., a letter first, {taken}"
+        raise UsageError(f"hardware cannot be called {name!r:.42} ({called})", fix)
+    row = {key.replace("-", "_"): value for key, value in row.items()} if isinstance(row, dict) else {}
+    known = [field.name for field in fields(Hardware)]
+    strange = next((key for key in row if key not in known), None)
+    if strange is not None:
+        raise UsageError(
+            f"[hardware.{name}] has an unknown key {strange!r:.40} ({called})", f"known: {', '.join(known)}"
+        )
+    missing = next((key for key in NEEDED if key not in row), None)
+    if missing:
+        raise UsageError(f"[hardware.{name}] has no {missing} ({called})", f"it needs {' and '.join(NEEDED)}")
+    return Hardware(**{key: _number(name, key, value, called) for key, value in row.items()})
+
+
+def _number(name: str, key: str, value: object, called: str) -> float:
+    least, most = LEGAL[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        what = f"{key} of [hardware.{name}] cannot be {value!r:.40} ({called})"
+        raise UsageError(what, f"it takes a number, {least:g} to {most:,.0f}")
+    return float(value)

@@ -1,0 +1,300 @@
+"""The simulation conserves tokens, agrees with closed forms where nobody shares a server, and keeps its order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from simpy import AllOf, Environment, Event
+
+from agent.errors import UsageError
+from lab.comem.hosts import A100, GLM_4_7, H200, QWEN3_4B, QWEN3_32B, Host, Model
+from lab.comem.pipeline import Setting, simulate
+from lab.comem.runs import MOST_CALLS, Means, Run, Turn, drawn
+from lab.comem.server import Counts, Request, Server
+from tests.lab.comem.hosts import BATCHES, GPU, MODELS, RUNS, host, scenes
+
+ALONE = scenes(RUNS.map(lambda run: [run]))
+
+# --- an oracle, written apart: the prompts as lists of tokens, and an agent alone on both servers ---------------------
+
+
+def tokens(run: Run, first: int, last: int) -> list[object]:
+    """The turns of a run from `first` to before `last`, token by token."""
+    return [(at, place) for at in range(first, last) for place in range(run.turns[at].size)]
+
+
+def views(run: Run, setting: Setting) -> Iterator[tuple[list[object], int | None]]:
+    """The prompt of each call, and the turns that its summary covers; None for no summary."""
+    head: list[object] = [("head", place) for place in range(run.head)]
+    for step in range(len(run.turns)):
+        old = 0 if setting.strategy == "full context" else max(0, step // setting.k - 1) * setting.k
+        covers = old if old and setting.strategy != "no summary" else None
+        summary: list[object] = [("summary", covers, place) for place in range(setting.summary)] if covers else []
+        yield head + summary + tokens(run, old, step), covers
+
+
+def shared(one: list[object], other: list[object]) -> int:
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def serving(at: Host, prompt: int, cached: int, output: int) -> float:
+    """Seconds of a request that is alone on its server."""
+    rate, bandwidth = at.prefill, at.bandwidth
+
+    def linear(tokens: int) -> float:
+        return max(at.model.read(tokens) / bandwidth, tokens / rate)
+
+    left, seconds = prompt - min(cached, prompt - 1), 0.0
+    while left > 0:
+        seconds += linear(min(left, at.gpu.chunk))
+        left -= at.gpu.chunk
+    return seconds + sum(linear(1) + (prompt + done) * at.model.kv / bandwidth for done in range(output))
+
+
+def alone(run: Run, setting: Setting) -> tuple[float, float]:
+    """Seconds of the run and of waiting, for one agent on empty servers with room for everything."""
+    now = waited = 0.0
+    left: list[object] = []
+    read = 0
+    ready: dict[int, float] = {}
+
+    def ask(covers: int) -> None:
+        nonlocal read
+        text = run.head + len(tokens(run, 0, covers))
+        ready[covers] = now + serving(setting.memory, text, read, setting.summary)
+        read = text
+
+    for step, (prompt, covers) in enumerate(views(run, setting)):
+        now += setting.tool if step else 0
+        moves = step and step % setting.k == 0
+        if covers and moves:
+            if setting.strategy == "synchronous":
+                ask(covers)
+            waited += max(0.0, ready[covers] - now)
+            now = max(now, ready[covers])
+        if moves and setting.strategy == "k-step-off":
+            ask(step)
+        turn = run.turns[step]
+        now += serving(setting.agent, len(prompt), shared(left, prompt), turn.output)
+        left = prompt + [(step, place) for place in range(turn.output)]
+    return now, waited
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+
+@given(scenes())
+def test_every_reply_is_decoded_once_and_every_prompt_token_is_cached_fetched_or_prefilled(
+    scene: tuple[list[Run], Setting],
+) -> None:
+    runs, setting = scene
+    found = simulate(runs, setting)
+    prompts = [len(prompt) for run in runs for prompt, _ in views(run, setting)]
+    assert found.agent.requests == len(prompts)
+    assert found.agent.decoded == sum(turn.output for run in runs for turn in run.turns)
+    assert found.agent.cached + found.agent.fetched + found.agent.prefilled == sum(prompts)
+    if setting.strategy == "synchronous":
+        used = {(at, covers) for at, run in enumerate(runs) for _, covers in views(run, setting) if covers}
+        assert found.memory.decoded == setting.summary * len(used)
+    assert (found.memory.requests > 0) <= (setting.strategy in ("synchronous", "k-step-off"))
+    assert 0 <= found.waited <= len(runs) * found.seconds
+
+
+@given(ALONE)
+def test_an_agent_alone_takes_the_time_of_the_closed_form(scene: tuple[list[Run], Setting]) -> None:
+    (run,), setting = scene
+    found = simulate([run], setting)
+    assert (found.seconds, found.waited) == pytest.approx(alone(run, setting))
+
+
+@given(BATCHES)
+def test_with_room_for_all_each_token_is_prefilled_once(runs: list[Run]) -> None:
+    found = simulate(runs, Setting(host(), host(), "full context", 1, offload=False, tool=0.0))
+    whole = sum(run.head + sum(turn.size for turn in run.turns[:-1]) for run in runs)
+    again = sum(turn.observation == 0 for run in runs for turn in run.turns[:-1])  # the last token begins the reply
+    replies = sum(turn.output for run in runs for turn in run.turns[:-1])
+    assert found.agent.prefilled == whole - replies + again
+    assert found.agent.fetched == 0
+
+
+@given(scenes())
+def test_offload_prefills_only_what_is_new(scene: tuple[list[Run], Setting]) -> None:
+    runs, setting = scene
+    copies = simulate(runs, replace(setting, offload=True)).agent
+    ample = simulate(runs, replace(setting, agent=host(model=setting.agent.model), offload=False)).agent
+    assert copies.prefilled == ample.prefilled
+
+
+@given(scenes())
+def test_everything_twice_as_fast_takes_half_of_the_time(scene: tuple[list[Run], Setting]) -> None:
+    runs, setting = scene
+
+    def faster(at: Host) -> Host:
+        gpu = at.gpu
+        operations = {width: 2 * each for width, each in gpu.operations.items()}
+        return replace(at, gpu=replace(gpu, bandwidth=2 * gpu.bandwidth, pcie=2 * gpu.pcie, operations=operations))
+
+    twice = replace(setting, agent=faster(setting.agent), memory=faster(setting.memory), tool=setting.tool / 2)
+    assert simulate(runs, setting).seconds == 2 * simulate(runs, twice).seconds
+
+
+@given(ALONE, st.floats(1, 100))
+def test_more_bandwidth_is_never_slower(scene: tuple[list[Run], Setting], times: float) -> None:
+    runs, setting = scene
+    gpu = replace(setting.agent.gpu, bandwidth=times * setting.agent.gpu.bandwidth)
+    wide = replace(setting, agent=replace(setting.agent, gpu=gpu))
+    assert simulate(runs, wide).seconds <= simulate(runs, setting).seconds * (1 + 1e-9)
+
+
+@given(ALONE)
+def test_an_agent_alone_is_never_slower_k_steps_off_than_when_it_awaits_each_summary(
+    scene: tuple[list[Run], Setting],
+) -> None:
+    runs, setting = scene
+    ahead, at_once = (simulate(runs, replace(setting, strategy=name)) for name in ("k-step-off", "synchronous"))
+    assert ahead.seconds <= at_once.seconds * (1 + 1e-9)
+    assert ahead.waited <= at_once.waited * (1 + 1e-9)
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> tuple[list[Request], Host]:
+    """Requests of a few owners, each asked when the one before is done, and a host with room for the largest."""
+    sizes: dict[int, int] = {}
+    requests = []
+    for _ in range(draw(st.integers(4, 12))):
+        owner, output = draw(st.integers(0, 3)), draw(st.integers(1, 30))
+        shared = sizes.get(owner, 0) - draw(st.integers(0, sizes.get(owner, 0) // 4))
+        requests.append(Request(owner, shared + draw(st.integers(1, 60)), shared, output))
+        sizes[owner] = requests[-1].size
+    return requests, host(max(request.size for request in requests) + draw(st.integers(0, 120)), draw(MODELS))
+
+
+def in_turn(requests: list[Request], at: Host, offload: bool) -> tuple[float, Counts]:
+    env = Environment()
+    server = Server(env, at, offload)
+    for request in requests:
+        env.run(server.ask(request))
+    return env.now, server.counts
+
+
+def one_by_one(asked: list[tuple[float, Request]], at: Host) -> float:
+    """When the last reply ends, if every iteration is counted by itself and no cache is used again."""
+    now = 0.0
+    waiting, prefilling, decoding = sorted(asked, key=lambda each: each[0]), [], []
+    while waiting or prefilling or decoding:
+        work = [request for request, _ in prefilling + decoding]
+        if waiting and waiting[0][0] <= now and sum(r.size for r in work) + waiting[0][1].size <= at.room:
+            prefilling.append((waiting[0][1], waiting.pop(0)[1].prompt))
+            continue
+        if not work:
+            now = waiting[0][0]
+            continue
+        budget = at.gpu.chunk - len(decoding)
+        before, prefilling = prefilling, []
+        read = sum(request.prompt + done for request, done in decoding)
+        replies = len(decoding)
+        decoding = [(request, done + 1) for request, done in decoding if done + 1 < request.output]
+        left = budget
+        for request, missing in before:
+            taken = min(left, missing)
+            left -= taken
+            (prefilling if missing > taken else decoding).append((request, missing - taken))
+        now += at.iteration(replies + budget - left) + read * at.attention
+    return now
+
+
+ASKED = st.tuples(st.floats(0, 3), st.builds(Request, st.just(0), st.integers(1, 60), st.just(0), st.integers(1, 30)))
+
+
+@given(st.lists(ASKED, min_size=1, max_size=8), st.integers(0, 200), MODELS)
+def test_iterations_together_take_the_time_of_each_by_itself(
+    asked: list[tuple[float, Request]], more: int, model: Model
+) -> None:
+    asked = [(at, replace(request, owner=owner)) for owner, (at, request) in enumerate(asked)]
+    at = host(max(request.size for _, request in asked) + more, model)
+    env = Environment()
+    server = Server(env, at, offload=False)
+
+    def owner(start: float, request: Request) -> Iterator[Event]:
+        yield env.timeout(start)
+        yield server.ask(request)
+
+    env.run(AllOf(env, [env.process(owner(*each)) for each in asked]))
+    assert env.now == pytest.approx(one_by_one(asked, at))
+
+
+@given(chains())
+def test_the_least_recently_used_goes_first_and_its_end_before_its_beginning(chain: tuple[list[Request], Host]) -> None:
+    requests, at = chain
+    held: list[tuple[int, int]] = []  # owner and place; the first is the next to go
+    cached = seconds = 0.0
+    for request in requests:
+        begins = request.shared if request.shared < request.prompt else request.prompt - 1
+        found = len({(request.owner, place) for place in range(begins)} & set(held))
+        held = [token for token in held if token[0] != request.owner]
+        held = held[max(0, request.size + len(held) - at.room) :] if request.size < at.room else []
+        held += [(request.owner, place) for place in reversed(range(request.size))]
+        cached += found
+        seconds += serving(at, request.prompt, found, request.output)
+    time, counts = in_turn(requests, at, offload=False)
+    assert counts.cached == cached
+    assert time == pytest.approx(seconds)
+
+
+@given(chains())
+def test_offload_is_never_slower_where_fetching_is_faster(chain: tuple[list[Request], Host]) -> None:
+    """One request after the other: where they overlap, another order may turn out worse, whatever is faster."""
+    requests, at = chain
+    at = replace(at, gpu=replace(at.gpu, pcie=1e15))
+    fetched, again = (in_turn(requests, at, offload)[0] for offload in (True, False))
+    assert fetched <= again * (1 + 1e-9)
+
+
+def test_one_link_brings_back_one_prompt_after_the_other() -> None:
+    at = host(200, gpu=replace(GPU, pcie=100))
+    env = Environment()
+    server = Server(env, at, offload=True)
+    for request in (Request(0, 80, 0, 10), Request(1, 80, 0, 10), Request(2, 190, 0, 10)):
+        env.run(server.ask(request))
+    start = env.now
+    env.run(AllOf(env, [server.ask(Request(owner, 95, 90, 5)) for owner in (0, 1)]))
+    assert server.counts.fetched == 180
+    assert env.now - start > 180 * at.fetch
+
+
+# --- examples ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_seed_gives_the_same_runs_and_times_and_another_seed_others() -> None:
+    means = Means(100, 80, 120)
+    setting = Setting(Host(QWEN3_32B, A100, 2), Host(QWEN3_4B, A100, 1), "k-step-off", 2, False, 1.0)
+    one, same, other = (simulate(drawn(8, 10, means, seed), setting) for seed in (1, 1, 2))
+    assert one == same != other
+
+
+def test_drawn_runs_have_the_means_that_were_asked_for() -> None:
+    runs = drawn(128, 34.39, Means(2_000, 1_000, 640), 0)
+    turns = [turn for run in runs for turn in run.turns]
+    assert len(turns) / 128 == pytest.approx(34.39, rel=0.02)
+    assert sum(turn.output for turn in turns) / len(turns) == pytest.approx(1_000, rel=0.02)
+    assert sum(turn.observation for turn in turns) / len(turns) == pytest.approx(640, rel=0.02)
+    assert max(len(run.turns) for run in runs) <= MOST_CALLS
+
+
+def test_facts_agree_with_the_paper() -> None:
+    assert QWEN3_32B.kv * 2**16 == 16 * 2**30  # 64K tokens take 16 GB (2.2)
+    assert QWEN3_4B.kv / QWEN3_32B.kv == pytest.approx(0.5, abs=0.1)  # roughly half of the space (2.2)
+    assert Host(QWEN3_32B, A100, 1).prefill == pytest.approx(3_000)  # (3.3)
+    assert GLM_4_7.read(1) == pytest.approx(GLM_4_7.active * GLM_4_7.width)
+    assert GLM_4_7.read(10_000) == pytest.approx(GLM_4_7.weights)
+
+
+def test_a_model_that_does_not_fit_is_an_error_of_the_user() -> None:
+    setting = Setting(Host(GLM_4_7, H200, 2), Host(QWEN3_4B, H200, 1), "full context", 4, False, 1.0)
+    with pytest.raises(UsageError, match=r"GLM-4\.7 .* on 2 H200 has room for 0 tokens, not for 30") as error:
+        simulate([Run(10, [Turn(20, 0)])], setting)
+    assert error.value.fix == "give it more GPUs"

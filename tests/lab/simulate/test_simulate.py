@@ -1,0 +1,192 @@
+"""The simulation: its formulas against the equations step by step, and against thimble's own code; its command."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from agent import chat
+from agent.budget import UNLIMITED, Prices
+from agent.errors import UsageError
+from lab.replay.runs import Setting, counter_of
+from lab.simulate.command import main
+from lab.simulate.formula import Rule, Sizes
+from lab.simulate.rows import Simulated, simulated
+from lab.simulate.show import chart
+from lab.simulate.synthetic import Means, means, run, sizes
+from tests.support.paths import ROOT
+
+MODEL = "no such model"
+COUNTER = counter_of(MODEL)
+PRICES = [Prices(1.0), Prices(0.1)]
+SIZES = st.builds(Sizes, *[st.integers(1, 50)] * 5)
+RULES = st.builds(
+    Rule, st.none() | st.integers(0, 12), st.none() | st.integers(1, 12), st.integers(0, 12)
+).filter(lambda rule: rule.every or not rule.tail)  # fmt: skip
+
+
+def by_the_equations(rule: Rule, turns: int) -> list[list[str]]:
+    """The parts of each prompt, as the paper's text has it: Eq. 3 and 4 for masks, Eq. 5 and 6 for summaries."""
+    prompts, t_last, summaries = [], 0, 0
+    for t in range(1, turns + 1):
+        if rule.every and (t - 1) - t_last >= rule.every + rule.tail:
+            t_last, summaries = t - 1 - rule.tail, summaries + 1
+        view = ["head"] + [f"summary {summaries}"] * bool(summaries)
+        for i in range(t_last + 1, t):
+            view += [
+                f"turn {i}",
+                f"mask {i}" if rule.window is not None and i < t - rule.window else f"observation {i}",
+            ]
+        prompts.append(view)
+    return prompts
+
+
+def size(of: Sizes, parts: Sequence[str]) -> int:
+    return sum(getattr(of, part.split()[0]) for part in parts)
+
+
+@given(RULES, SIZES, st.integers(1, 60))
+def test_the_formulas_are_the_equations(rule: Rule, of: Sizes, turns: int) -> None:
+    before: list[str] = []
+    for turn, view in enumerate(by_the_equations(rule, turns), 1):
+        same = next((at for at, (one, two) in enumerate(zip(before, view, strict=False)) if one != two),
+                    min(len(before), len(view)))  # fmt: skip
+        assert rule.prompt(of, turn) == size(of, view)
+        assert rule.prefill(of, turn) == size(of, view[same:])
+        before = view
+
+
+def on(spec: str, of: Means, turns: int, summary: int = 30, limit: int = UNLIMITED) -> Simulated:
+    return simulated(run(of, turns, COUNTER), Setting(spec, limit, PRICES[0], MODEL, summary), PRICES)
+
+
+SPECS = st.one_of(
+    st.just("none"),
+    st.builds("observation-masking:when=always,window={}".format, st.integers(0, 12)),
+    st.builds("llm-summary:every={},tail={}".format, st.integers(1, 12), st.integers(0, 9)),
+    st.builds("hybrid:window={},every={},tail={},early=off".format, *[st.integers(1, 12)] * 3),
+)
+
+
+@settings(max_examples=30)
+@given(SPECS, st.integers(60, 200), st.integers(45, 200), st.integers(10, 60), st.integers(1, 32))
+def test_formula_and_code_agree_turn_by_turn(spec: str, said: int, seen: int, summary: int, turns: int) -> None:
+    of = sizes(run(Means(said, 0, seen), 1, COUNTER), COUNTER, summary)
+    assume(of.mask < of.observation and of.summary < of.turn + of.observation)
+    found = on(spec, Means(said, 0, seen), turns, summary)
+    assert (found.has_formula, found.differs) == (True, None)
+
+
+@pytest.mark.parametrize("spec", ["none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper"])
+def test_the_settings_of_the_papers_agree_too(spec: str) -> None:
+    found = on(spec, Means(60, 20, 100), 100, 70)
+    assert (found.has_formula, found.differs) == (True, None)
+
+
+def test_where_they_differ_is_said() -> None:
+    tight = on("observation-masking:paper", Means(60, 20, 100), 40, limit=2500)
+    assert tight.differs
+    assert tight.differs.number > 10
+    refused = on("llm-summary:every=1,tail=1", Means(40, 0, 30), 9, summary=500)
+    assert refused.differs  # a summary that is not smaller is refused
+    assert not on("sliding-window", Means(60, 20, 100), 5).has_formula
+
+
+@given(st.integers(40, 300), st.integers(1, 50), st.integers(25, 400), st.integers(1, 12))
+def test_the_run_has_exactly_these_sizes(reasoning: int, action: int, observation: int, turns: int) -> None:
+    made = run(Means(reasoning, action, observation), turns, COUNTER)
+    found = means([made], COUNTER)
+    assert (found.reasoning + found.action, found.observation) == (reasoning + action, observation)
+    assert made.turns == turns
+
+
+def test_the_mean_turn_of_runs_weighs_every_turn_the_same() -> None:
+    short, long = run(Means(60, 0, 50), 1, COUNTER), run(Means(60, 0, 150), 3, COUNTER)
+    assert means([short, long], COUNTER).observation == 125
+    with pytest.raises(UsageError, match="no turn"):
+        means([], COUNTER)
+
+
+@given(st.lists(st.none() | st.integers(0, 10**6), min_size=1, max_size=300))
+def test_a_chart_fits_a_terminal_and_shows_the_most(values: list[int | None]) -> None:
+    rows = chart(values)
+    assert {len(row) for row in rows} == {min(76, len(values))}
+    assert ("█" in rows[0]) == any(values)
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+
+def ran(capsys: pytest.CaptureFixture[str], *flags: str) -> str:
+    main(["--model", MODEL, *flags], "thimble lab simulate")
+    return capsys.readouterr().out
+
+
+def test_every_format_says_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    flags = ["--turns", "40", "--strategy", "none", "llm-summary:paper", "sliding-window", "--budget", "9000"]
+    raw, summary, window = json.loads(ran(capsys, *flags, "--json", "--report", "s.html"))
+    lines = list(csv.DictReader(ran(capsys, *flags, "--csv").splitlines()))
+    assert len(lines) == 120
+    for row, part in zip((raw, summary, window), (lines[:40], lines[40:80], lines[80:]), strict=True):
+        assert row["prompt_tokens"] == sum(int(one["prompt_tokens"]) for one in part)
+        assert row["prefill_tokens"] == sum(int(one["prefill_tokens"]) for one in part)
+        assert row["cost"]["0.1"] == pytest.approx(float(part[-1]["cost_0.1"]))
+    assert raw["cost"]["0.1"] == pytest.approx(0.9 * raw["prefill_tokens"] + 0.1 * raw["prompt_tokens"])
+    assert (raw["differs_from_turn"], summary["differs_from_turn"], window["formula"]) == (None, 10, False)
+    root = ElementTree.parse("s.html").getroot()
+    written = {one.get("value") for one in root.iter("{http://www.w3.org/1999/xhtml}data")}
+    assert {str(one["prompt_tokens"]) for row in (raw, summary, window) for one in row["turns"]} <= written
+    text = ran(capsys, *flags)
+    assert "llm-summary:paper differs from turn 10 on: 9,015 tokens" in text
+    assert max(map(len, text.split("\n\n", 1)[1].splitlines())) <= 100
+
+
+def test_sizes_come_from_files_where_no_flag_gives_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "runs.json"
+    file.write_text(json.dumps([chat.write(one) for one in run(Means(50, 20, 80), 4, COUNTER).messages]))
+    text = " ".join(ran(capsys, str(file), "--turns", "5", "--strategy", "none").split())
+    assert re.match(r"5 turns of 150 tokens: reasoning \d+, action \d+, observation 80 \(53%\)", text)
+    assert "observation 90 (" in ran(capsys, str(file), "--turns", "5", "--strategy", "none", "--observation", "90")
+
+
+@pytest.mark.parametrize(
+    ("flags", "what"),
+    [
+        (["--turns", "0"], "--turns 0 is not possible"),
+        (["--observation", "3"], "--observation cannot be 3 tokens a turn"),
+        (["--reasoning", "1", "--action", "1"], "--reasoning and --action cannot be 2 tokens a turn"),
+        (["no such file"], "no such file cannot be read"),
+        (["--strategy", "x"], "there is no strategy 'x'"),
+        (["--report", "x.txt"], "--report 'x.txt' is no page"),
+    ],
+)
+def test_mistakes_are_usage_errors(flags: list[str], what: str) -> None:
+    with pytest.raises(UsageError) as error:
+        main(flags, "simulate")
+    assert what in error.value.what
+
+
+RECORDED = os.environ.get("THIMBLE_TRAJECTORIES", "")
+
+
+@pytest.mark.parametrize(
+    "flags", [[], pytest.param([RECORDED], marks=pytest.mark.skipif(not RECORDED, reason="no runs"))]
+)
+def test_the_page_of_the_simulation_says_what_the_command_says(
+    flags: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(flags, "thimble lab simulate")
+    page = (ROOT / "docs/results/simulation.md").read_text()
+    assert " ".join(capsys.readouterr().out.split()) in " ".join(page.split())

@@ -1,0 +1,143 @@
+"""/timeline: every step is in the chart or told to be too short; plain lines have all numbers; Eq. 8 in words."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.errors import UsageError
+from agent.events import Prepared
+from agent.ledger import Amount, Ledger, ToolRun
+from agent.protocols import ModelId, Usage
+from agent.timeline import timeline
+from repl.commands.table import obey
+from repl.commands.timeline import bound
+from repl.screen.gantt import axis, chart
+from repl.screen.pager import PROMPT_ROWS
+from session.session import Session
+from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
+
+AGENT, MEMORY = ModelId("ollama", "qwen3:8b"), ModelId("ollama", "qwen3:0.6b")
+
+
+def account() -> Ledger:
+    """Two exchanges with ten minutes between them; a summary runs beside each, and the agent waits at its end."""
+    ledger, now = Ledger(exchanges=2), 1_700_000_000.0
+    for exchange in (1, 2):
+        for turn in range(3):
+            usage = Usage(prefill_seconds=0.5, decode_seconds=1.5)
+            prompt, output = 1_000 * (turn + 1), Amount(100)
+            ledger.calls.append(
+                answer_call(exchange, prompt, began=now, seconds=2.0, output=output, model=AGENT, usage=usage)
+            )
+            ledger.tools.append(ToolRun(exchange, "search", 0.005, now + 2))
+            now += 2.5
+        ledger.calls.append(
+            answer_call(exchange, purpose="memory", began=now - 5, seconds=6.0, held=1.0, lag=2, model=MEMORY)
+        )
+        now += 601
+    return ledger
+
+
+@pytest.fixture
+def session() -> Session:
+    found = scripted()
+    found.agent.state.ledger = account()
+    return found
+
+
+def told(session: Session, command: str, columns: int = 80, drawn: bool = True, height: int = 60) -> str:
+    paper = Paper(columns, drawn, height=height)
+    obey(session, command, paper.console)
+    return paper.text
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_a_chart_has_a_row_a_lane_and_fits_the_terminal(session: Session, columns: int) -> None:
+    text = told(session, "/timeline all", columns)
+    rows = text.splitlines()
+    assert max(map(len, rows)) <= columns
+    assert [row.split("  ")[0] for row in rows[2:6]] == ["agent qwen3:8b", "memory qwen3:0.6b", "tools", "waiting"]
+    assert [row.count(letter) for row, letter in zip(rows[2:6], "PCTW", strict=True)] == [6, 2, 6, 2]
+    assert "L load" not in text, "the legend has what is there"
+    assert "17.0 s in all · agent 12.0 s · side models 12.0 s · tools 30 ms" in text, "the pause is closed"
+    assert "side models beside the agent 10.0 s · the agent waited 2.0 s · saved 10.0 s" in text
+
+
+def test_one_exchange_or_all_and_no_other(session: Session) -> None:
+    assert told(session, "/timeline") == told(session, "/timeline 2") != told(session, "/timeline all")
+    assert told(session, "/timeline 1").startswith("Exchange 1: 8.5 s")
+    for wrong in ("3", "0", "soon", "-1", "1 2"):
+        with pytest.raises(UsageError, match="no exchange"):
+            told(session, f"/timeline {wrong}")
+    with pytest.raises(UsageError, match="no timeline yet"):
+        told(scripted(), "/timeline")
+
+
+def test_plain_lines_have_each_span_with_its_number(session: Session) -> None:
+    lines = told(session, "/timeline 1", drawn=False).splitlines()
+    assert "  from 0.500 s: agent qwen3:8b: decode, 1.5 s, for answer" in lines
+    assert "  from 7.500 s: waiting: the agent waits, 1.0 s, for memory" in lines
+    assert sum(line.startswith("  from") for line in lines) == 3 * 3 + 2
+    assert not re.search("[█▒▓░]", "".join(lines))
+    assert sum(line.startswith("  exchange") for line in told(session, "/timeline all", drawn=False).splitlines()) == 2
+
+
+def test_a_low_screen_has_the_short_form(session: Session) -> None:
+    for height in (10, 24):
+        shown = told(session, "/timeline", height=height).rpartition("\x1b[2K")[2].splitlines()
+        assert len(shown) <= max(height - PROMPT_ROWS, 10) + 1
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(st.floats(0, 1e5), st.floats(0, 1e4)), min_size=1, max_size=12), st.integers(30, 200))
+def test_nothing_vanishes_without_a_word(runs: list[tuple[float, float]], columns: int) -> None:
+    ledger, now = Ledger(), 1e6
+    for gap, seconds in runs:
+        ledger.tools.append(ToolRun(1, "search", seconds, now + gap))
+        now += gap + seconds
+    of = timeline(ledger, 1)
+    made = chart(of, columns)
+    bar = made.rows[0].plain.removeprefix("tools  ")
+    assert len(of.spans()) - len(made.hidden) == bar.count("T")
+    assert all(len(row.plain) <= columns for row in made.rows[:2])
+
+
+def test_five_milliseconds_are_seen_beside_a_minute() -> None:
+    runs = [ToolRun(1, "a", 60.0, 1e6), ToolRun(1, "b", 0.005, 1e6 + 60), ToolRun(1, "c", 60.0, 1e6 + 60.005)]
+    made = chart(timeline(Ledger([], runs)), 80)
+    assert (made.rows[0].plain.count("T"), made.hidden) == (3, [])
+
+
+@settings(max_examples=40)
+@given(st.floats(0, 1e7), st.integers(20, 300))
+def test_the_axis_ends_at_the_last_column(seconds: float, cells: int) -> None:
+    marks = axis(seconds, cells)
+    assert len(marks) == cells
+    assert marks.startswith("|0")
+    assert marks.endswith("|")
+
+
+def test_eq_8_in_words() -> None:
+    reads = (tool_call("read_article", n, slug="glossary", page=n) for n in range(1, 6))
+    steps = [lambda messages, tools: next(reads, "So.") if tools else "A short summary."] * 12
+    session = scripted(*steps, strategy="llm-summary:every=2,tail=1", budget=20_000)
+    ask(session)
+    prepared = session.agent.ledger.prepared
+    assert isinstance(prepared, Prepared)
+    assert any(message.covers for message in prepared.view.messages), "a summary stands in the prompt"
+    (said,) = bound(session)
+    assert re.match(r"The summary of \d+ tokens stands for [\d,]+\. Whether that pays is not known: the server", said)
+    session.agent.ledger.calls[:] = [
+        answer_call(prompt=size, output=Amount(100), cached=Amount(0), model=prepared.model,
+            usage=Usage(prompt_tokens=size, cached_tokens=0, output_tokens=100, prefill_seconds=size / 1_000,
+                decode_seconds=100 * (0.01 + 1e-5 * (size + 50))))
+        for size in (1_000, 2_000, 4_000)
+    ]  # fmt: skip
+    (said,) = bound(session)
+    assert re.search(
+        r" and (pays|does not pay): up to [\d,]+ would \(Eq\. 8\), by 1,000 tokens/s of prefill, 10 ms", said
+    )

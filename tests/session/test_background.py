@@ -1,0 +1,240 @@
+"""A session whose memory model never ends its reply: no request, thread or event is left, whatever the user does."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.events import Prepared, SideBegan, SideCalled
+from agent.ledger import Call
+from repl.commands.table import obey
+from repl.screen.theme import console_for
+from session.forecast import forecast
+from session.journal.journal import Journal
+from session.session import Session
+from tests.support.held_server import PATIENCE_SECONDS, Held, held, no_thread_is_left
+from tests.support.histories import is_sound
+from tests.support.journal_scenes import Kept, ask, keep
+from tests.support.paths import ROOT
+
+SPEC = "comem:k=1"
+
+
+@contextmanager
+def waiting(folder: Path) -> Iterator[tuple[Kept, Held]]:
+    """A session that has answered a question, and whose memory model still reads."""
+    with held() as server:
+        session = keep(folder / "live.jsonl", strategy=SPEC)
+        session.agent.side.memory = server.backend
+        assert ask(session, "What is masking?")[1] == ""
+        assert server.reached.wait(PATIENCE_SECONDS)
+        yield session, server
+
+
+def type_in(session: Session, line: str) -> str:
+    """What a command prints."""
+    file = io.StringIO()
+    obey(session, line, console_for(plain=True, file=file))
+    return file.getvalue()
+
+
+def in_background(session: Session) -> list[Call]:
+    """The calls in the background, as the ledger has them."""
+    return [call for call in session.agent.ledger.calls if call.lag is not None]
+
+
+def written(path: Path) -> list[object]:
+    """What the journal has of them."""
+    journal = Journal.reopen(path)
+    lines, damaged = journal.read()
+    journal.close()
+    assert damaged == []
+    return [line.stored for line in lines if isinstance(line.stored, SideBegan | SideCalled)]
+
+
+STOPS: dict[str, Callable[[Session], object]] = {
+    "/strategy": lambda session: type_in(session, "/strategy none"),
+    "/model": lambda session: type_in(session, "/model reader"),
+    "/reset": lambda session: type_in(session, "/reset"),
+    "/undo": lambda session: type_in(session, "/undo"),
+    "/fork": lambda session: type_in(session, "/fork"),
+    "/retry": lambda session: type_in(session, "/retry"),
+    "Ctrl-D": lambda session: session.leave(),
+}
+
+
+@pytest.mark.parametrize("how", STOPS)
+def test_what_nobody_wants_any_more_is_stopped_and_accounted_for(how: str, tmp_path: Path) -> None:
+    with waiting(tmp_path) as (session, server):
+        STOPS[how](session)
+        server.sees_the_client_go()
+        no_thread_is_left()
+        session.leave()
+        began, called = written(tmp_path / "live.jsonl")
+        assert isinstance(began, SideBegan)
+        assert isinstance(called, SideCalled)
+        assert called.error == "stopped"
+        assert len(server.front.asked) == 1
+
+
+LOOKS = ["/context", "/stats", "/why 2", "/tree", "/budget 9000", "/help"]
+"""Commands that ask no model."""
+
+
+def test_what_only_looks_leaves_it_alone(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (session, server):
+        was = session.agent.strategy.state  # type: ignore[attr-defined]
+        for line in LOOKS:
+            type_in(session, line)
+        for question in ("", "And then?"):
+            assert not forecast(session, question).asks
+        assert session.agent.strategy.state == was  # type: ignore[attr-defined]
+        assert server.open == 1
+        assert not in_background(session)
+        session.leave()
+        server.sees_the_client_go()
+
+
+def test_ctrl_c_in_the_middle_of_an_answer_stops_it_and_the_session_goes_on(tmp_path: Path) -> None:
+    with held() as server:
+        session = keep(tmp_path / "live.jsonl", strategy=SPEC)
+        session.agent.side.memory = server.backend
+        with closing(session.ask("What is masking?")) as events:
+            for event in events:
+                if isinstance(event, Prepared) and server.reached.wait(0.01):
+                    break
+        server.sees_the_client_go()
+        no_thread_is_left()
+        assert [call.exchange for call in in_background(session)] == [1]
+        assert is_sound(session.agent.history) == []
+        assert ask(session, "And then?")[1] == ""
+        session.leave()
+        assert [type(one) for one in written(tmp_path / "live.jsonl")] == [SideBegan, SideCalled] * 2
+
+
+def test_over_the_budget_the_agent_waits_and_ctrl_c_ends_the_wait(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (session, server):
+        session.use_budget(1_400)
+
+        def interrupt(*_: Any) -> None:
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                list(session.ask("And then?"))
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        server.sees_the_client_go()
+        (call,) = in_background(session)
+        assert call.held > 0
+        session.leave()
+
+
+def test_another_session_is_loaded_and_the_old_one_s_call_is_stopped(tmp_path: Path) -> None:
+    other = keep(tmp_path / "other.jsonl", strategy="none")
+    ask(other, "What is masking?")
+    other.leave()
+    with waiting(tmp_path) as (session, server):
+        journal = Journal.reopen(tmp_path / "other.jsonl")
+        session.load(other.settings, journal, journal.state())
+        server.sees_the_client_go()
+        assert [type(one) for one in written(tmp_path / "live.jsonl")] == [SideBegan, SideCalled]
+        assert session.spec == "none"
+        session.leave()
+
+
+def test_the_memory_model_stays_where_the_agent_s_own_is_swapped(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (session, server):
+        session.use_model("reader")
+        assert session.agent.side.memory is server.backend
+        session.leave()
+
+
+def test_a_server_that_dies_leaves_the_old_summary_and_the_next_one_waits(tmp_path: Path) -> None:
+    session = keep(tmp_path / "live.jsonl", strategy=SPEC)
+    for question in ("What is masking?", "And then?"):
+        assert ask(session, question)[1] == ""
+    assert len(in_background(session)) >= 2
+    with held() as server:
+        session.agent.side.memory = server.backend
+    said = [event for event in ask(session, "So what?")[0] if isinstance(event, SideCalled)]
+    session.leave()
+    failed = [one for one in written(tmp_path / "live.jsonl") if isinstance(one, SideCalled) and one.error]
+    assert len(failed) == 1
+    assert "nothing answers" in failed[0].error
+    assert len([event for event in said if event.error]) <= 1
+    view = session.agent.ledger.view
+    assert view
+    assert any(message.covers for message in view.messages)
+
+
+def test_a_resumed_session_goes_on_with_the_newest_complete_summary(tmp_path: Path) -> None:
+    path = tmp_path / "live.jsonl"
+    session = keep(path, strategy=SPEC)
+    ask(session, "What is masking?")
+    ask(session, "And then?")
+    session.leave()
+    state = session.agent.strategy.state  # type: ignore[attr-defined]
+    assert state["summary"]
+    again = keep(path, strategy=SPEC)
+    assert again.agent.strategy.state == state  # type: ignore[attr-defined]
+    view = forecast(again, "So?").view
+    assert view
+    assert any(message.covers for message in view.messages)
+    again.leave()
+
+
+# --- the program ------------------------------------------------------------------------------------------------------
+
+
+def thimble(folder: Path, server: Held, *arguments: str) -> subprocess.Popen[str]:
+    """The program with this memory model."""
+    command = [sys.executable, "-m", "repl", "--backend", "reader", "--budget", "20000", "--strategy", SPEC]
+    command += ["--memory", f"tiny@{server.front.url}", "--session-dir", str(folder), *arguments]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=ROOT, env={**os.environ})
+
+
+READ = "Read the article about context windows"
+"""A question of three turns."""
+
+
+def test_one_shot_ends_at_once_and_closes_the_request(tmp_path: Path) -> None:
+    with held() as server:
+        run = thimble(tmp_path, server, "-p", READ, "--json")
+        out, err = run.communicate(timeout=120)
+        assert run.returncode == 0, err
+        server.sees_the_client_go()
+        (path,) = tmp_path.glob("*.jsonl")
+        assert [type(one) for one in written(path)] == [SideBegan, SideCalled]
+        assert "side_began" in {json.loads(line)["type"] for line in out.splitlines()}
+
+
+def test_killed_it_leaves_no_request_and_can_be_resumed(tmp_path: Path) -> None:
+    with held() as server:
+        run = thimble(tmp_path, server)
+        assert run.stdin
+        run.stdin.write(f"{READ}\n")
+        run.stdin.flush()
+        assert server.reached.wait(60)
+        run.kill()
+        run.communicate(timeout=60)
+        server.sees_the_client_go()
+    (path,) = tmp_path.glob("*.jsonl")
+    assert SideCalled not in [type(one) for one in written(path)]
+    again = keep(path, strategy=SPEC)
+    assert ask(again, "And then?")[1] == ""
+    again.leave()
