@@ -27,6 +27,7 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
+from agent.errors import UsageError
 from lab.pool import pooled
 from lab.run.ask import Result, hold
 from lab.run.cluster import on_ray
@@ -84,7 +85,10 @@ def workers(driver: int) -> Iterator[int]:
 
 
 def kept(path: Path) -> dict[str, float]:
-    store = Store(path)
+    try:
+        store = Store(path)
+    except UsageError:  # it has no table yet
+        return {}
     found = {row.key: row.finished for row in store.rows()}
     store.close()
     return found
@@ -96,8 +100,10 @@ def killed(jobs: int, kills: int, folder: Path, seed: int) -> bool:
     fresh = True
     while True:
         command = [sys.executable, __file__, "--drive", str(path), "--jobs", str(jobs)]
-        driver = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        driver = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         last = kills * (drivers + 1) // (DRIVER_KILLS + 1)
+        while driver.poll() is None and not (path.exists() and kept(path).keys() - before.keys()):
+            time.sleep(1)  # before its first job, Ray 2.60 waits for ever for a worker that was killed
         while driver.poll() is None and done < last:
             time.sleep(draw.uniform(0, LONGEST_SECONDS))
             found = [*workers(driver.pid)]
