@@ -50,6 +50,12 @@ def _questions(arguments: Sequence[str], prog: str) -> None:
     main(arguments, prog)
 
 
+def _run_study(arguments: Sequence[str], prog: str) -> None:
+    from lab.run.command import main
+
+    main(arguments, prog)
+
+
 def _facts(arguments: Sequence[str], prog: str) -> None:
     from lab.experiments.facts import main
 
@@ -88,6 +94,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
         "How do the prompts of a long run grow under each strategy, and what do they cost?", _simulate
     ),
     "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
+    "run": Experiment("How do strategies do on questions × budgets × seeds × models, in a store?", _run_study),
     "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
     "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),
     "comem": Experiment("How fast is CoMem on simulated servers, and how fast in its paper?", _comem),

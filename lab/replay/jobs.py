@@ -6,11 +6,10 @@ import gzip
 import json
 import os
 import shutil
-import signal
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from multiprocessing import active_children
@@ -21,6 +20,7 @@ from typing import IO, Any
 from agent import chat
 from agent.errors import UsageError
 from agent.messages import Message
+from lab.pool import deaf
 from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
 
@@ -57,7 +57,7 @@ def work(
         workers = max(1, min(processes or os.cpu_count() or 1, len(jobs)))
         pool = open_.enter_context(ProcessPoolExecutor(workers, initializer=_begin, initargs=(runs,)))
         open_.push(partial(_end, pool))
-        with _deaf():
+        with deaf():
             done = [pool.submit(_do, job, part) for job, part in zip(jobs, parts, strict=True)]
         for job, part, future in zip(jobs, parts, done, strict=True):
             found = future.result()
@@ -69,16 +69,6 @@ def work(
 def _begin(runs: Sequence[Trajectory]) -> None:
     global _runs
     _runs = runs
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Processes started in here ignore Ctrl-C. The parent handles it and ends them."""
-    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
 def _end(pool: ProcessPoolExecutor, kind: object, error: BaseException | None, trace: object) -> None:

@@ -1,0 +1,70 @@
+"""A pool of processes that ignore Ctrl-C, which the parent handles, and end when the parent ends, however it ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from itertools import islice
+from multiprocessing import active_children, parent_process
+from threading import Thread
+from typing import TypeVar
+
+from agent.errors import UsageError
+
+Job = TypeVar("Job")
+Found = TypeVar("Found")
+WAITING = 2
+"""Jobs a process that are handed over at once: one is done, one waits."""
+
+
+def pooled(do: Callable[[Job], Found], jobs: Iterator[Job], processes: int) -> Generator[tuple[Job, Found], None, None]:
+    """Do the jobs and yield each when it is done. A job is taken from the iterator when a process is about to need it.
+
+    Closing it, an error or Ctrl-C ends the processes at once.
+
+    Raises:
+        UsageError: a process was ended from outside.
+    """
+    pool = ProcessPoolExecutor(processes, initializer=_follow_parent)
+    under_way: dict[Future[Found], Job] = {}
+    try:
+        while True:
+            for job in islice(jobs, WAITING * processes - len(under_way)):
+                with deaf():
+                    under_way[pool.submit(do, job)] = job
+            if not under_way:
+                break
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                yield under_way.pop(future), future.result()
+    except BrokenProcessPool as error:
+        raise UsageError("a worker was ended from outside", "free some memory, or take fewer --jobs") from error
+    finally:
+        if under_way:
+            for process in active_children():
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def deaf() -> Iterator[None]:
+    """Processes started in here ignore Ctrl-C."""
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+
+
+def _follow_parent() -> None:
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)

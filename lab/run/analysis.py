@@ -1,0 +1,230 @@
+"""What the rows of a store say: right answers, costs, turns, the places of facts, and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from statistics import mean
+
+from lab.run.ask import NO_ROOM, Answer
+from lab.run.jobs import CARD
+from lab.run.store import Row
+from lab.statistics import Comparison, holm, paired
+from strategies import STRATEGIES
+from strategies.spec import parse_spec
+
+RAW = "none"
+"""The strategy that elongation is measured against: the Raw Agent of The Complexity Trap."""
+TENTHS = 10
+Instance = tuple[str, int | None]
+"""A question by its digest, and a seed: what strategies are paired by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Rows that are counted together. `model` names all that is not usual: temperature, side models, price card."""
+
+    model: str
+    budget: int
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The figures of one setting. Means are of an exchange; None where a server has not reported what they need.
+
+    Attributes:
+        jobs: Finished jobs.
+        failed: Those that failed, which count in no other figure.
+        right: Right answers, of the `scored` ones.
+        no_room: Exchanges whose question the budget could not hold: wrong answers.
+        cost: In computed prompt tokens, by the price card.
+        elongation: The turns beyond those of `none` in the same exchanges, as a share; None without `none` (The
+            Complexity Trap, Figure 4).
+        side_share: The share of the cost that the strategy's own calls have (Table 2 there).
+        reasoning: The share of tokens in the turns with calls (Figure 1 there); so are `action` and `observation`.
+    """
+
+    setting: Setting
+    jobs: int
+    failed: int
+    scored: int
+    right: int
+    no_room: int
+    cost: float | None
+    prefill: float | None
+    turns: float
+    elongation: float | None
+    side_share: float | None
+    reasoning: float
+    action: float
+    observation: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A strategy minus the baseline, over the same questions and seeds.
+
+    A question is one instance: the mean of its exchanges and seeds. `base_cost` is the baseline's mean. `cost` is None
+    where a server has not reported what it needs.
+    """
+
+    setting: Setting
+    baseline: str
+    questions: int
+    right: Comparison
+    cost: Comparison | None
+    base_cost: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Right answers of how many."""
+
+    right: int = 0
+    of: int = 0
+
+
+def setting_of(row: Row) -> Setting:
+    """The setting of a row."""
+    usual = {"temperature": None, "summariser": "", "memory": "", "price": CARD}
+    more = (f"{name} {getattr(row, name)}" for name, value in usual.items() if getattr(row, name) != value)
+    code = f" ({row.code[:6]})" if row.code else ""
+    return Setting(", ".join([row.model, *more]), row.budget, row.strategy + code)
+
+
+def by_setting(rows: Iterable[Row]) -> dict[Setting, dict[Instance, Row]]:
+    """The rows of each setting, by model, budget and strategy in the order of `STRATEGIES`."""
+    found: dict[Setting, dict[Instance, Row]] = {}
+    for row in rows:
+        found.setdefault(setting_of(row), {})[row.digest, row.seed] = row
+    return {setting: found[setting] for setting in sorted(found, key=_order)}
+
+
+def _order(setting: Setting) -> tuple[str, int, int, str]:
+    names = [*STRATEGIES]
+    name = parse_spec(setting.strategy)[0].name
+    return setting.model, setting.budget, names.index(name) if name in names else len(names), setting.strategy
+
+
+def groups(rows: Iterable[Row]) -> list[Group]:
+    """The figures of each setting."""
+    found = by_setting(rows)
+    return [_group(setting, mine, found.get(replace(setting, strategy=RAW), {})) for setting, mine in found.items()]
+
+
+def _group(setting: Setting, mine: Mapping[Instance, Row], raw: Mapping[Instance, Row]) -> Group:
+    done = {instance: row for instance, row in mine.items() if not row.error}
+    answers = [*chain.from_iterable(row.answers for row in done.values())]
+    shares = [sum(getattr(one, part) for one in answers) for part in ("reasoning", "action", "observation")]
+    cost, side = (_total(getattr(one, name) for one in answers) for name in ("cost", "side_cost"))
+    return Group(
+        setting,
+        len(mine),
+        len(mine) - len(done),
+        sum(one.right is not None for one in answers),
+        sum(one.right is True for one in answers),
+        sum(one.ending == NO_ROOM for one in answers),
+        None if cost is None or not answers else cost / len(answers),
+        _mean([one.prefill for one in answers]),
+        mean(one.turns for one in answers) if answers else 0.0,
+        _elongation(done, raw),
+        None if side is None or not cost else side / cost,
+        *(share / max(1, sum(shares)) for share in shares),
+    )
+
+
+def _total(amounts: Iterable[float | None]) -> float | None:
+    every = [*amounts]
+    known = [amount for amount in every if amount is not None]
+    return sum(known) if len(known) == len(every) else None
+
+
+def _mean(amounts: Sequence[float | None]) -> float | None:
+    total = _total(amounts)
+    return None if total is None or not amounts else total / len(amounts)
+
+
+def _elongation(done: Mapping[Instance, Row], raw: Mapping[Instance, Row]) -> float | None:
+    both = [(row, raw[instance]) for instance, row in done.items() if instance in raw and not raw[instance].error]
+    ours, theirs = (sum(answer.turns for pair in both for answer in pair[at].answers) for at in (0, 1))
+    return ours / theirs - 1 if theirs else None
+
+
+def places(rows: Iterable[Row]) -> dict[tuple[str, int], list[Tally]]:
+    """Right answers by the tenth of the prompt in which the needed passage stood, for each model and budget.
+
+    The eleventh: it was not in the prompt. Only answers that need exactly one fact count.
+    """
+    found: dict[tuple[str, int], list[Tally]] = {}
+    for setting, mine in by_setting(rows).items():
+        tallies = found.setdefault((setting.model, setting.budget), [Tally()] * (TENTHS + 1))
+        for answer in chain.from_iterable(row.answers for row in mine.values() if not row.error):
+            if answer.right is not None and len(answer.places) == 1:
+                at = tenth(answer.places[0])
+                tallies[at] = Tally(tallies[at].right + answer.right, tallies[at].of + 1)
+    return found
+
+
+def tenth(place: float | None) -> int:
+    """The tenth of a prompt, from 0; TENTHS for none."""
+    return TENTHS if place is None else min(TENTHS - 1, int(place * TENTHS))
+
+
+def differences(rows: Iterable[Row], baseline: str) -> list[Difference]:
+    """Every other strategy against the baseline, for each model and budget that have both; p values corrected by Holm.
+
+    Right answers are one family of tests, costs another one.
+    """
+    settings = by_setting(rows)
+    found = []
+    for setting, mine in settings.items():
+        base = settings.get(replace(setting, strategy=baseline), {})
+        if setting.strategy != baseline and base:
+            found += _difference(setting, baseline, mine, base)
+    corrected = holm([one.right.p for one in found])
+    found = [replace(one, right=replace(one.right, p=p)) for one, p in zip(found, corrected, strict=True)]
+    costs = iter(holm([one.cost.p for one in found if one.cost]))
+    return [replace(one, cost=replace(one.cost, p=next(costs))) if one.cost else one for one in found]
+
+
+def _difference(
+    setting: Setting, baseline: str, mine: Mapping[Instance, Row], base: Mapping[Instance, Row]
+) -> list[Difference]:
+    """One, or none where the two share no question."""
+    shared = [one for one in mine if one in base and not mine[one].error and not base[one].error]
+    scored = [one for one in shared if any(answer.right is not None for answer in mine[one].answers)]
+    if not scored:
+        return []
+    ours, theirs = (_by_question(of, scored, _share_right) for of in (mine, base))
+    known = all(answer.cost is not None for of in (mine, base) for one in shared for answer in of[one].answers)
+    costs = [_by_question(of, shared, _cost) for of in (mine, base)] if known else []
+    return [
+        Difference(
+            setting,
+            baseline,
+            len(ours),
+            paired(ours, theirs),
+            paired(*costs) if costs else None,
+            mean(costs[1]) if costs else 0.0,
+        )
+    ]
+
+
+def _by_question(
+    rows: Mapping[Instance, Row], instances: Iterable[Instance], figure: Callable[[Sequence[Answer]], float]
+) -> list[float]:
+    """The mean over the seeds, for each question in turn."""
+    found: dict[str, list[float]] = {}
+    for question, seed in instances:
+        found.setdefault(question, []).append(figure(rows[question, seed].answers))
+    return [mean(values) for values in found.values()]
+
+
+def _share_right(answers: Sequence[Answer]) -> float:
+    return mean(answer.right for answer in answers if answer.right is not None)
+
+
+def _cost(answers: Sequence[Answer]) -> float:
+    return sum(answer.cost or 0.0 for answer in answers)

@@ -1,0 +1,186 @@
+"""Do a job: hold its session, score the answers, and measure what each exchange took."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+from agent.budget import Counter, Prices
+from agent.errors import BudgetError, ThimbleError
+from agent.events import Answered, Event, Replied, ToolReturned
+from agent.ledger import Call, cost, totals
+from agent.messages import Message
+from agent.prices import read_prices
+from agent.view import View
+from corpus.markdown import MARKUP, plain
+from corpus.questions import Exchange, Fact
+from corpus.score import score
+from lab.run.jobs import Job
+from session.session import Session
+
+NO_ROOM = "no room"
+"""The ending of an exchange whose question the budget cannot hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One exchange. Tokens and costs are None where the server has not reported them.
+
+    Attributes:
+        right: Whether the answer is right; None for a message of a dialogue that is no question.
+        why: The reason where it is not.
+        text: The answer.
+        ending: As the loop says it (`agent.events.Ending`), or NO_ROOM.
+        turns: Calls of the agent.
+        prompt: Tokens of all prompts, those of the strategy's calls included; so are the next four.
+        prefill: Those of them that were computed anew.
+        output: Tokens that models wrote.
+        cost: In computed prompt tokens, by the price card.
+        side_calls: Calls of the strategy.
+        side_cost: What they cost.
+        reasoning: Tokens of thinking and text in the turns with calls, as they entered the history.
+        action: Tokens of their calls.
+        observation: Tokens of the results.
+        places: For each fact, where its passage stood in the prompt of the answer: 0 at the start, 1 at the end; None
+            if it was not there.
+    """
+
+    right: bool | None
+    why: str = ""
+    text: str = ""
+    ending: str = NO_ROOM
+    turns: int = 0
+    prompt: int | None = 0
+    prefill: int | None = 0
+    output: int | None = 0
+    cost: float | None = 0.0
+    side_calls: int = 0
+    side_cost: float | None = 0.0
+    reasoning: int = 0
+    action: int = 0
+    observation: int = 0
+    places: tuple[float | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a job.
+
+    Attributes:
+        answers: Its exchanges up to the error, if there was one.
+        error: Why the job failed, such as a server that is gone; "" if it did not.
+        seconds: How long it took.
+        spent: What its calls cost, those of a failed exchange too. A prompt of unknown cached tokens counts in full.
+    """
+
+    answers: tuple[Answer, ...] = ()
+    error: str = ""
+    seconds: float = 0.0
+    spent: float = 0.0
+
+
+def ask(job: Job) -> Result:
+    """The result of a job. A budget that cannot hold a question is a wrong answer; any other error ends the job."""
+    return hold(Session(job.settings), job)
+
+
+def hold(session: Session, job: Job) -> Result:
+    """The same in a session that is there already."""
+    started, prices = perf_counter(), read_prices(job.price)
+    asked: list[Answer] = []
+    error = ""
+    try:
+        for exchange in job.question.exchanges:
+            asked.append(_exchange(session, exchange, job))
+        session.leave()
+    except ThimbleError as failed:
+        error = failed.what
+    calls = session.agent.ledger.calls if session.is_ready else []
+    answers = (
+        _paid(answer, [call for call in calls if call.exchange == number], prices)
+        for number, answer in enumerate(asked, 1)
+    )
+    return Result(tuple(answers), error, perf_counter() - started, sum(_at_most(call, prices) for call in calls))
+
+
+def _exchange(session: Session, exchange: Exchange, job: Job) -> Answer:
+    """One exchange without what it cost: a call in the background may end after it."""
+    events: list[Event] = []
+    with suppress(BudgetError):
+        for event in session.ask(exchange.question):
+            events.append(event)
+    ended = next((event for event in events if isinstance(event, Answered)), None)
+    text = ended.text if ended else ""
+    scored = score(exchange, text, job.question.kind) if exchange.scored else None
+    ledger, counter = session.agent.ledger, session.agent.backend.counter
+    reasoning, action = _said(events, counter)
+    return Answer(
+        right=scored.right if scored else None,
+        why=scored.why if scored else "",
+        text=text,
+        ending=ended.ending if ended else NO_ROOM,
+        reasoning=reasoning,
+        action=action,
+        observation=sum(event.tokens for event in events if isinstance(event, ToolReturned)),
+        places=tuple(place(fact, ledger.view, counter) if ended and ledger.view else None for fact in exchange.facts),
+    )
+
+
+def _said(events: Sequence[Event], counter: Counter) -> tuple[int, int]:
+    """Tokens of reasoning and of calls in the turns with calls: T = (r, a, o) in The Complexity Trap, Figure 1."""
+    replies = [event.message for event in events if isinstance(event, Replied) and event.message.calls]
+    frame = counter.count(Message("", "assistant"))
+    reasoning = sum(counter.count(Message("", "assistant", f"{said.thinking}{said.content}")) for said in replies)
+    action = sum(counter.count(Message("", "assistant", calls=said.calls)) for said in replies)
+    return reasoning - frame * len(replies), action - frame * len(replies)
+
+
+def _paid(answer: Answer, calls: Sequence[Call], prices: Prices) -> Answer:
+    """The answer with what its calls took."""
+    every, side = totals(calls), totals(call for call in calls if call.purpose != "answer")
+    return replace(
+        answer,
+        turns=every.turns,
+        prompt=every.prompt.tokens,
+        prefill=every.prefill.tokens,
+        output=every.output.tokens,
+        cost=cost(every, prices),
+        side_calls=side.calls,
+        side_cost=cost(side, prices),
+    )
+
+
+def _at_most(call: Call, prices: Prices) -> float:
+    known = cost(call, prices)
+    return (call.prompt.tokens or 0) + prices.output * (call.output.tokens or 0) if known is None else known
+
+
+# --- where a passage stood --------------------------------------------------------------------------------------------
+
+
+def place(fact: Fact, view: View, counter: Counter) -> float | None:
+    """Where the passage of a fact begins in a prompt: the share of its tokens that stand before; None if nowhere.
+
+    The passage is a sentence that proves the fact, word for word; of several places, the last one counts. Tool schemas
+    stand at the start.
+    """
+    wanted = [_bare(proof.sentence) for proof in fact.proof]
+    before, found = float(view.overhead), None
+    for message in view.messages:
+        size = counter.count(message)
+        for text in (_bare(message.content), _bare(plain(message.content))):
+            at = max((text.rfind(sentence) for sentence in wanted), default=-1)
+            if at >= 0:
+                found = (before + size * at / len(text)) / max(1, view.tokens)
+                break
+        before += size
+    return None if found is None else round(min(found, 1.0), 4)
+
+
+def _bare(text: str) -> str:
+    """A text on one line, without links and emphasis."""
+    for pattern, kept in MARKUP:
+        text = pattern.sub(kept, text)
+    return " ".join(text.split())

@@ -1,0 +1,44 @@
+"""A study: the jobs that a store does not have yet, done until all are there or the ceiling is reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+
+from lab.run.ask import Result, ask
+from lab.run.jobs import Job
+from lab.run.progress import progress
+from lab.run.store import Store
+
+Do = Callable[[Job], Result]
+Pool = Callable[[Do, Iterator[Job]], Generator[tuple[Job, Result], None, None]]
+"""Does jobs, many at once, and yields each when it is done; it takes a job when it has room for one."""
+
+
+def missing(jobs: Sequence[Job], store: Store) -> list[Job]:
+    """The jobs that are not in the store, and those that failed."""
+    finished = {row.key for row in store.rows() if not row.error}
+    return [job for job in jobs if job.key not in finished]
+
+
+def go_on(jobs: Sequence[Job], store: Store, pool: Pool, ceiling: float = math.inf, do: Do = ask) -> None:
+    """Do the missing jobs. Only this process writes the store.
+
+    `ceiling`: what all jobs may cost in computed prompt tokens, those of earlier commands included. When it is reached,
+    no job is begun; those under way are finished and kept.
+    """
+    left, keys = missing(jobs, store), {job.key for job in jobs}
+    spent = sum(row.spent for row in store.rows() if row.key in keys)
+
+    def affordable() -> Iterator[Job]:
+        for job in left:
+            if spent >= ceiling:
+                return
+            yield job
+
+    with progress(len(left)) as advance, closing(pool(do, affordable())) as results:
+        for job, result in results:
+            store.add(job, result)
+            spent += result.spent
+            advance()

@@ -1,0 +1,179 @@
+"""The tables of a study: in a terminal, or as a page of Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from agent.figures import several
+from lab import forms
+from lab.run.analysis import RAW, TENTHS, Difference, Group, Setting, Tally, differences, groups, places
+from lab.run.store import Row, made_by
+from lab.statistics import RESAMPLES, wilson
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with its title; `told` says how to read it. The first column is text, the others are figures."""
+
+    title: str
+    told: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def tables(rows: Sequence[Row], baseline: str = RAW) -> list[Table]:
+    """All tables of these rows, model by model. Tables with nothing in them are left out."""
+    found, where, against = groups(rows), places(rows), differences(rows, baseline)
+    made = []
+    for model, mine in groupby(found, lambda group: group.setting.model):
+        of_model = [*mine]
+        made += [
+            _answers(model, of_model),
+            _turns(model, of_model),
+            _places(model, {budget: tallies for (name, budget), tallies in where.items() if name == model}),
+            _differences(model, baseline, [one for one in against if one.setting.model == model]),
+        ]
+    return [table for table in made if table.rows]
+
+
+def show(rows: Sequence[Row], baseline: str, *, markdown: bool) -> None:
+    """Print what the rows hold, and their tables."""
+    print(*told(rows), sep="\n")
+    for table in tables(rows, baseline):
+        if markdown:
+            figures = forms.markdown(table.columns, table.rows, table.columns[1:])
+            print(f"\n## {table.title}\n\n{table.told}\n", *figures, sep="\n")
+        else:
+            _draw(table)
+
+
+def _draw(table: Table) -> None:
+    from rich.text import Text
+
+    drawn = forms.drawn(table.columns)
+    for row in table.rows:
+        drawn.add_row(*map(Text, row))
+    forms.console().print("", Text(table.title, "bold"), Text(table.told), "", drawn, sep="\n")
+
+
+def told(rows: Sequence[Row]) -> Iterator[str]:
+    """What the rows hold, in a line or two: how many there are, what failed, and what other code made."""
+    failed = [row for row in rows if row.error]
+    yield f"{several(len(rows), 'finished job')}, {len(failed):,} of them failed, code {made_by()}."
+    if failed:
+        yield f"The first failure: {failed[0].question} under {failed[0].strategy}: {failed[0].error}."
+    others = {row.made_by for row in rows} - {made_by()}
+    if others:
+        count = sum(row.made_by in others for row in rows)
+        yield f"{count:,} of them are of other code or articles ({', '.join(sorted(others))}): do not compare them."
+
+
+def _named(setting: Setting) -> str:
+    return f"{setting.strategy} @{setting.budget:,}"
+
+
+def share(right: int, of: int) -> str:
+    """A share with its 95 % interval: `75 % (30 to 95)`; "" of nothing."""
+    if not of:
+        return ""
+    low, high = wilson(right, of)
+    return f"{right / of:.0%} ({low:.0%} to {high:.0%})".replace("%", " %", 1).replace("%)", ")").replace("% to", " to")
+
+
+def _percent(value: float | None, sign: str = "") -> str:
+    return "" if value is None else f"{100 * value:{sign}.1f} %"
+
+
+def _tokens(value: float | None) -> str:
+    return "?" if value is None else f"{value:,.0f}"
+
+
+def _answers(model: str, found: Sequence[Group]) -> Table:
+    return Table(
+        f"Answers and cost: {model}",
+        "right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on each "
+        "other. no room: the budget could not hold the question, a wrong answer. cost and prefill: tokens of an "
+        "exchange with the strategy's own calls. longer: turns against none in the same exchanges (The Complexity "
+        "Trap, Figure 4). side: the share of the strategy's own calls in the cost (Table 2 there).",
+        ("strategy", "jobs", "failed", "answers", "right, %", "no room", "cost", "prefill", "turns", "longer", "side"),
+        [
+            (
+                _named(one.setting),
+                f"{one.jobs:,}",
+                f"{one.failed:,}",
+                f"{one.scored:,}",
+                share(one.right, one.scored),
+                f"{one.no_room:,}",
+                _tokens(one.cost),
+                _tokens(one.prefill),
+                f"{one.turns:.2f}",
+                _percent(one.elongation, "+"),
+                "?" if one.side_share is None else _percent(one.side_share),
+            )
+            for one in found
+        ],
+    )
+
+
+def _turns(model: str, found: Sequence[Group]) -> Table:
+    return Table(
+        f"What the turns are made of: {model}",
+        "Shares of the tokens of all turns with calls, as they entered the history (Figure 1 of The Complexity Trap).",
+        ("strategy", "reasoning", "action", "observation"),
+        [(_named(one.setting), *map(_percent, (one.reasoning, one.action, one.observation))) for one in found],
+    )
+
+
+def _places(model: str, found: dict[int, list[Tally]]) -> Table:
+    names = [f"{at + 1}. tenth" for at in range(TENTHS)] + ["not there"]
+    return Table(
+        f"Where the needed passage stood in the prompt of the answer: {model}",
+        "Right answers of all strategies together, where the question needs exactly one fact, by the place of a "
+        "passage that proves it, word for word. The first tenth is the start of the prompt.",
+        ("place", *(f"@{budget:,}" for budget in found)),
+        [
+            (name, *(_tally(tallies[at]) for tallies in found.values()))
+            for at, name in enumerate(names)
+            if any(tallies[at].of for tallies in found.values())
+        ],
+    )
+
+
+def _tally(tally: Tally) -> str:
+    return f"{share(tally.right, tally.of)} of {tally.of:,}" if tally.of else ""
+
+
+def _differences(model: str, baseline: str, found: Sequence[Difference]) -> Table:
+    return Table(
+        f"Differences from {baseline}, over the same questions and seeds: {model}",
+        "A question is one instance: the mean of its exchanges and seeds. In brackets: 95 % intervals of a paired "
+        "bootstrap over the questions. p: corrected for the number of tests in the study (Holm), answers and costs "
+        "apart.",
+        ("strategy", "questions", "right, points", "p", "cost", "p"),
+        [
+            (
+                _named(one.setting),
+                f"{one.questions:,}",
+                f"{100 * one.right.difference:+.1f} ({100 * one.right.low:+.1f} to {100 * one.right.high:+.1f})",
+                _p(one.right.p),
+                _cost(one),
+                _p(one.cost.p) if one.cost else "?",
+            )
+            for one in found
+        ],
+    )
+
+
+def _cost(one: Difference) -> str:
+    if one.cost is None or not one.base_cost:
+        return "?"
+    difference, low, high = (
+        100 * value / one.base_cost for value in (one.cost.difference, one.cost.low, one.cost.high)
+    )
+    return f"{difference:+.1f} % ({low:+.1f} to {high:+.1f})"
+
+
+def _p(value: float) -> str:
+    return f"{value:.4f}" if value else f"< {2 / RESAMPLES:g}"

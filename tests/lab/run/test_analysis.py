@@ -1,0 +1,186 @@
+"""What the tables say, against figures that are added up by hand from the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import mean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.messages import Message
+from agent.view import measure
+from corpus.questions import Fact, Proof
+from lab.run import tables
+from lab.run.analysis import TENTHS, Difference, Setting, differences, groups, places, tenth
+from lab.run.ask import Answer, place
+from lab.run.store import Row, made_by
+from lab.statistics import holm, paired
+from tests.support.histories import TinyCounter
+from tests.support.studies import answer, row
+
+PARTS = st.integers(0, 9)
+FIGURES = st.builds(
+    answer,
+    st.booleans(),
+    turns=st.integers(1, 5),
+    prefill=PARTS,
+    cost=st.floats(1, 100),
+    side_cost=st.floats(0, 1),
+    reasoning=PARTS,
+    action=PARTS,
+    observation=PARTS,
+    places=st.lists(st.none() | st.floats(0, 1), max_size=2).map(tuple),
+)
+
+
+def unscored(answers: Sequence[Answer]) -> list[Answer]:
+    """What was said to messages of a dialogue that are no questions."""
+    return [replace(each, right=None) for each in answers]
+
+
+ROWS = st.lists(
+    st.builds(
+        lambda number, answers, strategy, seed, error: row(
+            number, *(answers if number else unscored(answers)), strategy=strategy, seed=seed, error=error
+        ),
+        st.integers(0, 4),
+        st.lists(FIGURES, min_size=1, max_size=2),
+        st.sampled_from(["none", "hybrid"]),
+        st.sampled_from([0, 1]),
+        st.sampled_from(["", "", "", "gone"]),
+    ),
+    unique_by=lambda one: (one.digest, one.strategy, one.seed),
+    min_size=1,
+)
+
+
+def of(rows: Sequence[Row], strategy: str) -> list[Answer]:
+    return [each for one in rows if one.strategy == strategy and not one.error for each in one.answers]
+
+
+@given(ROWS)
+def test_the_figures_of_a_group_are_those_of_its_answers(rows: list[Row]) -> None:
+    for group in groups(rows):
+        mine = [one for one in rows if one.strategy == group.setting.strategy]
+        answers = of(rows, group.setting.strategy)
+        assert (group.jobs, group.failed) == (len(mine), sum(bool(one.error) for one in mine))
+        assert group.right == [each.right for each in answers].count(True)
+        assert group.scored == group.right + [each.right for each in answers].count(False)
+        if answers:
+            assert group.turns == mean(each.turns for each in answers)
+            assert group.cost == pytest.approx(mean(each.cost or 0 for each in answers))
+            assert group.side_share == pytest.approx(
+                sum(each.side_cost or 0 for each in answers) / sum(each.cost or 0 for each in answers)
+            )
+        parts = [sum(getattr(each, part) for each in answers) for part in ("reasoning", "action", "observation")]
+        assert (group.reasoning, group.action, group.observation) == pytest.approx(
+            [part / (sum(parts) or 1) for part in parts]
+        )
+
+
+@given(ROWS)
+def test_elongation_compares_the_same_exchanges(rows: list[Row]) -> None:
+    done = {(one.strategy, one.digest, one.seed): one for one in rows if not one.error}
+    both = [(done[key], done["none", *key[1:]]) for key in done if key[0] == "hybrid" and ("none", *key[1:]) in done]
+    ours, theirs = (sum(each.turns for pair in both for each in pair[at].answers) for at in (0, 1))
+    found = {group.setting.strategy: group.elongation for group in groups(rows)}
+    assert found.get("none") in (None, 0)
+    if "hybrid" in found:
+        assert found["hybrid"] == (pytest.approx(ours / theirs - 1) if both else None)
+
+
+@given(ROWS)
+def test_the_places_count_answers_of_one_fact(rows: list[Row]) -> None:
+    counted = [each for spec in ("none", "hybrid") for each in of(rows, spec) if len(each.places) == 1]
+    counted = [each for each in counted if each.right is not None]
+    (found,) = places(rows).values()
+    assert sum(tally.of for tally in found) == len(counted)
+    assert sum(tally.right for tally in found) == sum(bool(each.right) for each in counted)
+    assert found[TENTHS].of == sum(each.places == (None,) for each in counted)
+
+
+def test_a_prompt_has_ten_tenths() -> None:
+    assert [tenth(place) for place in (0, 0.0999, 0.1, 0.95, 1, None)] == [0, 0, 1, 9, 9, TENTHS]
+
+
+@given(ROWS)
+def test_a_difference_pairs_questions_and_is_corrected(rows: list[Row]) -> None:
+    shared: dict[str, list[tuple[Row, Row]]] = {}
+    done = {(one.strategy, one.digest, one.seed): one for one in rows if not one.error}
+    for (strategy, digest, seed), one in done.items():
+        other = done.get(("none", digest, seed))
+        if strategy == "hybrid" and other and digest != "d0":
+            shared.setdefault(digest, []).append((one, other))
+    found = differences(rows, "none")
+    assert len(found) == bool(shared)
+    if found:
+        ours, theirs = ([mean(right(pair[at]) for pair in pairs) for pairs in shared.values()] for at in (0, 1))
+        expected = paired(ours, theirs)
+        assert found[0].right == expected
+        assert found[0].questions == len(shared)
+
+
+def right(one: Row) -> float:
+    scored = [each.right for each in one.answers if each.right is not None]
+    return scored.count(True) / len(scored)
+
+
+def test_p_values_are_corrected_over_all_budgets() -> None:
+    rows = [
+        row(number, answer(number % 3 > 0 or spec == "none", cost=cost + number % 5), strategy=spec, budget=budget)
+        for number in range(30)
+        for spec, cost in (("none", 10.0), ("hybrid", 9.0), ("offload", 10.0))
+        for budget in (4000, 8000)
+    ]
+    found = differences(rows, "none")
+    assert len(found) == 4
+    raw = [paired(*([one_right(rows, each, spec) for spec in (each.setting.strategy, "none")])).p for each in found]
+    assert [each.right.p for each in found] == holm(raw)
+
+
+def one_right(rows: Sequence[Row], each: Difference, strategy: str) -> list[float]:
+    return [right(one) for one in rows if one.strategy == strategy and one.budget == each.setting.budget]
+
+
+def test_rows_of_other_settings_are_not_mixed() -> None:
+    rows = [row(1, answer()), row(1, answer(), temperature=0.8, model="ollama:m"), row(1, answer(), code="abcdefgh"),
+            row(1, answer(), summariser="small"), row(1, answer(), budget=4000)]  # fmt: skip
+    assert [group.setting for group in groups(rows)] == [
+        Setting("ollama:m, temperature 0.8", 8000, "none"),
+        Setting("reader", 4000, "none"),
+        Setting("reader", 8000, "none"),
+        Setting("reader", 8000, "none (abcdef)"),
+        Setting("reader, summariser small", 8000, "none"),
+    ]
+
+
+def test_the_page_says_what_failed_and_what_other_code_made(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(1, answer(cost=None)), row(2, answer(False), made_by=made_by()), row(3, error="no server answers")]
+    tables.show(rows, "none", markdown=True)
+    printed = capsys.readouterr().out
+    assert "3 finished jobs, 1 of them failed" in printed
+    assert "The first failure: q3 under none: no server answers." in printed
+    assert "2 of them are of other code or articles (this)" in printed
+    assert "| none @8,000 | 3 | 1 | 2 | 50 % (9 to 91) | 0 | ? | 0 | 1.00 | +0.0 % | ? |" in printed
+
+
+# --- places in a prompt -----------------------------------------------------------------------------------------------
+
+SENTENCE = "A thimble holds two [millilitres](volumes)."
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.booleans())
+def test_a_place_is_the_share_of_the_prompt_before_the_passage(before: int, behind: int, with_link: bool) -> None:
+    counter = TinyCounter()
+    said = SENTENCE if with_link else "A thimble  holds\ntwo millilitres."
+    texts = [*["Some words."] * before, said, *["Other words."] * behind]
+    messages = [Message(f"m{at}", "user", text) for at, text in enumerate(texts)]
+    view = measure(messages, messages, Budget(10**6, counter, 7))
+    fact = Fact(("two",), (Proof("A thimble is empty.", article="x"), Proof(SENTENCE, article="x")))
+    wanted = (7 + sum(map(counter.count, messages[:before]))) / view.tokens
+    assert place(fact, view, counter) == pytest.approx(wanted, abs=0.0001)
+    assert place(Fact(("two",), (Proof("A thimble is full.", article="x"),)), view, counter) is None
