@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from agent.background import Lagged
 from agent.budget import Counter, Prices
 from agent.errors import BudgetError, ThimbleError
 from agent.events import Answered, Event, Replied, ToolReturned
@@ -18,6 +19,7 @@ from corpus.markdown import MARKUP, plain
 from corpus.questions import Exchange, Fact
 from corpus.score import score
 from lab.run.jobs import Job
+from models import READER
 from session.session import Session
 
 NO_ROOM = "no room"
@@ -83,7 +85,10 @@ class Result:
 
 def ask(job: Job) -> Result:
     """The result of a job. A budget that cannot hold a question is a wrong answer; any other error ends the job."""
-    return hold(Session(job.settings), job)
+    session = Session(job.settings)
+    if job.model == READER:
+        session.agent.side.worker = Lagged()  # the same every time
+    return hold(session, job)
 
 
 def hold(session: Session, job: Job) -> Result:
