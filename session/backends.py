@@ -129,7 +129,7 @@ class Backends:
         if at and not (name and url):
             raise UsageError(f"{called(which)} cannot be {masked(said)!r}", "write NAME or NAME@URL")
         name, url = (name, url) if at else (url, "")
-        if name.endswith(".gguf"):
+        if name.endswith(".gguf") and not url:
             serve = f"serve it with llama-server -m {name} --port 8080, then say --{which} NAME@http://127.0.0.1:8080"
             raise UsageError(f"{called(which)} cannot be a file", serve)
         if name == READER or (which == "memory" and not name and "," in self.settings.pace):
@@ -139,7 +139,9 @@ class Backends:
         options = replace(self._options, sends_key=is_said(which, self.settings))
         server = find(url, options) if url else self.server
         if server is None:
-            raise ModelError(f"{called(which)} cannot be used: no model server answers at {url}", "check NAME@URL")
+            raise ModelError(
+                f"{called(which)} cannot be used: no model server answers at {url}", "start it, or check the URL"
+            )
         try:
             return backend_on(server, server.choose(name), room(self.widest))
         except ModelError as error:

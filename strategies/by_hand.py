@@ -10,11 +10,10 @@ from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message, turns
 from agent.protocols import Strategy
+from strategies.comem import Summaries
 from strategies.recital import without_recital
-from strategies.summary import SECTIONS, Folded, Folding
+from strategies.summary import SECTIONS, Folded, Folding, wished
 from strategies.table import STRATEGIES, Pipeline, asks_a_model
-
-KEEP = "\n- Kept at the user's wish, before anything else: {words}"
 
 
 def summarising() -> list[str]:
@@ -39,13 +38,16 @@ def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, wo
 
 
 def _fold(part: Any, memory: Folded, messages: Sequence[Message], budget: Budget, words: str) -> bool:
-    sections = getattr(part, "sections", SECTIONS) + (KEEP.format(words=words) if words else "")
+    sections = getattr(part, "sections", SECTIONS) + wished(words)
     folding = Folding(part.model, part.words, memory, sections)
     if len(folding.since(messages)) < 2:
         raise UsageError("there is nothing to fold: one turn at most is not in the summary yet", "ask a question first")
     memory.refused = ""
     why = f"you asked for it: /compact {words}".rstrip()
-    return folding.fold(messages, turns(messages)[-1].start, budget, why)
+    folded = folding.fold(messages, turns(messages)[-1].start, budget, why)
+    if folded and words and isinstance(memory, Summaries):
+        memory.wish = words  # its next summary reads the whole history again, and not this one
+    return folded
 
 
 def _remembers_a_summary(kind: Any) -> bool:

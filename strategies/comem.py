@@ -14,15 +14,16 @@ from agent.messages import Message, turns
 from agent.side import SideModel
 from strategies.parameter import parameter
 from strategies.state import Stateful
-from strategies.summary import Folded, Folding, Piece, before_newest
+from strategies.summary import SECTIONS, Folded, Folding, Piece, before_newest, wished
 
 
 @dataclass
 class Summaries(Folded):
-    """The summary in use, how many prompts it was in, and the newest one where that waits."""
+    """The summary in use, how many prompts it was in, the newest one where that waits, and the words of /compact."""
 
     prompts: int = 0
     newer: Folded = field(default_factory=Folded)
+    wish: str = ""
 
 
 @dataclass
@@ -65,7 +66,7 @@ class Comem(Stateful):
         if self.summary == "none":
             stays = {message.id for message in pinned(messages)}
             return [message for at, message in enumerate(messages) if at >= upto or message.id in stays]
-        folding = Folding(self.model, self.words, self.memory)
+        folding = Folding(self.model, self.words, self.memory, SECTIONS + wished(self.memory.wish))
         if self._asked:
             self._asked.errand.look()
             self._take()
@@ -81,9 +82,14 @@ class Comem(Stateful):
         self.memory.prompts += 1
         return folding.view(messages)
 
+    @property
+    def _newest(self) -> str:
+        """The turns that stay word for word."""
+        return "the newest turn" if self.k == 1 else f"the {self.k} newest turns"
+
     def why(self, message: Message) -> str:
         """The rule by which a message is left out."""
-        return f"only the {self.k} newest turns are sent, and no summary"
+        return f"nothing but {self._newest} is sent, and no summary"
 
     def _begin(self, folding: Folding, messages: Sequence[Message], upto: int, least: int, budget: Budget) -> None:
         """Ask for a summary of the messages before index `upto`, where it would cover at least so many turns more."""
@@ -104,7 +110,7 @@ class Comem(Stateful):
 
     def _piece(self, folding: Folding, messages: Sequence[Message], upto: int, budget: Budget) -> Piece | None:
         """The whole history before the index; where it is too long for one call, the last summary and what follows."""
-        why = f"all but the {self.k} newest turns, while the agent went on"
+        why = f"all but {self._newest}, while the agent went on"
         whole = replace(folding, memory=Folded()).piece(messages, upto, budget, why)
         after = folding.piece(messages, upto, budget, why)
         return whole if whole and after and len(whole.covers) >= len(after.covers) else after

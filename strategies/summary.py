@@ -42,6 +42,11 @@ QUOTED = "Asked, word for word:"
 """Above the user's own words in a summary."""
 
 
+def wished(words: str) -> str:
+    """One more section, for what a summary must keep; "" where the user wishes nothing."""
+    return f"\n- Kept at the user's wish, before anything else: {words}" if words else ""
+
+
 @dataclass
 class Folded:
     """A summary: its text, the ids of the messages that it covers, and why it was made.

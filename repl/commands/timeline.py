@@ -36,7 +36,7 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
     of = timeline(session.agent.ledger, which)
     name = f"exchange {which}" if which else "the session"
     if not of.steps:
-        why = "nobody knows when its calls began" if of.unplaced else "no model was asked in it"
+        why = "nobody knows when its calls began" if of.unplaced else "no model has answered in it"
         say(console, f"{name[0].upper()}{name[1:]} has no timeline: {why}.")
         return
 
@@ -48,7 +48,8 @@ def show_timeline(session: Session, rest: str, console: Console) -> None:
 
     def whole() -> None:
         short()
-        for text in (*_unplaced(of), *bound(session)):
+        of_newest = which in (None, session.agent.ledger.exchanges)
+        for text in (*_unplaced(of), *(bound(session) if of_newest else ())):
             say(console, text)
 
     show(console, more, whole, short, f"/timeline {which or 'all'}")
@@ -88,8 +89,9 @@ def _show_steps(of: Timeline, which: int | None, console: Console) -> None:
 
 
 def _words(span: Span) -> str:
-    meaning = KINDS[span.kind][3]
-    return f"{name_of(span.lane)}: {meaning}, {figures.duration(span.seconds)}, for {line(span.what)}"
+    what = line(span.what) if span.kind == "tool" else KINDS[span.kind][3]
+    purpose = f", for {line(span.what)}" if span.lane.role in ("memory", "side", "waiting") else ""
+    return f"{name_of(span.lane)}: {what}, {figures.duration(span.seconds)}{purpose}"
 
 
 def _part(of: Timeline, exchange: int) -> Timeline:
@@ -138,12 +140,12 @@ def bound(session: Session) -> Iterator[str]:
 
 def _judged(hardware: Hardware, short: int, full: int, written: int) -> str:
     most = largest_summary(hardware, full, written)
-    slower = f"{hardware.slope * 1e6:.3g} ms more for a written token for each 1,000 of context"
+    slower = f"{hardware.slope * 1e6:.3g} ms more for a written token with each 1,000 of context"
     rate = f"{hardware.prefill:,.0f} tokens/s of prefill, {slower}"
-    by = f"by {rate}, {written:,} tokens written for each summary"
+    by = f"at {rate}, and {written:,} tokens that the agent writes for each summary"
     if not most:
-        return f"does not pay: no summary would (Eq. 8), {by}."
-    return f"{'pays' if short <= most else 'does not pay'}: up to {most:,} would (Eq. 8), {by}."
+        return f"does not pay: no summary would (CoMem, Eq. 8), {by}."
+    return f"{'pays' if short <= most else 'does not pay'}: one of up to {most:,} tokens would (CoMem, Eq. 8), {by}."
 
 
 def _unknown(answers: list[Call]) -> str:

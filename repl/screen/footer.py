@@ -40,9 +40,10 @@ def footer(agent: Agent, width: int) -> str:
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
     the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
-    cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models,
-    and those waited for a busy one or for one to load; the session's prompt tokens. Where the line is too long, the
-    strategy gives up its name if it has something to say, then fields drop from the right.
+    cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models, of
+    one in the background only those in which the agent waited, and the seconds waited for a busy one or for one to
+    load; the session's prompt tokens. Where the line is too long, the strategy gives up its name if it has something to
+    say, then fields drop from the right.
     """
     ledger = agent.ledger
     calls = ledger.of_exchange(ledger.exchanges)
@@ -50,14 +51,16 @@ def footer(agent: Agent, width: int) -> str:
     spent, total = totals(calls), totals(ledger.calls).prompt
     saved = _saved(agent) if answers or _unanswered(ledger) else ""
     protocol = getattr(agent.backend, "protocol", "")
-    waited = f" +{spent.waited:.1f}s wait" if spent.waited >= LEAST_WAIT_SECONDS else ""
+    before = sum(call.waited for call in calls if call.lag is None)
+    waited = f" +{before:.1f}s wait" if before >= LEAST_WAIT_SECONDS else ""
+    seconds = sum(call.seconds if call.lag is None else call.held for call in calls)
     fields = [
         f"turns {spent.turns}{f' ({protocol})' if protocol else ''}",
         f"ctx {context(agent)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
         f"{line(answers[-1].strategy if answers else agent.strategy_name)} {saved}".rstrip(),
-        f"{spent.seconds:.1f}s{waited}" if calls else "?",
+        f"{seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
     if saved and cell_len(" · ".join(fields)) > width:

@@ -36,6 +36,8 @@ CIRCLES = {
     "server": "the model wrote the same again and again, so the server stopped its reply here",
 }
 """What is told of a reply that went round in circles, by who stopped it."""
+LEAST_HELD = 0.1
+"""Seconds of a wait that are told."""
 LONGEST = 2_000
 """Characters of an untrusted text that are looked at for a line."""
 
@@ -179,8 +181,9 @@ def side_line(event: SideCalled) -> str:
     reported = usage.prompt_tokens is not None
     prompt = figures.tokens(usage.prompt_tokens if reported else event.prompt_tokens, reported or event.exact)
     written, took = figures.tokens(usage.output_tokens), figures.duration(event.seconds - event.waited_seconds)
-    meanwhile = "" if event.lag is None else " meanwhile"
-    return f"  ∑ {line(event.purpose)} asked{of}{meanwhile}: {prompt} in, {written} out, {took}"
+    where = "" if event.lag is None else " in the background"
+    held = f", the agent waited {figures.duration(event.held_seconds)}" if event.held_seconds >= LEAST_HELD else ""
+    return f"  ∑ {line(event.purpose)} asked{of}{where}: {prompt} in, {written} out, {took}{held}"
 
 
 def who(message: Message) -> str:

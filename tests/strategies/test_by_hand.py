@@ -39,6 +39,23 @@ def test_all_before_the_newest_turn_is_folded_and_the_words_are_asked_for(spec: 
         assert fate == ("kept" if message.id in stays else "summarised")
 
 
+@given(st.integers(2, 8), st.text(min_size=1, max_size=30))
+def test_comem_asks_for_the_words_again_since_it_reads_the_whole_history_again(count: int, words: str) -> None:
+    story = Story().ask("the task")
+    for _ in range(count):
+        story.turn(80)
+    before, asked, allowed = [*story.messages], Summariser(), budget(20_000)
+    strategy = build("comem:k=1,summary=waited", asked)
+    assert fold_now(strategy, before, allowed, words)
+    again = build("comem:k=1,summary=waited", asked)
+    again.state = strategy.state
+    story.turn(80).turn(80)
+    again.prepare(story.messages, allowed)
+    assert len(asked.prompts) == 2
+    assert story.messages[3] in asked.prompts[-1], "it reads the whole history"
+    assert words in asked.prompts[-1][-1].content
+
+
 @pytest.mark.parametrize("name", HAVE)
 @given(sound_histories(most_turns=12), st.sampled_from(sorted(SUMMARISERS)))
 def test_the_laws_hold_after_it_whatever_the_model_says(name: str, history: list[Message], answer: str) -> None:

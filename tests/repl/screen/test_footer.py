@@ -42,6 +42,17 @@ def test_it_is_as_designed() -> None:
     assert footer(session.agent, 120).startswith("turns 1 · ctx 14,588/8,000 182% OVER · cached ? · out 50")
 
 
+def test_the_seconds_of_the_background_are_those_in_which_the_agent_waited() -> None:
+    session = scripted()
+    session.agent.ledger.exchanges = 1
+    session.agent.ledger.calls = [
+        answer_call(1, 1_000, output=Amount(50), seconds=2.0),
+        answer_call(1, 500, output=Amount(50), seconds=30.0, purpose="memory", lag=2, held=1.5, waited=9.0),
+        answer_call(1, 500, output=Amount(50), seconds=4.0, purpose="summary"),
+    ]
+    assert " · 7.5s · " in footer(session.agent, 120)
+
+
 def test_unknown_is_a_question_mark_and_an_estimate_has_its_tilde() -> None:
     session = scripted()
     session.agent.ledger.exchanges = 1

@@ -167,6 +167,9 @@ def test_who_stopped_a_reply_that_went_round_in_circles_is_told() -> None:
 def test_side_calls_are_told() -> None:
     event = SideCalled("summary", 2100, False, Usage(output_tokens=280), 0.4, model=ModelId("reader", "extractive"))
     assert trace.side_line(event) == "  ∑ summary asked of reader: ~2,100 in, 280 out, 0.4 s"
+    beside = trace.side_line(replace(event, lag=2))
+    assert beside == "  ∑ summary asked of reader in the background: ~2,100 in, 280 out, 0.4 s"
+    assert trace.side_line(replace(event, lag=2, held_seconds=0.3)) == f"{beside}, the agent waited 0.3 s"
     assert "? out" in trace.side_line(SideCalled("summary", 2100, True, Usage(), 0.4))
     failed = trace.side_line(SideCalled("summary", 1, True, Usage(), 0.4, "the \x1b[31mserver\nis down"))
     assert failed == "  ✗ summary asked failed: the server is down; nothing is lost"
