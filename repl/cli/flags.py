@@ -67,7 +67,7 @@ FLAGS: dict[str, dict[str, Any]] = {
         "NAME", "the model that strategies ask: NAME of that server, NAME@URL of another, or reader"
     ),
     "--memory": _value(
-        "NAME", "the model that comem asks in the background, written the same; default: the summariser"
+        "NAME", "the model that comem asks in the background: NAME, NAME@URL or reader; default: the summariser"
     ),
     "--embeddings": _value(
         "HOW", "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto"
