@@ -15,6 +15,7 @@ from strategies.comem import Comem
 from strategies.compaction import Compaction
 from strategies.compress import Compress
 from strategies.critic_summary import CriticSummary
+from strategies.dedup import Dedup
 from strategies.delegate import Delegate
 from strategies.hybrid import Hybrid
 from strategies.llm_summary import LLMSummary
@@ -28,12 +29,17 @@ from strategies.retrieval import Retrieval
 from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
 from strategies.thrifty import Thrifty
+from strategies.tidy import Tidy
 from strategies.todo import Todo
 from strategies.truncate import Truncate
 
 FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     "Send everything": {
         "none": NoManagement,
+    },
+    "Write results shorter": {
+        "tidy": Tidy,
+        "dedup": Dedup,
     },
     "Drop what is old": {
         "truncate": Truncate,
