@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from agent import foreign
@@ -42,6 +43,7 @@ class Found:
     before: str
     json: str
     after: str
+    value: Any = field(repr=False)
 
     @property
     def minified(self) -> str:
@@ -51,10 +53,10 @@ class Found:
     @property
     def table(self) -> str | None:
         """The text with tables in the place of the JSON; None where it has no list of objects."""
-        value = DECODER.decode(self.json)
-        return self.before + "\n".join([HEAD, *_lines(value)]) + self.after if _has_rows(value) else None
+        return self.before + "\n".join([HEAD, *_lines(self.value)]) + self.after if _has_rows(self.value) else None
 
 
+@lru_cache(maxsize=2)
 def found(text: str) -> Found | None:
     """The JSON list or object that begins the first line that one can begin; None where there is none.
 
@@ -65,11 +67,11 @@ def found(text: str) -> Found | None:
         return None
     at = begins.start()
     try:
-        _, end = DECODER.raw_decode(text, at)
+        value, end = DECODER.raw_decode(text, at)
         foreign.read(text[at:end])
     except (ValueError, RecursionError):
         return None
-    return Found(text[:at], text[at:end], text[end:])
+    return Found(text[:at], text[at:end], text[end:], value)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

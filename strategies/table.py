@@ -37,13 +37,13 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     "Send everything": {
         "none": NoManagement,
     },
-    "Write results shorter": {
-        "tidy": Tidy,
-        "dedup": Dedup,
-    },
     "Drop what is old": {
         "truncate": Truncate,
         "sliding-window": SlidingWindow,
+    },
+    "Write results shorter": {
+        "tidy": Tidy,
+        "dedup": Dedup,
     },
     "Hide old observations": {
         "observation-masking": ObservationMasking,
