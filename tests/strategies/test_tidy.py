@@ -17,6 +17,7 @@ from strategies.json_table import found
 from strategies.tidy import Tidy
 from tests.support import tables
 from tests.support.histories import Story, budget, calls_of
+from tests.support.records import RECORDS
 
 NAMES = st.one_of(st.sampled_from(["a", "b", "c", "a.b", "x y", "", "é", "items", "3 rows: "]), st.text(max_size=3))
 WORDS = st.one_of(
@@ -194,49 +195,11 @@ def test_hostile_results_come_to_an_end(kind: str) -> None:
     assert len(view(HOSTILE[kind])) == 1
 
 
-FACTS = {
-    "issues": (
-        [
-            {
-                "number": 1_000 + 7 * n,
-                "title": f"Cache {n} fails after an update of the server",
-                "state": "open" if n % 3 else "closed",
-                "user": {"login": f"ann{n % 5}", "id": 4_000 + n},
-                "labels": ["bug", "perf"][: n % 3],
-                "comments": n % 30,
-                "created_at": f"2025-03-{1 + n % 28:02}T10:20:00Z",
-                "locked": False,
-                "assignee": None,
-            }
-            for n in range(60)
-        ],
-        0.50,
-    ),
-    "hits": (
-        [
-            {
-                "file": f"src/part{n}/view.py",
-                "score": round(9 / (n + 1), 4),
-                "meta": {"repo": "thimble", "lang": "python", "owner": {"name": f"ann{n % 2}", "team": "core"}},
-                "matches": [{"line": 7 * n + k, "text": f"cache {n} of {k} is not the one"} for k in range(1 + n % 3)],
-            }
-            for n in range(40)
-        ],
-        0.50,
-    ),
-    "rows": (
-        [{"step": n, "loss": round(3 / (n + 1), 5), "accuracy": 1 - 1 / (n + 3), "lr": 0.0003} for n in range(30)],
-        0.55,
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", FACTS)
+@pytest.mark.parametrize("kind", RECORDS)
 def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
-    value, share = FACTS[kind]
-    text = json.dumps(value, indent=2)
+    text = json.dumps(RECORDS[kind], indent=2)
     it = found(text)
     assert it
     assert it.table
-    assert len(it.table) < share * len(text)
+    assert len(it.table) < 0.55 * len(text)
     assert tables.read(it.table) == tables.exact(text)
