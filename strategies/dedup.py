@@ -15,8 +15,8 @@ from strategies.state import Stateful
 
 LEAST = 200
 """Characters of a result that is worth a look."""
-COMPARED = 250_000
-"""Pairs of lines that are compared for one diff, at most; lines that both texts begin or end with do not count."""
+LINES = 2_000
+"""Lines of a text that is compared with another one; a longer one only repeats what it equals."""
 LINE = 8
 """Characters of a line that two results share by more than chance."""
 CONTEXT = 1
@@ -25,25 +25,19 @@ CONTEXT = 1
 
 @lru_cache(maxsize=2048)
 def difference(earlier: str, text: str) -> str | None:
-    """What changed, as a unified diff without its two first lines; None where the texts differ too much to compare.
+    """What changed, as a unified diff without its two first lines; None where one is too long to compare.
 
     A line ends at a newline and nowhere else: the earlier text and the diff make the text again, byte for byte.
     """
     old, new = earlier.split("\n"), text.split("\n")
-    start, most = 0, min(len(old), len(new))
-    while start < most and old[start] == new[start]:
-        start += 1
-    stop = 0
-    while stop < most - start and old[-1 - stop] == new[-1 - stop]:
-        stop += 1
-    if (len(old) - start - stop) * (len(new) - start - stop) > COMPARED:
+    if old != new and max(len(old), len(new)) > LINES:
         return None
     return "\n".join(list(unified_diff(old, new, n=CONTEXT, lineterm=""))[2:])
 
 
 @lru_cache(maxsize=2048)
 def reference(message: Message, earlier: Message) -> Message:
-    """A copy that names the earlier result and says what changed; the message itself if they differ too much."""
+    """A copy that names the earlier result and says what changed; the message itself if one is too long."""
     changed = difference(earlier.content, message.content)
     if changed is None:
         return message
