@@ -15,6 +15,7 @@ from strategies.comem import Comem
 from strategies.compaction import Compaction
 from strategies.compress import Compress
 from strategies.critic_summary import CriticSummary
+from strategies.dedup import Dedup
 from strategies.delegate import Delegate
 from strategies.hybrid import Hybrid
 from strategies.llm_summary import LLMSummary
@@ -28,6 +29,7 @@ from strategies.retrieval import Retrieval
 from strategies.sliding_window import SlidingWindow
 from strategies.summary_buffer import SummaryBuffer
 from strategies.thrifty import Thrifty
+from strategies.tidy import Tidy
 from strategies.todo import Todo
 from strategies.truncate import Truncate
 
@@ -38,6 +40,10 @@ FAMILIES: dict[str, dict[str, type[Strategy]]] = {
     "Drop what is old": {
         "truncate": Truncate,
         "sliding-window": SlidingWindow,
+    },
+    "Write results shorter": {
+        "tidy": Tidy,
+        "dedup": Dedup,
     },
     "Hide old observations": {
         "observation-masking": ObservationMasking,

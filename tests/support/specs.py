@@ -23,6 +23,7 @@ from corpus.library import Library
 from corpus.map import Map
 from strategies.comem import Comem
 from strategies.critic_summary import CriticSummary
+from strategies.dedup import Dedup
 from strategies.hybrid import Hybrid
 from strategies.llm_summary import LLMSummary
 from strategies.observation_masking import ObservationMasking
@@ -33,6 +34,7 @@ from strategies.sliding_window import SlidingWindow
 from strategies.spec import parse
 from strategies.table import STRATEGIES, Pipeline
 from strategies.thrifty import Thrifty
+from strategies.tidy import Tidy
 from strategies.todo import Todo
 from strategies.truncate import Truncate
 from tests.support.embedding import Counting
@@ -144,7 +146,7 @@ EXEMPT: dict[int, dict[type, Rule]] = {
     5: {
         Todo: lambda it, messages, budget: any(call.name == "todo" for message in messages for call in message.calls),
         **BY_TURNS,
-        Thrifty: lambda it, messages, budget: True,
+        **dict.fromkeys([Thrifty, Tidy, Dedup], lambda it, messages, budget: True),
         Offload: lambda it, messages, budget: max(map(budget.count, messages), default=0) > it.share * budget.limit,
     },
     6: {
@@ -161,6 +163,7 @@ COSTLY = {
         ["llm-summary", "critic-summary", "hybrid", "comem"], "edits by a count of turns, whatever that costs"
     ),
     "thrifty": "weighs prefill against what stays, by the price card",
+    **dict.fromkeys(["tidy", "dedup"], "hide nothing, so that only `fit` is left where nothing can be written shorter"),
     "todo": "hides nothing, so that only `fit` is left",
     "notes": "nothing is noted in a history of plain reading, so that only `fit` is left",
 }
@@ -269,6 +272,9 @@ SOME = [
     "hybrid+none",
     "notes+none",
     "offload+notes+truncate",
+    "tidy",
+    "dedup",
+    "tidy+observation-masking+dedup",
     "todo+observation-masking",
     "comem",
     "comem:k=1",

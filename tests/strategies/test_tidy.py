@@ -1,0 +1,205 @@
+"""tidy: JSON comes back exactly from its table, other text says what went, and the prefix never changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent.messages import Message
+from agent.view import prepare
+from strategies import json_table, terminal_text
+from strategies.json_table import found
+from strategies.tidy import Tidy
+from tests.support import tables
+from tests.support.histories import Story, budget, calls_of
+from tests.support.records import RECORDS
+
+NAMES = st.one_of(st.sampled_from(["a", "b", "c", "a.b", "x y", "", "é", "items", "3 rows: "]), st.text(max_size=3))
+WORDS = st.one_of(
+    st.sampled_from(
+        ["", "x", "null", "true", "-1", "1.50", "007", "a|b", "a;b", "]", "}", "[", "{", '"', " x", "x ", "a\nb"]
+    ),
+    st.text(max_size=6),
+)
+NUMBERS = st.sampled_from(
+    ["0", "-0", "1.50", "1e5", "-1E-07", "123456789012345678901234567890", "0.1000000000000000055"]
+)
+
+
+def written(value: Any) -> str:
+    """JSON whose numbers are given as `Digits`."""
+    if isinstance(value, tables.Digits):
+        return value.text
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)}: {written(inner)}" for name, inner in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",\n ".join(map(written, value)) + "]"
+    return json.dumps(value)
+
+
+SCALARS = st.one_of(WORDS, NUMBERS.map(tables.Digits), st.none(), st.booleans())
+
+
+def lists_of_alike(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    """Objects with the same fields, or nearly."""
+    fields = st.lists(NAMES, min_size=1, max_size=4, unique=True)
+    return fields.flatmap(
+        lambda names: st.lists(
+            st.one_of(
+                st.fixed_dictionaries({name: inner for name in names}),
+                st.fixed_dictionaries({names[0]: inner}, optional={name: inner for name in names[1:]}),
+            ),
+            max_size=4,
+        )
+    )
+
+
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3), lists_of_alike(inner)
+    ),
+    max_leaves=12,
+)
+DOCUMENTS = st.one_of(lists_of_alike(VALUES), st.dictionaries(NAMES, VALUES, max_size=3))
+
+
+@settings(max_examples=30)
+@given(DOCUMENTS)
+def test_a_table_has_the_whole_value_digit_by_digit(value: Any) -> None:
+    text = written(value)
+    it = found(text)
+    assert it
+    assert tables.exact(it.minified) == value
+    if it.table:
+        assert tables.read(it.table) == value
+
+
+@given(st.text(alphabet='[]{}",:1 \n\\ab', max_size=40))
+def test_any_text_is_read_or_left_alone(text: str) -> None:
+    it = found(text)
+    if it:
+        assert it.before + it.json + it.after == text
+        assert tables.exact(it.minified[len(it.before) : len(it.minified) - len(it.after)]) == tables.exact(it.json)
+
+
+ISSUES = [
+    {"number": n, "title": f"Cache {n} is lost, and slow", "state": "open", "by": {"login": "ann"}} for n in range(9)
+]
+
+
+def test_how_a_table_reads() -> None:
+    it = found("Found 9:\n```json\n" + json.dumps({"total": 9, "items": ISSUES}, indent=1) + "\n```\nMore: page 2")
+    assert it
+    assert it.table
+    assert it.table.split("\n")[:6] == [
+        "Found 9:",
+        "```json",
+        json_table.HEAD,
+        "total: 9",
+        "items, 9 rows: number|title|state=open|by{login=ann}",
+        "0|Cache 0 is lost, and slow",
+    ]
+    assert it.table.endswith("\n```\nMore: page 2")
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1, "a": 2}]', "[NaN]", "[" * 100_000, "[" * 70 + "]" * 70, "[masked: 3]"])
+def test_what_is_no_json_or_too_deep_is_left_alone(text: str) -> None:
+    assert found(text) is None
+
+
+def test_what_goes_from_the_text_of_a_terminal() -> None:
+    text = "\x1b[1;31mred\x1b[0m\n10%\r50%\r100%\r\n" + "same\n" * 40 + "end   \n" + "QUJD1a+/" * 100
+    shown, went = terminal_text.tidied(text)
+    assert (
+        shown
+        == "red\n100%\nsame\n[the line above, 40 times in all]\nend\nQUJD1a+/QUJD1a+/[784 more characters of base64]"
+    )
+    assert sum(went.values()) == 46
+
+
+@given(st.text(alphabet="ab \n.é"), st.text())
+def test_words_stay(plain: str, any_text: str) -> None:
+    lines = [line.rstrip(" ") for line in plain.split("\n")]
+    shown, _ = terminal_text.tidied(plain)
+    again = re.sub(
+        r"(?m)^(.*)\n\[the line above, ([\d,]+) times in all\]$",
+        lambda m: "\n".join([m[1]] * int(m[2].replace(",", ""))),
+        shown,
+    )
+    assert again.split("\n") == lines
+    assert len(terminal_text.tidied(any_text)[0]) <= len(any_text) + 40 * any_text.count("\n")
+
+
+def view(*results: str) -> list[Message]:
+    story = Story().ask("?")
+    for number, result in enumerate(results):
+        story.turn(0)
+        story.messages[-1] = Message(f"m{3 + 2 * number}r", "tool", result, call_id=f"c{number + 1}", name="sh")
+    history = story.messages
+    return [message for message in Tidy().prepare(history, budget(10**9)) if message.role == "tool"]
+
+
+def test_the_smallest_form_is_taken_and_says_what_went() -> None:
+    table, minified, text, same = view(
+        json.dumps(ISSUES),
+        json.dumps({"a": list(range(99))}, indent=2),
+        "x" + "50%\r" * 99 + "ready  \n" * 9,
+        "word " * 99,
+    )
+    assert table.content.startswith(json_table.HEAD)
+    assert minified.content == '{"a":[' + ",".join(map(str, range(99))) + "]}"
+    assert text.content.startswith("[tidied, 99 drawings of lines, ")
+    assert 'recall(id="m7r") shows the original]\n' in text.content
+    assert (same.content, same.why) == ("word " * 99, "")
+
+
+def test_the_prefix_never_changes() -> None:
+    story = Story().ask("?")
+    for number in range(12):
+        story.turn(0)
+        content = json.dumps(ISSUES) if number % 2 else "line\n" * 90
+        last = story.messages[-1]
+        story.messages[-1] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
+    strategy, before = Tidy(), None
+    for messages in calls_of(story.messages):
+        before = prepare(messages, strategy, budget(), before)
+        assert not before.edited
+    assert [fate for fate in before.fates if fate != "kept"] == ["offloaded"] * 12
+
+
+HOSTILE = {
+    "one line": "x" * 10**6,
+    "short lines": "a\n" * 300_000,
+    "blanks": " " * 10**6,
+    "blanks inside": "a" + " " * 10**6 + "a",
+    "returns": "\r" * 10**6,
+    "escapes": "\x1b[" * 400_000,
+    "titles": "\x1b]" * 400_000,
+    "walls": ("a" * 61 + "\n") * 10_000,
+    "wall": "aB3" * 300_000 + "!",
+    "empty strings": '["' + '\\"' * 300_000,
+    "ragged": json.dumps([{str(n): n} for n in range(3_000)]),
+    "deep": json.dumps([{"a": 1}] * 9)[:-1] + ', {"a":' * 5_000,
+    "tables": json.dumps([{"a": [{"b": [{"c": n}, {"c": 1}]}, {"b": []}]} for n in range(3_000)]),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_results_come_to_an_end(kind: str) -> None:
+    assert len(view(HOSTILE[kind])) == 1
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
+    text = json.dumps(RECORDS[kind], indent=2)
+    it = found(text)
+    assert it
+    assert it.table
+    assert len(it.table) < 0.55 * len(text)
+    assert tables.read(it.table) == tables.exact(text)
