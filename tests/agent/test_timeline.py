@@ -99,7 +99,7 @@ def test_the_sums_are_those_of_squared_paper(made: tuple[Ledger, set[int], set[i
 def test_one_lane_does_one_thing_at_a_time_and_a_step_is_its_parts(made: tuple[Ledger, set[int], set[int]]) -> None:
     of = timeline(made[0])
     for lane in of.lanes():
-        spans = [span for span in of.spans() if span.lane == lane and span.seconds]
+        spans = [span for span in of.spans if span.lane == lane and span.seconds]
         reached = float("-inf")
         for span in sorted(spans, key=lambda span: span.began):
             assert span.began >= reached - 1e-6

@@ -102,7 +102,7 @@ def test_nothing_vanishes_without_a_word(runs: list[tuple[float, float]], column
     of = timeline(ledger, 1)
     made = chart(of, columns)
     bar = made.rows[0].plain.removeprefix("tools  ")
-    assert len(of.spans()) - len(made.hidden) == bar.count("T")
+    assert len(of.spans) - len(made.hidden) == bar.count("T")
     assert all(len(row.plain) <= columns for row in made.rows[:2])
 
 
