@@ -147,7 +147,9 @@ class Timeline:
 
 def timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
     """The timeline of a session, or of one exchange with every call in the background that goes on during it."""
-    every = [*map(_called, ledger.calls), *map(_ran, ledger.tools)]
+    calls = (call for call in ledger.calls if exchange in (None, call.exchange) or call.lag is not None)
+    tools = (run for run in ledger.tools if exchange in (None, run.exchange))
+    every = [*map(_called, calls), *map(_ran, tools)]
     placed = sorted((step for step in every if step.began > 0), key=lambda step: step.began)
     lost = (step for step in every if step.began <= 0 < step.seconds and exchange in (None, step.exchange))
     if exchange is not None:

@@ -178,7 +178,12 @@ def _timeline(told: Story) -> Fields:
     lanes, seconds = of.lanes(), dict[tuple[Lane, Kind], float]()
     for span in of.spans:
         seconds[span.lane, span.kind] = seconds.get((span.lane, span.kind), 0) + span.seconds
-    spoken = [f"{name_of(lane)}: {KINDS[kind][3]} {figures.duration(sum_)}" for (lane, kind), sum_ in seconds.items()]
+    spoken = [
+        f"{name_of(lane)}: {KINDS[kind][3]} {figures.duration(seconds[lane, kind])}"
+        for lane in lanes
+        for kind in KINDS
+        if (lane, kind) in seconds
+    ]
     spans = [
         [lanes.index(span.lane), span.kind, round(span.began - of.began, 6), round(span.seconds, 6), words(span)]
         for span in of.spans
