@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Literal
 
@@ -89,7 +90,7 @@ class Step:
             yield Span(Lane("waiting"), "wait", self.ended - self.held, self.held, self.what, self.exchange)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
     """The steps of an exchange or of a session, in the order of their beginnings; the user's pauses are closed.
 
@@ -99,12 +100,17 @@ class Timeline:
     steps: tuple[Step, ...] = ()
     unplaced: tuple[Step, ...] = ()
 
-    @property
+    @cached_property
+    def spans(self) -> Sequence[Span]:
+        """All spans of the steps that have a place."""
+        return [span for step in self.steps for span in step.spans()]
+
+    @cached_property
     def began(self) -> float:
         """When the first span begins; 0 if there is none."""
-        return min((span.began for span in self.spans()), default=0.0)
+        return min((span.began for span in self.spans), default=0.0)
 
-    @property
+    @cached_property
     def seconds(self) -> float:
         """From the first beginning to the last end."""
         return max((step.ended for step in self.steps), default=0.0) - self.began
@@ -112,7 +118,7 @@ class Timeline:
     @property
     def overlapped(self) -> float:
         """Seconds in which a call in the background went on and the agent waited for no side model."""
-        waits = [(span.began, span.ended) for span in self.spans() if span.kind == "wait"]
+        waits = [(span.began, span.ended) for span in self.spans if span.kind == "wait"]
         background = [(step.began, step.ended) for step in self.steps if step.lane.role == "memory"]
         return max(0.0, covered([*background, *waits]) - covered(waits))
 
@@ -130,13 +136,9 @@ class Timeline:
         """Seconds of the steps of these roles, added up."""
         return sum(step.seconds for step in self._all if step.lane.role in roles)
 
-    def spans(self) -> list[Span]:
-        """All spans of the steps that have a place."""
-        return [span for step in self.steps for span in step.spans()]
-
     def lanes(self) -> list[Lane]:
         """The lanes with a span, in the order of their roles, models as they first came."""
-        return sorted(dict.fromkeys(span.lane for span in self.spans()), key=lambda lane: ROLES.index(lane.role))
+        return sorted(dict.fromkeys(span.lane for span in self.spans), key=lambda lane: ROLES.index(lane.role))
 
     @property
     def _all(self) -> tuple[Step, ...]:
@@ -145,7 +147,9 @@ class Timeline:
 
 def timeline(ledger: Ledger, exchange: int | None = None) -> Timeline:
     """The timeline of a session, or of one exchange with every call in the background that goes on during it."""
-    every = [*map(_called, ledger.calls), *map(_ran, ledger.tools)]
+    calls = (call for call in ledger.calls if exchange in (None, call.exchange) or call.lag is not None)
+    tools = (run for run in ledger.tools if exchange in (None, run.exchange))
+    every = [*map(_called, calls), *map(_ran, tools)]
     placed = sorted((step for step in every if step.began > 0), key=lambda step: step.began)
     lost = (step for step in every if step.began <= 0 < step.seconds and exchange in (None, step.exchange))
     if exchange is not None:

@@ -55,6 +55,7 @@ ARGUMENTS = {
     "fork": ["", "0", "5", "5 none"],
     "tree": ["", "1", "2"],
     "undo": ["", "5"],
+    "timeline": ["", "all"],
     "retry": ["", "none"],
 }
 """The arguments of a command, one after the other; a command that is not here gets none."""
@@ -68,7 +69,6 @@ LEFT_OUT = {
     "sessions": "looks into every session that is kept",
     "probe": "asks the model, and replays the session",
     "pull": "waits for a server",
-    "timeline": "is not measured yet",
     "quit": "leaves",
 }
 

@@ -11,12 +11,15 @@ from agent.errors import UsageError
 from agent.hardware import Hardware, fitted, largest_summary
 from agent.ledger import Call
 from agent.messages import Message
-from agent.timeline import Span, Timeline, timeline
+from agent.protocols import ModelId
+from agent.timeline import Span, Step, Timeline, timeline
+from models import READER
 from repl.screen.gantt import KINDS, chart, name_of
 from repl.screen.pager import MORE, show
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
+from session.hardware import machines
 from session.session import Session
 
 SUMMARISERS = ("memory", "summary", "brief")
@@ -79,24 +82,22 @@ def _show_steps(of: Timeline, which: int | None, console: Console) -> None:
             longest = figures.duration(max(span.seconds for span in made.hidden))
             say(console, f"{figures.several(len(made.hidden), 'block')} of at most {longest} had no room.", "quiet")
     elif which is None:
-        exchanges = sorted({step.exchange for step in of.steps})
-        rows = [(f"exchange {n}", "; ".join(sums(_part(of, n)))) for n in exchanges]
+        parts: dict[int, list[Step]] = {}
+        for step in of.steps:
+            parts.setdefault(step.exchange, []).append(step)
+        rows = [(f"exchange {n}", "; ".join(sums(Timeline((*steps,))))) for n, steps in sorted(parts.items())]
         Table("By exchange:", ("", ""), rows).show(console)
     else:
-        spans = sorted(of.spans(), key=lambda span: span.began)
-        rows = [(f"from {span.began - spans[0].began:.3f} s", _words(span)) for span in spans]
+        spans = sorted(of.spans, key=lambda span: span.began)
+        rows = [(f"from {span.began - spans[0].began:.3f} s", words(span)) for span in spans]
         Table("Step by step:", ("", ""), rows).show(console)
 
 
-def _words(span: Span) -> str:
+def words(span: Span) -> str:
+    """`agent qwen3:8b: decode, 1.5 s`: what goes on in a span, and for a side model what for."""
     what = line(span.what) if span.kind == "tool" else KINDS[span.kind][3]
     purpose = f", for {line(span.what)}" if span.lane.role in ("memory", "side", "waiting") else ""
     return f"{name_of(span.lane)}: {what}, {figures.duration(span.seconds)}{purpose}"
-
-
-def _part(of: Timeline, exchange: int) -> Timeline:
-    """What ended in this exchange."""
-    return Timeline(tuple(step for step in of.steps if step.exchange == exchange))
 
 
 def sums(of: Timeline) -> Iterator[str]:
@@ -116,7 +117,10 @@ def _unplaced(of: Timeline) -> Iterator[str]:
 
 
 def bound(session: Session) -> Iterator[str]:
-    """Whether the summaries of the newest prompt pay, by the seconds of this session (CoMem, Eq. 6 to 8)."""
+    """Whether the summaries of the newest prompt pay (CoMem, Eq. 6 to 8).
+
+    By the described machine at whose pace the agent's model runs, else by the seconds of this session.
+    """
     agent, view = session.agent, session.agent.ledger.view
     summaries = [message for message in view.messages if message.covers] if view else []
     if view is None or not summaries:
@@ -129,20 +133,29 @@ def bound(session: Session) -> Iterator[str]:
     stands = f"The summary of {figures.tokens(short, mark)} tokens stands for {figures.tokens(full, mark)}"
     model = agent.ledger.prepared.model if agent.ledger.prepared else agent.backend.id
     answers = [call for call in agent.ledger.calls if call.purpose == "answer" and call.model == model]
-    hardware, written = fitted(answers), _written_for_each(agent.ledger.calls)
+    described, written = _machine(session, model), _written_for_each(agent.ledger.calls)
+    hardware = described or fitted(answers)
     if hardware is None:
         yield f"{stands}. Whether that pays is not known: {_unknown(answers)}."
     elif written is None:
         yield f"{stands}. Whether that pays is not known: the server does not say how much it wrote."
     else:
-        yield f"{stands} and {_judged(hardware, short, full, written)}"
+        source = f"{session.settings.pace.partition(',')[0].strip()}, described: " if described else ""
+        yield f"{stands} and {_judged(hardware, source, short, full, written)}"
 
 
-def _judged(hardware: Hardware, short: int, full: int, written: int) -> str:
+def _machine(session: Session, model: ModelId) -> Hardware | None:
+    """The described machine whose pace this model keeps; None for a model that takes its own time."""
+    settings = session.settings
+    pair = machines(settings.pace, settings.hardware)
+    return pair[0] if pair and model.backend == READER and not session.playback else None
+
+
+def _judged(hardware: Hardware, source: str, short: int, full: int, written: int) -> str:
     most = largest_summary(hardware, full, written)
     slower = f"{hardware.slope * 1e6:.3g} ms more for a written token with each 1,000 of context"
     rate = f"{hardware.prefill:,.0f} tokens/s of prefill, {slower}"
-    by = f"at {rate}, and {written:,} tokens that the agent writes for each summary"
+    by = f"at {source}{rate}, and {written:,} tokens that the agent writes for each summary"
     if not most:
         return f"does not pay: no summary would (CoMem, Eq. 8), {by}."
     return f"{'pays' if short <= most else 'does not pay'}: one of up to {most:,} tokens would (CoMem, Eq. 8), {by}."

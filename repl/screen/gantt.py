@@ -41,7 +41,7 @@ class Chart:
 
 def chart(of: Timeline, columns: int, exchanges: bool = False) -> Chart:
     """A chart of so many columns; with `exchanges` a row says where each begins."""
-    spans, lanes = of.spans(), of.lanes()
+    spans, lanes = of.spans, of.lanes()
     names = [name_of(lane) for lane in lanes]
     width = min(NAME_COLUMNS, max(map(cell_len, names), default=0)) + 2
     cells = max(LEAST_COLUMNS, columns - width)

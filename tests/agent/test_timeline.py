@@ -9,16 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.background import Lagged
 from agent.ledger import Call, Ledger, ToolRun
 from agent.protocols import ModelId, Usage
 from agent.timeline import Timeline, timeline
-from session.journal.journal import Journal
+from repl.cli.recordings import SHIPPED, settled
 from session.journal.lines import read
 from session.journal.state import saved_state
 from session.playback import Playback, read_recording
 from session.session import open_session
 from session.settings import Settings
-from tests.support.sessions import answer_call, scripted, tool_call
+from tests.support.branched_sessions import run, session_in
+from tests.support.sessions import answer_call, ask
 
 AGENT, MEMORY = ModelId("s", "agent"), ModelId("s", "memory")
 TICKS = st.integers(0, 9)
@@ -28,6 +30,7 @@ USAGES = st.builds(
     decode_seconds=st.one_of(st.none(), st.integers(0, 12).map(float)),
 )
 CLOCK = 1_000_000
+QUESTIONS = ("What?", "And?", "So?")
 
 
 @st.composite
@@ -99,7 +102,7 @@ def test_the_sums_are_those_of_squared_paper(made: tuple[Ledger, set[int], set[i
 def test_one_lane_does_one_thing_at_a_time_and_a_step_is_its_parts(made: tuple[Ledger, set[int], set[int]]) -> None:
     of = timeline(made[0])
     for lane in of.lanes():
-        spans = [span for span in of.spans() if span.lane == lane and span.seconds]
+        spans = [span for span in of.spans if span.lane == lane and span.seconds]
         reached = float("-inf")
         for span in sorted(spans, key=lambda span: span.began):
             assert span.began >= reached - 1e-6
@@ -150,28 +153,41 @@ def test_a_step_without_a_clock_is_told_apart() -> None:
     assert (of.steps, len(of.unplaced), of.seconds, of.busy("agent")) == ((), 2, 0.0, 2.0)
 
 
-def _asked(path: Path) -> Ledger:
-    steps = [[tool_call("list_articles", 1)], "So.", [tool_call("list_articles", 2)], "It is."]
-    session = scripted(*steps, strategy="none", session_dir=path.parent)
-    session.parts.journal = Journal(path)
-    for question in ("What?", "And?"):
-        list(session.ask(question))
+def _asked(path: Path, strategy: str = "none") -> Ledger:
+    session = session_in(path, strategy=strategy)
+    session.agent.side.worker = Lagged(1)
+    for question in QUESTIONS:
+        ask(session, question)
     session.leave()
     return session.agent.ledger
 
 
-def test_it_is_the_same_live_read_back_and_played(tmp_path: Path) -> None:
-    live = _asked(tmp_path / "one.jsonl")
-    data = (tmp_path / "one.jsonl").read_bytes()
+def _played(data: bytes) -> Ledger:
     recording = read_recording(data, "one")
-    played = open_session(
-        Settings(backend="reader", strategy="none"), playback=Playback(recording, "one", lambda seconds, text: 0.0)
-    )
-    for question in ("What?", "And?"):
-        list(played.ask(question))
-    for other in (saved_state(read(data)[0]).ledger, played.agent.ledger):
-        assert timeline(other) == timeline(live)
-    assert len(timeline(live).steps) == 6
+    settings = settled(Settings(), recording)
+    session = open_session(settings, playback=Playback(recording, "one", lambda seconds, line: 0.0))
+    for _, text in recording.typed:
+        run(session, text)
+    return session.agent.ledger
+
+
+@pytest.mark.parametrize("strategy", ["none", "comem:k=1"])
+def test_it_is_the_same_live_read_back_and_played(strategy: str, tmp_path: Path) -> None:
+    live = _asked(tmp_path / "one.jsonl", strategy)
+    data = (tmp_path / "one.jsonl").read_bytes()
+    for other in (saved_state(read(data)[0]).ledger, _played(data)):
+        for exchange in (None, *range(1, live.exchanges + 1)):
+            assert timeline(other, exchange) == timeline(live, exchange)
+    of = timeline(live)
+    assert len(of.steps) == sum(one.began > 0 for one in (*live.calls, *live.tools)), "all but a call that never began"
+    assert any(step.lane.role == "memory" for step in of.steps) == (strategy != "none")
+
+
+def test_a_cassette_with_calls_in_the_background_is_read_as_it_is_played() -> None:
+    data = (SHIPPED / "reader" / "comem.jsonl").read_bytes()
+    read_back, played = timeline(saved_state(read(data)[0]).ledger), timeline(_played(data))
+    assert read_back == played
+    assert [played.busy(role) > 0 for role in ("agent", "memory", "side")] == [True, True, False]
 
 
 def test_an_older_journal_has_the_times_of_its_lines(tmp_path: Path) -> None:

@@ -25,7 +25,10 @@ from models.reader.answer import SECOND
 from models.reader.evidence import SURE
 from models.text_calls.prompt import TextCounter, told
 from repl.cli.headless import DONE, REFUSED
+from repl.cli.recordings import load as load_recording
+from repl.cli.recordings import settled
 from scripts import reference
+from session.playback import Playback
 from session.session import open_session
 from session.settings import Settings
 from tests.support import laws_table
@@ -187,6 +190,16 @@ def test_a_transcript_is_what_the_program_prints(name: str, budget: int, before:
         text = typed(session, line, drawn=True).removeprefix("\x1b[?25h").rpartition("\x1b[2K")[2]
         printed.append("\n".join(map(str.rstrip, f"› {line}\n{text}".rstrip().splitlines())))
     assert re.sub(r"\b\d+\.\d(?=  )", "  …", "\n\n".join(printed)) == shown.rstrip()
+
+
+def test_the_timeline_on_the_page_is_that_of_the_cassette() -> None:
+    (shown,) = (body for body in blocks("text", "screen") if body.startswith("› /timeline"))
+    recording = load_recording("reader/comem", ROOT)
+    playback = Playback(recording, "reader/comem", lambda seconds, line: 0.0)
+    session = open_session(settled(Settings(), recording), playback=playback)
+    for _, line in recording.typed[:3]:
+        typed(session, line)
+    assert f"› /timeline\n{typed(session, '/timeline', drawn=True)}\n" == shown
 
 
 def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent.ledger import Call, totals
 from agent.messages import Message
+from agent.timeline import ROLES, timeline
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
 from session.journal.header import sampling
 from session.journal.lines import EVERYTHING
@@ -52,6 +53,7 @@ def _branch(told: Story, counter: Counter, copies: _Copies) -> Iterator[str]:
     yield from _list("calls", ({**_call(made), **views.new(made.prepared)} for made in told.calls))
     yield from _list("ledger", map(account, told.past.ledger.calls))
     yield f',\n"totals": {to_json(_totals(told))}'
+    yield f',\n"timeline": {to_json(_timeline(told))}'
 
 
 def about(told: Story) -> Fields:
@@ -142,6 +144,14 @@ class _Views:
 def _totals(told: Story) -> Fields:
     ledger = told.past.ledger
     return {**asdict(totals(ledger.calls)), **selected(ledger, "exchanges answered tool_calls tool_seconds")}
+
+
+def _timeline(told: Story) -> Fields:
+    """The sums and the spans; each begins so many seconds after the first one."""
+    of = timeline(told.past.ledger)
+    spans = [{**asdict(span), "began": round(span.began - of.began, 6)} for span in of.spans]
+    busy = {role: of.busy(role) for role in ROLES if role != "waiting"}
+    return {**selected(of, "seconds overlapped waited saved"), "busy": busy, "spans": spans}
 
 
 def _list(name: str, values: Iterator[Fields]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-// Third part: which call is shown, of one branch or of two side by side, and how one goes to another.
+// Fourth part: which call is shown, of one branch or of two side by side, and how one goes to another.
 
 const ENDINGS = { planted: "a planted fact: no model was asked", cancelled: "stopped", withdrawn: "the budget could not hold it",
   unfinished: "not finished", "turn-limit": "the turn limit was reached", empty: "ended without a word", thought: "thought, and did not answer", refused: "declined to answer" };
@@ -49,12 +49,12 @@ function show(side) {
   if (stop.call !== null) {
     const call = calls[stop.call], rows = call.known ? rowsOf(call) : [];
     parts.push(curve(side, stop.call), call.known ? context(side, call, rows) : make("p", { textContent: "What this call was sent is lost." }),
-      said(call), section("Figures", make("div", { className: "tables" }, table("This call", call.figures), table("The branch", side.branch.totals))),
+      said(call), timeline(side), section("Figures", make("div", { className: "tables" }, table("This call", call.figures), table("The branch", side.branch.totals))),
       ...(call.known ? [messages(call, rows)] : []));
   } else if (exchange.answer) {
     parts.push(make("p", { className: "prose said", textContent: exchange.answer }));
   }
-  side.main.replaceChildren(...parts);
+  side.main.replaceChildren(...parts.filter(Boolean));
   side.list.querySelectorAll("button").forEach((each, number) => {
     if (number === stop.exchange) each.setAttribute("aria-current", "true"); else each.removeAttribute("aria-current");
   });

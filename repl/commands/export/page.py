@@ -20,9 +20,12 @@ from typing import TYPE_CHECKING, Any
 from agent import figures
 from agent.ledger import totals
 from agent.messages import Message
+from agent.timeline import Kind, Lane, timeline
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
+from repl.commands.timeline import sums, words
 from repl.screen import trace
 from repl.screen.fate_letters import FATE_LETTERS
+from repl.screen.gantt import KINDS, name_of
 from repl.screen.sanitise import clean, line
 from session.journal.header import sampling
 
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from session.session import Session
 
 Fields = dict[str, Any]
-SCRIPTS = ("page_views.js", "page_parts.js", "page.js")
+SCRIPTS = ("page_views.js", "page_parts.js", "page_timeline.js", "page.js")
 UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\x7f"}
 
 
@@ -79,9 +82,11 @@ def _title(told: Story) -> str:
 def _data(told: Sequence[Story], counter: Counter) -> Iterator[str]:
     """The table of texts comes last, since it is complete only after all views."""
     texts = _Texts(counter)
-    yield f'{{"about":{embedded({"title": _title(told[0]), "letters": FATE_LETTERS})},"branches":['
+    kinds = {kind: [letter, meaning] for kind, (letter, _, _, meaning) in KINDS.items()}
+    about = {"title": _title(told[0]), "letters": FATE_LETTERS, "kinds": kinds}
+    yield f'{{"about":{embedded(about)},"branches":['
     for number, branch in enumerate(told):
-        yield f'{"," if number else ""}\n{{"about":{embedded(_about(branch))},'
+        yield f'{"," if number else ""}\n{{"about":{embedded(_about(branch))},"timeline":{embedded(_timeline(branch))},'
         yield from _branch(branch, texts)
         yield "}"
     yield f'],\n"texts":{embedded(texts.table)}}}'
@@ -165,6 +170,32 @@ def _about(told: Story) -> Fields:
         f"{told.branch}: {facts[2]}, {line(past.strategy)}, {trace.cut(line(told.exchanges[-1].question.content), 40)}"
     )
     return {"number": told.branch, "words": words, "facts": facts, "totals": rows, "lost": lost}
+
+
+def _timeline(told: Story) -> Fields:
+    """Rows and spans, each with its row, kind, beginning, seconds and words; where exchanges begin; all of it told."""
+    of = timeline(told.past.ledger)
+    lanes, seconds = of.lanes(), dict[tuple[Lane, Kind], float]()
+    for span in of.spans:
+        seconds[span.lane, span.kind] = seconds.get((span.lane, span.kind), 0) + span.seconds
+    spoken = [
+        f"{name_of(lane)}: {KINDS[kind][3]} {figures.duration(seconds[lane, kind])}"
+        for lane in lanes
+        for kind in KINDS
+        if (lane, kind) in seconds
+    ]
+    spans = [
+        [lanes.index(span.lane), span.kind, round(span.began - of.began, 6), round(span.seconds, 6), words(span)]
+        for span in of.spans
+    ]
+    return {
+        "seconds": of.seconds,
+        "lanes": [*map(name_of, lanes)],
+        "spans": spans,
+        "begins": {step.exchange: round(step.began - of.began, 6) for step in reversed(of.steps)},
+        "sums": [*sums(of)],
+        "spoken": "; ".join(spoken),
+    }
 
 
 def _exchange(of: Exchange) -> Fields:

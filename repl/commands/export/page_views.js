@@ -1,5 +1,5 @@
 "use strict";
-// The page of a session, first of three parts that make one script: what each call was sent.
+// The page of a session, first of four parts that make one script: what each call was sent.
 
 const data = JSON.parse(document.getElementById("session").textContent);
 const { about, texts } = data;
@@ -8,8 +8,8 @@ const UNSAID = "the strategy gave no reason";
 const SVG = "http://www.w3.org/2000/svg";
 const ROOM_FOR_A_LETTER = 12; // pixels
 
-const branches = data.branches.map(({ about: own, exchanges, calls }) => ({
-  ...own, exchanges, calls: unfolded(calls),
+const branches = data.branches.map(({ about: own, timeline, exchanges, calls }) => ({
+  ...own, timeline, exchanges, calls: unfolded(calls),
   asked: Math.max(...exchanges.map((exchange) => exchange.number)), // a planted fact is none, and has 0
   stops: exchanges.flatMap((exchange, at) =>
     exchange.calls.length ? exchange.calls.map((call) => ({ exchange: at, call })) : [{ exchange: at, call: null }]),

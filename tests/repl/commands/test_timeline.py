@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.events import Prepared
+from agent.hardware import HARDWARE, Hardware
 from agent.ledger import Amount, Ledger, ToolRun
 from agent.protocols import ModelId, Usage
 from agent.timeline import timeline
+from models.scripted import Scripted
 from repl.commands.table import obey
 from repl.commands.timeline import bound
 from repl.screen.gantt import axis, chart
 from repl.screen.pager import PROMPT_ROWS
-from session.session import Session
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
 
 AGENT, MEMORY = ModelId("ollama", "qwen3:8b"), ModelId("ollama", "qwen3:0.6b")
@@ -103,7 +108,7 @@ def test_nothing_vanishes_without_a_word(runs: list[tuple[float, float]], column
     of = timeline(ledger, 1)
     made = chart(of, columns)
     bar = made.rows[0].plain.removeprefix("tools  ")
-    assert len(of.spans()) - len(made.hidden) == bar.count("T")
+    assert len(of.spans) - len(made.hidden) == bar.count("T")
     assert all(len(row.plain) <= columns for row in made.rows[:2])
 
 
@@ -122,16 +127,25 @@ def test_the_axis_ends_at_the_last_column(seconds: float, cells: int) -> None:
     assert marks.endswith("|")
 
 
-def test_eq_8_in_words() -> None:
+def summarised(**settings: Any) -> Session:
+    """A session whose newest prompt has a summary; a scripted model has no pace, and reports no seconds."""
     reads = (tool_call("read_article", n, slug="glossary", page=n) for n in range(1, 6))
     steps = [lambda messages, tools: next(reads, "So.") if tools else "A short summary."] * 12
-    session = scripted(*steps, strategy="llm-summary:every=2,tail=1", budget=20_000)
-    ask(session)
-    prepared = session.agent.ledger.prepared
-    assert isinstance(prepared, Prepared)
-    assert any(message.covers for message in prepared.view.messages), "a summary stands in the prompt"
+    found = open_session(Settings(backend="reader", strategy="llm-summary:every=2,tail=1", budget=20_000, **settings))
+    found.agent.use(Scripted(steps, TinyCounter()))
+    ask(found)
+    view = found.agent.ledger.view
+    assert view
+    assert any(message.covers for message in view.messages), "a summary stands in the prompt"
+    return found
+
+
+def test_eq_8_in_words() -> None:
+    session = summarised()
     (said,) = bound(session)
     assert re.match(r"The summary of \d+ tokens stands for [\d,]+\. Whether that pays is not known: the server", said)
+    prepared = session.agent.ledger.prepared
+    assert prepared
     session.agent.ledger.calls[:] = [
         answer_call(prompt=size, output=Amount(100), cached=Amount(0), model=prepared.model,
             usage=Usage(prompt_tokens=size, cached_tokens=0, output_tokens=100, prefill_seconds=size / 1_000,
@@ -141,3 +155,23 @@ def test_eq_8_in_words() -> None:
     (said,) = bound(session)
     most = r" and (pays|does not pay): one of up to [\d,]+ tokens would"
     assert re.search(rf"{most} \(CoMem, Eq\. 8\), at 1,000 tokens/s of prefill, 10 ms", said)
+
+
+@pytest.mark.parametrize("pace", ["a100-32b,a100-4b", "mine"])
+def test_at_the_pace_of_a_machine_eq_8_is_that_of_the_machine(pace: str) -> None:
+    """The case study of the paper (3.3): 600 / (600 + 2,000) of the context, by 1,000 tokens for each summary."""
+    session = summarised(pace=pace, hardware={**HARDWARE, "mine": Hardware(3000, 0.03, 1e-7)})
+    ledger = session.agent.ledger
+    ledger.prepared = replace(ledger.prepared, model=ModelId("reader", "extractive"))  # type: ignore[type-var]
+    ledger.calls[:] = [answer_call(output=Amount(1_000))]
+    (said,) = bound(session)
+    short, full = (int(word.replace(",", "")) for word in re.findall(r"[\d,]+\d", said)[:2])
+    most = int(600 / 2_600 * full)
+    assert said == (
+        f"The summary of {short} tokens stands for {full:,} and {'pays' if short <= most else 'does not pay'}: "
+        f"one of up to {most:,} tokens would (CoMem, Eq. 8), at {pace.partition(',')[0]}, described: 3,000 tokens/s of "
+        "prefill, 0.1 ms more for a written token with each 1,000 of context, and 1,000 tokens that the agent writes "
+        "for each summary."
+    )
+    ledger.prepared = replace(ledger.prepared, model=ModelId("ollama", "qwen3:8b"))  # type: ignore[type-var]
+    assert "is not known" in next(bound(session)), "a model of a server takes its own time"

@@ -39,6 +39,7 @@ const saw = [];
 const look = () => saw.push({
   question: document.querySelector("h2").textContent, place: document.querySelector(".place span").textContent,
   blocks: document.querySelectorAll(".bar.now .block").length, rows: document.querySelectorAll(".rows details").length,
+  spans: document.querySelectorAll(".timeline .span title").length,
   current: document.querySelector("nav [aria-current] .number").textContent, hash: location.hash,
   wide: document.documentElement.scrollWidth - document.documentElement.clientWidth,
 });
@@ -117,6 +118,7 @@ def test_it_is_gone_through_by_keys(tmp_path: Path) -> None:
     view = session.agent.ledger.view
     assert view
     assert found["saw"][2]["blocks"] == len(view.messages) + 1
+    assert found["saw"][2]["spans"] > 0
     assert found["saw"][2]["rows"] == len(view.history) + len(view.inserted)
     assert "message 1 (system), kept" in found["told"]
     assert "message 1 (system), kept" in found["label"]

@@ -13,12 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.background import Lagged
+from agent.figures import duration
 from agent.messages import Message, ToolCall
+from agent.timeline import timeline
 from repl.commands.export.page import embedded
 from repl.commands.export.story import difference, stories
+from repl.screen.gantt import name_of
 from session.jsonl import to_json
 from session.session import Session
-from tests.support.branched_sessions import run
+from tests.support.branched_sessions import run, session_in
 from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted, tool_call
 
@@ -81,6 +85,29 @@ def test_the_ledger_is_the_sessions(tmp_path: Path) -> None:
     assert [one["ending"] for one in document["exchanges"]] == [one.ending for one in stories(session)[0].exchanges]
 
 
+def test_the_timeline_is_in_every_format(tmp_path: Path) -> None:
+    session = session_in(strategy="comem:k=1")
+    session.agent.side.worker = Lagged(1)
+    for question in ("What?", "And?", "So?"):
+        ask(session, question)
+    of = timeline(session.agent.ledger)
+    told = whole_session(session, tmp_path)["timeline"]
+    places = [(span.kind, span.what, round(span.began - of.began, 6), span.seconds) for span in of.spans]
+    assert [(one["kind"], one["what"], one["began"], one["seconds"]) for one in told["spans"]] == places
+    assert [told["busy"][role] for role in ("agent", "memory")] == [of.busy("agent"), of.busy("memory")]
+    assert of.busy("memory") == sum(call.seconds for call in session.agent.ledger.calls if call.lag is not None) > 0
+    assert f"| {duration(of.seconds)} | {duration(of.busy('agent'))} |" in export(session, "md", tmp_path)
+    page = export(session, "html", tmp_path)
+    (drawn,) = re.findall(r'"timeline":(\{.*?\}),"exchanges"', page)
+    data = json.loads(drawn)
+    assert data["lanes"] == [*map(name_of, of.lanes())]
+    assert [(kind, seconds) for _, kind, _, seconds, _ in data["spans"]] == [
+        (span.kind, round(span.seconds, 6)) for span in of.spans
+    ]
+    assert all(f"{name}: " in data["spoken"] for name in data["lanes"])
+    assert {*data["begins"]} == {"1", "2", "3"}
+
+
 @pytest.mark.parametrize("spec", SPECS)
 def test_every_branch_is_there_as_it_was(spec: str, tmp_path: Path) -> None:
     """What it says of a branch is what it said while that was in use, but for the places of the copies."""
@@ -97,7 +124,7 @@ def test_every_branch_is_there_as_it_was(spec: str, tmp_path: Path) -> None:
     assert [told[number]["session"]["parent"] for number in told] == [2, 1, None]
     for then in before:
         now = told[then["session"]["branch"]]
-        for name in ("messages", "exchanges", "ledger", "totals"):
+        for name in ("messages", "exchanges", "ledger", "totals", "timeline"):
             assert now[name] == then[name]
         for call, was, lists, old in zip(now["calls"], then["calls"], lists_of(now), lists_of(then), strict=True):
             assert {**call, "sent": 0} == {**was, "sent": 0}
