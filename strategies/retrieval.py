@@ -249,10 +249,11 @@ class Index:
     def _add(self, at: int, result: Message) -> None:
         self.results += 1
         for number, passage in enumerate(cut(result)):
-            self.passages[at, number] = passage
+            place = at, number
+            self.passages[place] = passage
             self.length += passage.length
             for word, times in passage.counts.items():
-                self.words[word][at, number] = times
+                self.words[word][place] = times
 
     def weights(self, word: str) -> Iterator[tuple[Place, float]]:
         """The weight of a word in each passage: tf · (k1 + 1) / (tf + k1 · (1 - b + b · length / average length))."""

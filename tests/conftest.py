@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from math import ceil
@@ -23,6 +24,12 @@ settings.register_profile("quick", max_examples=50, deadline=None, derandomize=T
 settings.register_profile("nightly", max_examples=20_000, deadline=None, print_blob=True, suppress_health_check=SLOW)
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 settings.load_profile(PROFILE)
+
+
+def pytest_configure() -> None:
+    """What Python compiles is kept, whatever PYTHONDONTWRITEBYTECODE says: tests start a hundred programs."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -156,8 +156,8 @@ def told(payload: str, as_json: bool = False, error: bool = False) -> str:
     return out.getvalue() + err.getvalue()
 
 
-def command(form: str, is_drawn: bool, payload: str) -> str:
-    """What a command prints after an exchange that was full of it, as were a planted fact and the strategy."""
+def commanded(forms: Sequence[str], is_drawn: bool, payload: str) -> str:
+    """What commands print, one after another, after an exchange that was full of it, as were fact and strategy."""
     note = tool_call("save_note", 1, title=payload, text=payload)
     sent = Sent(payload, json.dumps({"messages": payload}, ensure_ascii=False))
     here = begin([Text(payload), note], [tool_call("get_notes", 2)], [sent, Text(payload)], *[payload] * 6)
@@ -166,7 +166,9 @@ def command(form: str, is_drawn: bool, payload: str) -> str:
         plant(here.agent, payload)
     list(here.ask(payload))
     paper = Paper(80, drawn=is_drawn)
-    run_command(here, form.format(payload), paper.console)
+    for form in forms:
+        paper.console.file.write(f"{form}\n")
+        run_command(here, form.format(payload), paper.console)
     return paper.text
 
 
@@ -286,26 +288,23 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
         "So.",
     ],
 }
-COMMANDS = (
-    *("/stats", "/strategy", "/strategy {}", "/help {}", "/help strategy {}", "/budget {}", "/articles {}", "/{}"),
-    *(
-        "/context",
-        "/context next",
-        "/context raw",
-        "/context prompt",
-        "/context 1-9",
-        "/context 4",
-        "/context +1",
-        "/context {}",
-    ),
-    *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}", "/compare none run {}"),
-    *("/sessions", "/sessions {}", "/save", "/save {}", "/load", "/load {}"),
+LOOKS = (
+    *("/stats", "/strategy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
+    *("/context", "/context next", "/context raw", "/context prompt"),
+    *("/context 1-9", "/context 4", "/context +1", "/context {}"),
+    *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}"),
+    *("/sessions", "/sessions {}", "/save", "/load", "/load {}", "/tree"),
     *("/timeline", "/timeline all", "/timeline {}"),
-    *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
-    *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree", "/tree {}", "/undo", "/undo {}", "/retry none"),
-    *("/compact", "/compact {}"),
     *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
 )
+"""What changes nothing of a session: one session serves all."""
+COMMANDS = (
+    *("/strategy {}", "/budget {}", "/compare none run {}", "/save {}"),
+    *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
+    *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree {}", "/undo", "/undo {}", "/retry none"),
+    *("/compact", "/compact {}"),
+)
+"""What may change one: each has a session of its own."""
 
 DOORS: list[tuple[str, Door]] = [
     *(
@@ -317,7 +316,12 @@ DOORS: list[tuple[str, Door]] = [
         (f"{kind.__name__}: every event", lambda payload, kind=kind: drawn(kind, events(payload)))
         for kind in (Screen, Lines, Stage)
     ),
-    *((f"{form}, {how}", partial(command, form, how == "drawn")) for form in COMMANDS for how in ("drawn", "plain")),
+    *((f"commands that look, {how}", partial(commanded, LOOKS, how == "drawn")) for how in ("drawn", "plain")),
+    *(
+        (f"{form}, {how}", partial(commanded, [form], how == "drawn"))
+        for form in COMMANDS
+        for how in ("drawn", "plain")
+    ),
     *((f"a session is resumed, {how}", partial(resumed, how == "drawn")) for how in ("drawn", "plain")),
     ("headless", told),
     ("headless, an error", partial(told, error=True)),
