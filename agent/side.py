@@ -54,6 +54,10 @@ class SideModel:
         self._calls: list[SideBegan | SideCalled] = []
         self._errands: list[tuple[Errand, Callable[[Errand], SideCalled]]] = []
 
+    def __deepcopy__(self, memo: object) -> SideModel:
+        """Itself: a copy of a strategy asks the same model."""
+        return self
+
     def offer(self, tools: Sequence[Schema], backend: Backend) -> None:
         """Remember the tools of the agent's own call, which goes to this backend."""
         self.offered = tools if self.backend is backend else ()

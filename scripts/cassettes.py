@@ -71,9 +71,10 @@ class Steady(Journal):
             case ToolReturned():
                 return replace(record, seconds=seconds, began=began)
             case SideCalled(held_seconds=held):
-                return replace(record, seconds=seconds, began=began, held_seconds=seconds if held else 0.0)
+                steady = {"began": began, "held_seconds": seconds if held else 0.0, "first_token_seconds": LINE_SECONDS}
+                return replace(record, seconds=seconds, **steady)
             case Aside(came=came):
-                steady = {"seconds": seconds, "began": began, "held_seconds": 0.0}
+                steady = {"began": began, "held_seconds": 0.0, "first_token_seconds": LINE_SECONDS, "seconds": seconds}
                 calls = [{**call, **steady} for call in came["side_calls"]]
                 return replace(record, came={**came, "seconds": seconds, "side_calls": calls})
         return record

@@ -162,12 +162,15 @@ def _own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) ->
 
 
 def _run_file(path: Path) -> ModuleType:
-    """The module of a file, loaded again each time; dataclasses look it up by name during loading."""
+    """The module of a file, read again each time; dataclasses look it up by name during loading.
+
+    What Python has compiled of it is not used: within a second it does not notice an edit of the same length.
+    """
     loader = importlib.util.spec_from_file_location(f"strategy of {path.stem}", path) if path.is_file() else None
     if loader is None or loader.loader is None:
         raise UsageError(f"there is no file {path}", "give the path of a Python file that defines prepare()")
     module = sys.modules[loader.name] = importlib.util.module_from_spec(loader)
-    loader.loader.exec_module(module)
+    exec(compile(path.read_bytes(), path, "exec"), module.__dict__)
     return module
 
 

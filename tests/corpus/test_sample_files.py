@@ -38,7 +38,7 @@ def module(name: str) -> ModuleType:
     assert spec.loader is not None
     loaded = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = loaded
-    spec.loader.exec_module(loaded)
+    exec(compile((FILES / "src" / f"{name}.py").read_bytes(), name, "exec"), loaded.__dict__)  # leaves no file there
     return loaded
 
 

@@ -80,7 +80,9 @@ def facts(events: Iterable[Event]) -> list[object]:
                 found.append((event.view, event.exact, event.model, event.tools))
             case ToolReturned() | SideCalled():
                 found.append(
-                    replace(event, seconds=0.0, waited_seconds=0.0, held_seconds=0.0, began=0.0)
+                    replace(
+                        event, seconds=0.0, waited_seconds=0.0, held_seconds=0.0, began=0.0, first_token_seconds=None
+                    )
                     if isinstance(event, SideCalled)
                     else (event.call, event.message, event.tokens, event.exact, event.ok)
                 )

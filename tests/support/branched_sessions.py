@@ -72,6 +72,7 @@ def stands(session: Session) -> Any:
     """All that the next call depends on, and that call, as it is now."""
     agent = session.agent
     following = outcome(lambda: prepare(agent, agent.next_call()))
+    list(agent.side.drain())  # what this look has asked is no part of the session
     # what the server has cached comes of all branches, and is no part of one
     view = following.what if isinstance(following, ThimbleError) else replace(following, cached=0, prefill=0)
     state = agent.history, agent.ledger, getattr(agent.strategy, "state", None), session.notes.kept, view
