@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from lab.replay.command import MODEL
 from lab.replay.runs import counter_of
 from lab.replay.trajectories import read
 from lab.report.flag import add_report
+from lab.whole import whole
 from session.parser import Parser
 
 ASSUMED = cells.Assumed()
@@ -60,7 +61,7 @@ def _parser(prog: str) -> Parser:
 
     def number(flag: str, default: float | None, most: int, told: str, least: int = 1) -> None:
         help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
-        add(flag, default=default, type=_whole(flag, least, most), metavar="N", help=help)
+        add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
 
     number("--batch", BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
     number("--k", None, 100, "steps between two summaries")
@@ -76,12 +77,3 @@ def _parser(prog: str) -> Parser:
     shown.add_argument("--csv", action="store_true", help="a line for each cell")
     add_report(parser)
     return parser
-
-
-def _whole(flag: str, least: int, most: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdecimal()) or not least <= int(text) <= most:
-            raise UsageError(f"{flag} {text} is not possible", f"it takes {least} to {most:,}")
-        return int(text)
-
-    return read

@@ -25,6 +25,7 @@ from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
 from lab.report.flag import add_report
+from lab.whole import whole
 from models.embeddings.static import static_embedder
 from session.parser import Parser
 from strategies import STRATEGIES, parse
@@ -34,6 +35,8 @@ MODEL = "qwen2.5:7b"
 LONGEST_SUMMARY = 100_000
 MOST_JOBS = 256
 MOST_LAG = 1_000
+lag, processes = whole("--lag", 0, MOST_LAG), whole("--jobs", 1, MOST_JOBS)
+"""How `--lag` and `--jobs` are read."""
 EPILOG = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
@@ -105,29 +108,14 @@ def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED) -> None:
     add = parser.add_argument
     add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={cached},output=4")
     add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
-    add("--summary-tokens", default=700, type=summary, metavar="N", help="length of each summary; default: 700")
+    add(
+        "--summary-tokens",
+        default=700,
+        type=whole("--summary-tokens", 0, LONGEST_SUMMARY),
+        metavar="N",
+        help="length of each summary; default: 700",
+    )
     add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
-
-
-def summary(text: str) -> int:
-    """The number of tokens of `--summary-tokens`."""
-    if not text.isdecimal() or int(text) > LONGEST_SUMMARY:
-        raise UsageError(f"--summary-tokens {text} is not possible", f"it takes 0 to {LONGEST_SUMMARY:,}")
-    return int(text)
-
-
-def lag(text: str) -> int:
-    """The number of calls of `--lag`."""
-    if not text.isdecimal() or int(text) > MOST_LAG:
-        raise UsageError(f"--lag {text} is not possible", f"it takes 0 to {MOST_LAG}")
-    return int(text)
-
-
-def processes(text: str) -> int:
-    """The number of processes of `--jobs`."""
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_JOBS:
-        raise UsageError(f"--jobs {text} is not possible", f"it takes 1 to {MOST_JOBS}")
-    return int(text)
 
 
 def card(given: Sequence[str]) -> list[Prices]:

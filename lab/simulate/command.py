@@ -9,11 +9,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from agent.budget import UNLIMITED
-from agent.errors import UsageError
 from lab.forms import print_csv, print_json
 from lab.replay.command import add_prompts, card
 from lab.replay.runs import Setting, counter_of
@@ -22,6 +21,7 @@ from lab.report.flag import add_report
 from lab.simulate import show
 from lab.simulate.rows import document, simulated, table
 from lab.simulate.synthetic import Means, means, run
+from lab.whole import whole
 from session.parser import Parser
 
 STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")
@@ -66,31 +66,20 @@ def _parser(prog: str) -> Parser:
     parser = Parser(prog, description=__doc__, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, whose mean turn is taken")
-    add("--turns", default=TURNS, type=_count("--turns", MOST_TURNS), metavar="N", help=f"default: {TURNS}")
+    add("--turns", default=TURNS, type=whole("--turns", 1, MOST_TURNS), metavar="N", help=f"default: {TURNS}")
     for name, tokens in (
         ("reasoning", DEFAULT.reasoning),
         ("action", DEFAULT.action),
         ("observation", DEFAULT.observation),
     ):
         told = f"tokens of the {name} of a turn; default: {tokens}, or the mean of FILE"
-        add(f"--{name}", type=_count(f"--{name}", MOST_TOKENS), metavar="N", help=told)
+        add(f"--{name}", type=whole(f"--{name}", 1, MOST_TOKENS), metavar="N", help=told)
     add_prompts(parser, " ".join(STRATEGIES), CACHED)
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--json", action="store_true", help="a JSON list, an object for each strategy, with its turns")
     shown.add_argument("--csv", action="store_true", help="a line for each strategy and turn")
     add_report(parser)
     return parser
-
-
-def _count(flag: str, most: int) -> Callable[[str], int]:
-    """How a flag reads a number of at least 1."""
-
-    def read_count(text: str) -> int:
-        if not text.isdecimal() or not 1 <= int(text) <= most:
-            raise UsageError(f"{flag} {text[:40]} is not possible", f"it takes 1 to {most:,}")
-        return int(text)
-
-    return read_count
 
 
 def _means(options: argparse.Namespace) -> Means:

@@ -21,6 +21,7 @@ from lab.sweep import records, tables
 from lab.sweep.grid import Grid, parse_grid
 from lab.sweep.sheet import Sheet, judged
 from lab.table.rows import FEW
+from lab.whole import whole
 from session.parser import Parser
 
 BUDGET = 8_000
@@ -58,7 +59,7 @@ def _parser(prog: str) -> Parser:
     add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
     add("--simulated", type=_means, metavar="R,A,O",
         help="simulated runs instead: tokens of reasoning, action and observation of each turn")  # fmt: skip
-    add("--turns", nargs="+", default=[TURNS], type=_turns, metavar="N",
+    add("--turns", nargs="+", default=[TURNS], type=whole("--turns", 1, MOST_TURNS), metavar="N",
         help=f"turns of the simulated runs, one run each; default: {TURNS}")  # fmt: skip
     add(
         "--questions",
@@ -87,12 +88,6 @@ def _means(text: str) -> Means:
     if len(sizes) != 3 or len(text.split(",")) != 3 or not all(1 <= size <= MOST_TOKENS for size in sizes):
         raise UsageError(f"--simulated {text[:40]} is not possible", "write three sizes in tokens: 100,60,840")
     return Means(*sizes)
-
-
-def _turns(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MOST_TURNS:
-        raise UsageError(f"--turns {text[:40]} is not possible", f"it takes 1 to {MOST_TURNS:,}")
-    return int(text)
 
 
 def _specs(grids: Sequence[Grid]) -> list[str]:
