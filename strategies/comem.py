@@ -75,12 +75,12 @@ class Comem(Stateful):
         self._begin(folding, messages, upto, self.k, budget)
         if self.summary == "waited":
             self._wait()
-        while budget.over(folding.view(messages)):
+        while budget.over(view := folding.view(messages)):
             self._begin(folding, messages, upto, 1, budget)
             if not self._wait():
                 break
         self.memory.prompts += 1
-        return folding.view(messages)
+        return view
 
     @property
     def _newest(self) -> str:
