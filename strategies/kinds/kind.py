@@ -1,0 +1,50 @@
+"""Kind: one kind of text that tools return, and how it is cut into units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+VARIABLE = re.compile(r"[\w./:+-]*\d[\w./:+-]*")
+"""A word with a digit: a number, a date, an id, a path. Lines of one shape differ in these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece of a text that stays or goes whole: a line, a record, a paragraph, a hunk.
+
+    The units of a text, joined, are that text. `shape`: units of one shape say the same about different things.
+    `cells`: in what they differ; cell n of one unit compares with cell n of another one of this shape. `weight`: bits
+    that its kind adds: 0 for a unit like any other, positive for a heading or a signature, negative for boilerplate.
+    `shown`: how the unit is written where it stays, if that is shorter than its text.
+    """
+
+    text: str
+    shape: str = ""
+    cells: tuple[str, ...] = ()
+    weight: float = 0.0
+    shown: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of text. `noun`: its units in a marker, such as "log lines".
+
+    `units` cuts a text, or returns None if the text is not of this kind. It looks at a few lines first, so that a text
+    of another kind costs little; its time is linear in the text, and no text makes it fail.
+    """
+
+    name: str
+    noun: str
+    units: Callable[[str], Sequence[Unit] | None]
+
+
+def line_unit(line: str, weight: float = 0.0) -> Unit:
+    """A line as a unit: its shape is the line without its variables, which are its cells."""
+    return Unit(line, VARIABLE.sub("0", line.strip()), tuple(VARIABLE.findall(line)), weight)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines of a text with their ends; joined, they are the text. A line ends at a newline and nowhere else."""
+    return re.findall(r"[^\n]*\n|[^\n]+", text)
