@@ -17,11 +17,35 @@ from statistics import median
 from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
 
-TROUBLE = re.compile(
-    r"error|exception|traceback|fail|fatal|panic|critical|severe|denied|refused|timed? ?out|not found|cannot|unable|"
-    r"abort|killed|crash|corrupt|missing|invalid|conflict|unexpected|warn|✗|✕|×",
-    re.IGNORECASE,
-)
+TROUBLE = [
+    "error",
+    "exception",
+    "traceback",
+    "fail",
+    "fatal",
+    "panic",
+    "critical",
+    "severe",
+    "denied",
+    "refused",
+    "timeout",
+    "timed out",
+    "not found",
+    "cannot",
+    "unable",
+    "abort",
+    "killed",
+    "crash",
+    "corrupt",
+    "missing",
+    "invalid",
+    "conflict",
+    "unexpected",
+    "warn",
+    "✗",
+    "✕",
+    "×",
+]
 NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 8.0
@@ -104,14 +128,22 @@ def told(units: Sequence[Unit]) -> list[float]:
                 bits[place] = max(bits[place], more)
     for place, unit in enumerate(units):
         edge = min(place, len(units) - 1 - place)
-        bits[place] += (
-            unit.weight + TROUBLED * bool(TROUBLE.search(unit.text, 0, READ)) + EDGE / (1 + edge) * (edge < 3)
-        )
+        bits[place] += unit.weight + EDGE / (1 + edge) * (edge < 3)
+    for place in troubled(units):
+        bits[place] += TROUBLED
     for places in shapes.values():
         bits[places[0]] += EXAMPLE
         for rank, place in enumerate(sorted(places, key=lambda place: -bits[place]), 1):
             bits[place] -= log2(rank)
     return bits
+
+
+def troubled(units: Sequence[Unit]) -> list[int]:
+    """The places of the units that tell of trouble."""
+    texts = [unit.text[:READ].lower() for unit in units]
+    whole = "\n".join(texts)
+    words = [word for word in TROUBLE if word in whole]
+    return [place for place, text in enumerate(texts) if any(word in text for word in words)]
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
