@@ -17,35 +17,11 @@ from statistics import median
 from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
 
-TROUBLE = [
-    "error",
-    "exception",
-    "traceback",
-    "fail",
-    "fatal",
-    "panic",
-    "critical",
-    "severe",
-    "denied",
-    "refused",
-    "timeout",
-    "timed out",
-    "not found",
-    "cannot",
-    "unable",
-    "abort",
-    "killed",
-    "crash",
-    "corrupt",
-    "missing",
-    "invalid",
-    "conflict",
-    "unexpected",
-    "warn",
-    "✗",
-    "✕",
-    "×",
-]
+TROUBLE = (
+    *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
+    *("denied", "refused", "timeout", "timed out", "not found", "cannot", "unable", "killed", "corrupt", "missing"),
+    *("invalid", "conflict", "unexpected", "✗", "✕", "×"),
+)
 NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 8.0
