@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
+from strategies.kinds.prose import PROSE
 
-KINDS: tuple[Kind, ...] = (LINES,)
+KINDS: tuple[Kind, ...] = (PROSE, LINES)
 """The last one cuts every text."""
 
 
