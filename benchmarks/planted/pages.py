@@ -331,15 +331,16 @@ def web_page(random: Random) -> Output:
         r(410, 990),
     )
     mirror = random.choice(CITIES)
+    day = r(1, 9)
     menu = [
         f'<li class="nav__item nav__item--level-{r(1, 3)}"><a class="nav__link" href="/{a}/{b}" '
         f'data-track="nav-{b}">{a.title()} {b}</a></li>'
         for a, b in zip(random.sample(THINGS * 2, 20), random.sample(MORE * 2, 20), strict=True)
     ]
 
-    def step(text: str) -> str:
-        at = f"{r(10, 23)}:{r(10, 59)}"
-        time = f'<time datetime="2026-04-0{r(1, 9)}T{at}Z">{at}</time>'
+    def step(minute: int, text: str) -> str:
+        at = f"{minute // 60}:{minute % 60:02}"
+        time = f'<time datetime="2026-04-0{day}T{at}Z">{at}</time>'
         return f'<li class="timeline__step">{time} <span class="timeline__text">{text}</span></li>'
 
     calm = [
@@ -362,15 +363,18 @@ def web_page(random: Random) -> Output:
         ]
         return random.choice([*calm, *busy])
 
-    steps = [step(said()) for _ in range(r(16, 30))]
+    steps = [said() for _ in range(r(16, 30))]
     special = [
-        step(f"The cause is found: the fibre {cable} was cut during road work."),
-        step(f"The limit of connections is raised from {old} to {new}."),
-        step(f"Rack {room} of hall 4 answers again."),
-        step(f"Mirror {mirror} takes {fan} % of the traffic."),
-        step(f"Batch {batch} of the queue is sent again."),
-        step(f"{lost} messages could not be delivered and are lost."),
+        f"The cause is found: the fibre {cable} was cut during road work.",
+        f"The limit of connections is raised from {old} to {new}.",
+        f"Rack {room} of hall 4 answers again.",
+        f"Mirror {mirror} takes {fan} % of the traffic.",
+        f"Batch {batch} of the queue is sent again.",
+        f"{lost} messages could not be delivered and are lost.",
     ]
+    told = scattered(random, steps, *special)
+    timeline = [*map(step, sorted(random.sample(range(600, 1440), len(told))), told)]
+    sent = timeline[told.index(special[4])].split("T")[1][:5]
     text = "\n".join(
         [
             "<!DOCTYPE html>",
@@ -398,7 +402,7 @@ def web_page(random: Random) -> Output:
             "such a page after every large outage.</p>",
             "<h2>Timeline</h2>",
             '<ol class="timeline">',
-            *scattered(random, steps, *special),
+            *timeline,
             "</ol>",
             "<h2>What we do now</h2>",
             "<p>We go through our alarms, our plans and our contracts. Some of this takes time, and we will "
@@ -431,7 +435,7 @@ def web_page(random: Random) -> Output:
         marked("Who wrote the report?", f"By {engineer}"),
         plain("Which rack of hall 4 answered again?", f"Rack {room}"),
         plain(f"Which share does {mirror} take?", f"Mirror {mirror} takes {fan} %"),
-        plain(f"When was batch {batch} sent again?", f"Batch {batch}"),
+        plain(f"When was batch {batch} sent again?", f"Batch {batch}", sent),
     )
     return Output(
         "HTML page",

@@ -312,15 +312,20 @@ def settings(random: Random) -> Output:
         "  log_level: info",
         "",
     ]
-    extra = [
-        f"BATCH_SIZE: {r(100, 990)}",
-        f"RATE_LIMIT: {r(10, 99)}/min",
-        f"QUEUE: {random.choice(MORE)}-{r(1, 9)}",
-        f"GRACE_SECONDS: {r(10, 40)}",
-        "FEATURE_NEW_CART: off",
-        f"MAIL_FROM: {random.choice(PEOPLE)}@acme.dev",
-        f"WORKERS: {r(2, 16)}",
-    ]
+    own = {services[4]: "BATCH_SIZE", services[6]: "RATE_LIMIT"}
+
+    def extra(service: str) -> list[str]:
+        keys = [
+            f"BATCH_SIZE: {r(100, 990)}",
+            f"RATE_LIMIT: {r(10, 99)}/min",
+            f"QUEUE: {random.choice(MORE)}-{r(1, 9)}",
+            f"GRACE_SECONDS: {r(10, 40)}",
+            "FEATURE_NEW_CART: off",
+            f"MAIL_FROM: {random.choice(PEOPLE)}@acme.dev",
+            f"WORKERS: {r(2, 16)}",
+        ]
+        return [f"    {key}" for key in random.sample(keys, r(2, 5)) if not key.startswith(own.get(service, "-"))]
+
     starts: dict[str, int] = {}
     for service in services:
         starts[service] = len(lines)
@@ -340,7 +345,7 @@ def settings(random: Random) -> Output:
             "    TZ: UTC",
             f"    POOL_SIZE: {r(8, 24)}",
             f"    CACHE_TTL: {r(30, 90)}s",
-            *(f"    {key}" for key in random.sample(extra, r(2, 5))),
+            *extra(service),
             "    TRACING: on",
             "  labels:",
             "    team: core",
