@@ -300,7 +300,7 @@ def cluster(random: Random) -> Output:
     rows[waits][2:4] = ["0/1", "Pending"]
     rows[waits][6:8] = ["<none>", "<none>"]
     rows[drained][7] = f"ip-10-9-{r(10, 99)}-{r(10, 99)}"
-    rows[moved][5] = f"{r(11, 58)}s"
+    rows[moved][5] = f"{r(12, 58)}s"
     head = ["NAMESPACE", "NAME", "READY", "STATUS", "RESTARTS", "AGE", "IP", "NODE"]
     widths = [max(len(row[at]) for row in [head, *rows]) + 3 for at in range(8)]
     table = [
@@ -334,10 +334,10 @@ def cluster(random: Random) -> Output:
         marked("Which pod crashes again and again, and how often did it?", names[crash], f"{restarts} (3m11s ago)"),
         marked("What is the exit code of the container that crashes?", f"exit code {code + 100}"),
         marked("Which image does not exist?", f"{rows[pull][0]}:{tag}"),
-        marked("Which pod waits for its image?", f"{names[pull]} 0/1 ImagePullBackOff"[:40]),
+        marked("Which pod waits for its image?", names[pull], "ImagePullBackOff"),
         marked("What is missing for the pod that is pending?", "nvidia.com/gpu", f"{spare} Insufficient"),
         marked("Which pod runs on a node of another network?", names[drained], rows[drained][7]),
-        marked("Which pod was started less than a minute ago?", names[moved], f" {rows[moved][5]} "),
+        marked("Which pod was started less than a minute ago?", names[moved], rows[moved][5]),
         plain(f"Which address has the pod {names[one]}?", names[one], rows[one][6]),
         plain(f"In which pod was sidecar-{port} stopped?", names[stopped], f"sidecar-{port}"),
     )

@@ -29,7 +29,7 @@ def psql_table(random: Random) -> Output:
         for at in range(count)
     ]
     huge, refund, currency, disputed, retried, nulled, one, two, three = places = random.sample(range(5, count - 5), 9)
-    amount, back, tries = f"{r(71_000, 99_000)}.{r(10, 99)}", f"-{r(301, 899)}.{r(10, 99)}", r(17, 48)
+    amount, back, tries = f"{r(71_000, 99_000)}.{r(10, 99)}", f"-{r(301, 899)}.{r(10, 99)}", r(117, 480)
     rows[huge][4], rows[refund][4] = amount, back
     rows[currency][5], rows[disputed][6], rows[retried][7], rows[nulled][8] = "JPY", "chargeback", str(tries), ""
     for at, place in enumerate((one, two, three)):
@@ -55,7 +55,7 @@ def psql_table(random: Random) -> Output:
         marked("Which payment was paid back?", ids[refund], back),
         marked("Which payment is in another currency?", ids[currency], "JPY"),
         marked("Which payment is disputed by the bank?", ids[disputed], "chargeback"),
-        marked("Which payment was tried again and again, and how often?", ids[retried], f"| {tries} |"),
+        marked("Which payment was tried again and again, and how often?", ids[retried], tries),
         marked("Which payment has no reference?", ids[nulled]),
         marked("How many rows are there?", f"({count} rows)"),
         plain(f"What did payment {ids[one]} amount to?", ids[one], rows[one][4]),
@@ -164,7 +164,7 @@ def listing(random: Random) -> Output:
         blocks.append("\n".join([f"{root}/{name}:", f"total {total}", *lines]))
     facts = (
         marked("Which file fills the disk?", f"trace-{key}.log", big),
-        marked("Which file of data is empty?", " ".join(added[1][1].split()[4:])),
+        marked("Which file of data is empty?", f"orders-{line}.parquet"),
         marked("Which key can everybody write?", f"server-{key}.pem", "-rwxrwxrwx"),
         marked("Which program runs as root for everybody?", f"restore-{tool}.sh", "-rwsr-xr-x"),
         marked("Which process left a dump of its memory?", f"core.{core}"),
@@ -192,18 +192,24 @@ def measurements(random: Random) -> Output:
             f"{r(280, 390) / 10:.1f}",
             "0",
             f"{r(610, 690)}",
-            f"{r(71, 88)}%",
+            f"{r(71, 88)}.{r(1, 9)}%",
         ]
         for one in configurations
     ]
     slow, tail, errors, memory, idle, one, two = random.sample(range(3, len(rows) - 3), 7)
-    few, late, failed, much, lazy = r(110, 890), f"{r(2_100, 8_900)}.{r(1, 9)}", r(13, 480), r(9_200, 15_000), r(3, 9)
+    few, late, failed, much, lazy = (
+        r(1_100, 4_900),
+        f"{r(2_100, 8_900)}.{r(1, 9)}",
+        r(113, 480),
+        r(9_200, 15_000),
+        f"1{r(1, 9)}.{r(1, 9)}%",
+    )
     rows[slow][1], rows[tail][3], rows[errors][4], rows[memory][5], rows[idle][6] = (
         str(few),
         late,
         str(failed),
         str(much),
-        f"{lazy}%",
+        lazy,
     )
     rows[one][1], rows[two][5] = f"{r(9_100, 10_900)}", f"{r(610, 690)}"
     kernel, commit, gain = f"6.{r(5, 12)}.{r(10, 90)}", hexes(random, 7), f"{r(11, 39)}.{r(1, 9)}"
@@ -227,16 +233,16 @@ def measurements(random: Random) -> Output:
         ]
     )
     facts = (
-        marked("Which configuration serves the fewest requests, and how many?", configurations[slow], f"| {few} |"),
+        marked("Which configuration serves the fewest requests, and how many?", configurations[slow], few),
         marked("Which has the worst tail, and how long is it?", configurations[tail], late),
-        marked("Which has errors, and how many?", configurations[errors], f"| {failed} |"),
+        marked("Which has errors, and how many?", configurations[errors], failed),
         marked("Which needs the most memory?", configurations[memory], much),
-        marked("Which leaves the processor idle?", configurations[idle], f"| {lazy}% |"),
+        marked("Which leaves the processor idle?", configurations[idle], lazy),
         marked("By how much did the median rise?", f"{gain} %"),
         marked("Which commit was measured?", commit),
         marked("Which ticket tells about the errors?", text.rsplit(" ", 1)[1].rstrip(".")),
         plain(f"How many requests does {configurations[one]} serve?", configurations[one], rows[one][1]),
-        plain(f"How much memory does {configurations[two]} need?", configurations[two], f"| {rows[two][5]} |"),
+        plain(f"How much memory does {configurations[two]} need?", configurations[two], rows[two][5]),
         plain("Which kernel was it?", kernel),
     )
     return Output("table of measurements", "read_file", json.dumps({"path": f"bench/{machine}.md"}), text, facts)
