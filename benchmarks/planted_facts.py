@@ -210,7 +210,7 @@ def measured(sets: Sequence[Sequence[Output]]) -> dict[str, Rows]:
         row = f"{share:.0%} {spec}"
         alone[row] = total(tally for output in everything for tally in under(spec, [output], share))
         together[row] = total(tally for outputs in sets for tally in under(spec, outputs, share))
-    kinds = dict.fromkeys(output.kind for output in everything)
+    kinds = sorted({output.kind for output in everything}, key=str.lower)
     for share in SHARES:
         of_kind = {kind: total(at_most(share, one) for one in everything if one.kind == kind) for kind in kinds}
         equal[f"{share:.0%} all"] = total(of_kind.values())

@@ -43,8 +43,8 @@ MAKERS: tuple[Callable[[Random], Output], ...] = (
 
 
 def outputs(seed: int) -> list[Output]:
-    """One output of each kind; another seed has other names, numbers, places and lengths."""
-    return [_sound(make, seed) for make in MAKERS]
+    """One output of each kind, in any order; another seed has other names, numbers, places and lengths."""
+    return [_sound(make, seed) for make in Random(seed).sample(MAKERS, len(MAKERS))]
 
 
 def _sound(make: Callable[[Random], Output], seed: int) -> Output:
