@@ -10,15 +10,16 @@ from typing import Literal
 from agent.budget import Budget
 from agent.history import History
 from agent.messages import Message
-from strategies import llmlingua, self_information
+from strategies import llmlingua
+from strategies.kinds.excerpt import excerpt
 from strategies.parameter import parameter
 from strategies.rewriting import Rewriting
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
 MARK = "[compressed from {letters:,} characters: words that say little are left out]"
-TIMES = (1, 2)
-"""How often an observation can be compressed: the second time to `ratio` of `ratio`."""
+TIMES = (1, 2, 3, 4)
+"""How often an observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on."""
 
 
 @dataclass
@@ -41,6 +42,8 @@ class Compress(Stateful):
 
     With `by=llmlingua` the LLMLingua package chooses the words (Jiang et al., 2023; Pan et al., 2024).
     """
+
+    tools = ("recall",)
 
     window: int = parameter(2, "newest turns whose observations stay")
     ratio: float = parameter(0.5, "share of an observation's words that stays", 0.1, 0.9)
@@ -108,7 +111,9 @@ class Compress(Stateful):
 @lru_cache(maxsize=8192)
 def compressed(message: Message, ratio: float, by: str) -> Message:
     """A copy with about `ratio` of the message's words. It depends on nothing else, so the prefix stays the same."""
-    chooser = llmlingua if by == "llmlingua" else self_information
-    text = chooser.compressed(message.content, ratio)
-    mark = MARK.format(letters=len(message.content))
-    return message.rewritten(f"{text}\n{mark}", f"compressed to {ratio:.0%} of its words, chosen by {by}")
+    if by == "llmlingua":
+        mark = MARK.format(letters=len(message.content))
+        text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
+        return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
+    text = excerpt(message.content, round(ratio * len(message.content)), f'; recall(id="{message.id}") shows all')
+    return message.rewritten(text, f"compressed to {ratio:.0%}: the units that tell most", ref=message.id)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-VARIABLE = re.compile(r"(?<![\w./:+-])[\w./:+-]*\d[\w./:+-]*")
+VARIABLE = re.compile(r"(?<![\w./:+-])(?:[^\W\d]|[./:+-])*+\d[\w./:+-]*+")
 """A word with a digit: a number, a date, an id, a path. Lines of one shape differ in these."""
 
 

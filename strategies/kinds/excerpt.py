@@ -1,0 +1,156 @@
+"""Excerpt: the units of a text that tell most, in their order, with a marker in the place of the others.
+
+What a unit tells is counted in bits: how much more its shape, or one of its cells, tells than one expects there.
+A value that comes once in a column where nearly all are equal tells log2 n bits; in a column where each value comes
+once, it tells nothing more than the others (the excess of -log2 p over its mean, the entropy; Shannon, 1948).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from itertools import groupby
+from math import log2
+from statistics import median
+
+from strategies.kinds.kind import Unit
+from strategies.kinds.registry import recognised
+
+TROUBLE = (
+    *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
+    *("denied", "refused", "timeout", "timed out", "not found", "cannot", "unable", "killed", "corrupt", "missing"),
+    *("invalid", "conflict", "unexpected", "✗", "✕", "×"),
+)
+NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
+DIGITS = re.compile(r"\d+")
+TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 8.0
+"""Bits of a unit that tells of trouble, of the first one of each shape, of the first and the last one of all."""
+FAR = 3.0
+"""Robust standard deviations from the median at which a number begins to stand out (Iglewicz and Hoaglin, 1993)."""
+CHANCE = 2.0
+"""Bits above the mean that a value may have by chance."""
+MARK = 12
+"""Characters of a marker, about."""
+LONGEST = 1 / 4
+"""Share of the excerpt that one unit may have; a longer one is an excerpt itself, of pieces."""
+PIECE = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
+HUGE = 50
+"""Times that a unit may be longer than its excerpt; of a longer one only the beginning and the end are looked at."""
+READ = 2_000
+"""Characters of a unit in which trouble is looked for."""
+
+
+def excerpt(text: str, most: int, whole: str = "") -> str:
+    """The text in at most about `most` characters; itself if it is no longer. `whole`: where to get all of it."""
+    if len(text) <= most:
+        return text
+    kind, units = recognised(text)
+    head = f'[{{:,}} of {len(units):,} {kind.noun}; "[9 more]" stands for 9 that are left out{whole}]\n'
+    chosen = choose(units, most - len(head))
+    return head.format(len(chosen)) + written(units, chosen, most)
+
+
+def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
+    """The chosen units in their order. A marker says how many are left out in each gap."""
+    parts = []
+    for stays, places in groupby(range(len(units)), chosen.__contains__):
+        if stays:
+            parts += [shown(units[place], most) for place in places]
+        else:
+            line = not parts or parts[-1].endswith("\n")
+            left = f"[{sum(1 for _ in places):,} more]"
+            parts.append(f"{left}\n" if line else f" {left} ")
+    return "".join(parts)
+
+
+def shown(unit: Unit, most: int) -> str:
+    """A unit as it is written; a long one as an excerpt of its pieces."""
+    text = unit.text if unit.shown is None else unit.shown
+    longest = max(200, int(LONGEST * most))
+    if len(text) <= longest:
+        return text
+    if len(text) > HUGE * longest:
+        half = longest // 2
+        return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
+    pieces = [Unit(piece, "0" if any(map(str.isdigit, piece)) else piece) for piece in PIECE.findall(text)]
+    return written(pieces, choose(pieces, longest), len(text)) + ("\n" if text.endswith("\n") else "")
+
+
+def choose(units: Sequence[Unit], most: int) -> set[int]:
+    """The places of the units that tell most and have about `most` characters, with markers in the gaps."""
+    bits = told(units)
+    chosen: set[int] = set()
+    left = most - MARK
+    for place in sorted(range(len(units)), key=lambda place: (-bits[place], place)):
+        alone = (place - 1 not in chosen) + (place + 1 not in chosen) - 1
+        cost = min(len(shown(units[place], most)), most) + alone * MARK
+        if cost <= left:
+            chosen.add(place)
+            left -= cost
+    return chosen
+
+
+def told(units: Sequence[Unit]) -> list[float]:
+    """The bits that each unit tells beyond what one expects; fewer, the more units of its shape tell more."""
+    shapes: dict[str, list[int]] = defaultdict(list)
+    for place, unit in enumerate(units):
+        shapes[unit.shape].append(place)
+    bits = surprises([unit.shape for unit in units])
+    for places in shapes.values():
+        for column in range(min(len(units[place].cells) for place in places)):
+            cells = [units[place].cells[column] for place in places]
+            for place, more in zip(places, surprising(cells), strict=True):
+                bits[place] = max(bits[place], more)
+    for place, unit in enumerate(units):
+        edge = min(place, len(units) - 1 - place)
+        bits[place] += unit.weight + EDGE / (1 + edge) * (edge < 3)
+    for place in troubled(units):
+        bits[place] += TROUBLED
+    for places in shapes.values():
+        bits[places[0]] += EXAMPLE
+        for rank, place in enumerate(sorted(places, key=lambda place: -bits[place]), 1):
+            bits[place] -= log2(rank)
+    return bits
+
+
+def troubled(units: Sequence[Unit]) -> list[int]:
+    """The places of the units that tell of trouble."""
+    texts = [unit.text[:READ].lower() for unit in units]
+    whole = "\n".join(texts)
+    words = [word for word in TROUBLE if word in whole]
+    return [place for place, text in enumerate(texts) if any(word in text for word in words)]
+
+
+def surprising(cells: Sequence[str]) -> list[float]:
+    """The bits of each cell of a column: by its value, by the pattern of its digits, and as a number."""
+    ways = (surprises(cells), surprises([DIGITS.sub("0", cell) for cell in cells]), outlying(cells))
+    return [max(ways_of_one) for ways_of_one in zip(*ways, strict=True)]
+
+
+def surprises(values: Sequence[str]) -> list[float]:
+    """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0."""
+    total, counts = len(values), Counter(values)
+    bits = {value: log2(total / count) for value, count in counts.items()}
+    entropy = sum(counts[value] * told for value, told in bits.items()) / max(1, total)
+    return [max(0.0, bits[value] - entropy - CHANCE) for value in values]
+
+
+def outlying(cells: Sequence[str]) -> list[float]:
+    """The bits of each cell as a number far from the median of its column, on a linear and on a logarithmic scale."""
+    found = [NUMBER.match(cell) for cell in cells]
+    if len(cells) < 5 or not all(found):
+        return [0.0] * len(cells)
+    numbers = [float(one[0].replace(",", "")) for one in found if one]
+    far = _distances(numbers)
+    if min(numbers) > 0:
+        far = [max(pair) for pair in zip(far, _distances([log2(number) for number in numbers]), strict=True)]
+    most = log2(len(cells))
+    return [min(most, 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far]
+
+
+def _distances(numbers: Sequence[float]) -> list[float]:
+    """The distance of each number from the median, in robust standard deviations; 0 where most numbers are equal."""
+    middle = median(numbers)
+    spread = 1.4826 * median(abs(number - middle) for number in numbers)
+    return [abs(number - middle) / spread if spread else 0.0 for number in numbers]
