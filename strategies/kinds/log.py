@@ -10,11 +10,11 @@ from typing import Any
 from strategies.kinds.kind import VARIABLE, Kind, Unit, lines_of
 
 MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-DAY = rf"(?:\d{{4}}[-/.]\d\d[-/.]\d\d|\d\d[-/](?:\d\d|{MONTH})(?:[-/]\d{{2,4}})?|(?:[A-Z]\w\w,? )?{MONTH} [ \d]\d)"
-TIME = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[AP]M|[-+]\d\d:?\d\d))?(?: \d{4})?(?=[\s\]|:)]|$)"
+DAY = rf"(?:\d{{4}}[-/.]?\d\d[-/.]?\d\d|\d\d[-/](?:\d\d|{MONTH})(?:[-/]\d{{2,4}})?|(?:[A-Z]\w\w,? )?{MONTH} [ \d]\d)"
+TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?(?:Z|UTC|[AP]M|[-+]\d\d:?\d\d))?(?: \d{4})?(?=[\s\]|:)]|, [A-Za-z]|$)"
 STAMP = rf"\[?(?:(?:{DAY}[T :,-]{{1,3}})?{TIME}|\d{{10}}\.\d+(?=[\s\]:])| {{0,9}}\d{{1,9}}\.\d{{6}}\])"
 LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"
-BEFORE = r"(?:<\d{1,3}>\d? ?|\[?[\w.-]{1,40}\]?[ \t]{1,20}\|?[ \t]?|\S{1,60} \S{1,40} \S{1,40} (?=\[)|[A-Z]\d{4} )"
+BEFORE = r"(?:<\d{1,3}>\d? ?|\[?[\w.:-]{1,60}\]?[ \t]{1,20}\|?[ \t]?|\S{1,60} \S{1,40} \S{1,40} (?=\[)|[A-Z]\d{4} )"
 PLAIN = re.compile(
     rf"{BEFORE}?{STAMP}|\[(?i:{LEVEL})\]|{LEVEL}(?::|[ \t]+(?![=(])\S)|npm (?i:warn|notice|http|info|err!) "
 )

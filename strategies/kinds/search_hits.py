@@ -10,7 +10,7 @@ from strategies.kinds.kind import Kind, Unit, lines_of
 
 LINE = re.compile(
     r"(?P<none>\s*$|--$)"
-    r"|(?P<hit>(?:(?P<file>(?=[\d.:-]{0,99}[^\s\d.:-])[^\s:]{1,255}):)?(?P<number>\d{1,7}):"
+    r"|(?P<hit>(?:(?P<file>(?=[\d.-]{0,99}[^\s:\d.-])[^\s:]{1,255}):)?(?P<number>\d{1,7}):"
     r"|(?P<bare>[^\s:]{1,255}/[^\s:]{1,255}):(?!//)(?=.))"
     r"|(?P<near>(?P<beside>[^\s:]{1,255}?-)?\d{1,7}-|Binary file |grep: |rg: )"
     r"|(?P<heading>[^\s:*?\"<>|=;,(){}`]{1,255}$)"
