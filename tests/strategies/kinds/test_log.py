@@ -38,9 +38,7 @@ CONTINUED = st.sampled_from([[], [], ["\tat a.B.c(B.java:3)", "Caused by: x"], [
 def test_records_of_one_message_have_one_shape_and_their_lines(
     form: str, numbers: list[tuple[int, int, list[str]]]
 ) -> None:
-    records = [
-        "\n".join([form.format(minute, f"served {number} of 9"), *more, ""]) for minute, number, more in numbers
-    ]
+    records = ["\n".join([form.format(minute, f"served {number} of 9"), *more, ""]) for minute, number, more in numbers]
     units = LOG.units("".join(records))
     assert units is not None
     assert [unit.text for unit in units] == records
