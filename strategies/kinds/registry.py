@@ -7,9 +7,14 @@ from functools import lru_cache
 
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
+from strategies.kinds.log import LOG
+from strategies.kinds.paths import PATHS
 from strategies.kinds.prose import PROSE
+from strategies.kinds.search_hits import SEARCH_HITS
+from strategies.kinds.stack_trace import STACK_TRACE
+from strategies.kinds.test_report import TEST_REPORT
 
-KINDS: tuple[Kind, ...] = (PROSE, LINES)
+KINDS: tuple[Kind, ...] = (TEST_REPORT, LOG, STACK_TRACE, SEARCH_HITS, PATHS, PROSE, LINES)
 """The last one cuts every text."""
 
 
