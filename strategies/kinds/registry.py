@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from strategies.kinds.diff import DIFF
 from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
 from strategies.kinds.tidied_json import TIDIED
 
-KINDS: tuple[Kind, ...] = (TIDIED, JSON, LINES)
+KINDS: tuple[Kind, ...] = (TIDIED, JSON, DIFF, LINES)
 """The last one cuts every text."""
 
 
