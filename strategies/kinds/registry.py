@@ -9,9 +9,10 @@ from strategies.kinds.diff import DIFF
 from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
+from strategies.kinds.separated import SEPARATED
 from strategies.kinds.tidied_json import TIDIED
 
-KINDS: tuple[Kind, ...] = (TIDIED, JSON, DIFF, LINES)
+KINDS: tuple[Kind, ...] = (TIDIED, JSON, DIFF, SEPARATED, LINES)
 """The last one cuts every text."""
 
 
