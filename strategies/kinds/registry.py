@@ -18,7 +18,8 @@ from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-KINDS: tuple[Kind, ...] = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEARCH_HITS, SEPARATED, PATHS, PROSE, LINES)
+STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEARCH_HITS, SEPARATED, PATHS)
+KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
 """The last one cuts every text."""
 
 
