@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from strategies.kinds.aligned_table import TABLE
 from strategies.kinds.diff import DIFF
 from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
@@ -12,7 +13,7 @@ from strategies.kinds.lines import LINES
 from strategies.kinds.separated import SEPARATED
 from strategies.kinds.tidied_json import TIDIED
 
-KINDS: tuple[Kind, ...] = (TIDIED, JSON, DIFF, SEPARATED, LINES)
+KINDS: tuple[Kind, ...] = (TIDIED, JSON, DIFF, TABLE, SEPARATED, LINES)
 """The last one cuts every text."""
 
 
