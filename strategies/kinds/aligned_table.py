@@ -10,7 +10,7 @@ from strategies.kinds.table_columns import RULE, columns
 SAMPLE, BEFORE = 20_000, 12
 """Characters and lines in which the names of the first table must stand."""
 MOST = 2 / 3
-"""Share of the lines that must be in tables; blank lines are not counted."""
+"""Share of the lines that must be rows or names; blank and drawn lines are not counted."""
 HEADING, PLAIN = 16.0, -8.0
 """Bits of the names of the columns, and of a line that is only drawn."""
 
@@ -25,16 +25,23 @@ def units(text: str) -> Sequence[Unit] | None:
     while place < len(lines):
         first, cells = place, columns(lines, place)
         if not cells:
-            found.append(line_unit(lines[place], PLAIN if RULE.fullmatch(lines[place]) else 0.0))
+            found.append(_other(lines[place]))
             place += 1
             continue
         place += 2 if RULE.fullmatch(lines[place + 1]) else 1
         found.append(Unit("".join(lines[first:place]), "names", (), HEADING))
-        while place < len(lines) and (row := cells(lines[place])):
-            found.append(Unit(lines[place], f"row {first}", row))
+        tabular += 1
+        while any(map(cells, lines[place : place + 2])) and lines[place].strip():
+            row = cells(lines[place])
+            found.append(Unit(lines[place], f"row {first}", row) if row else _other(lines[place]))
+            tabular += bool(row)
             place += 1
-        tabular += place - first
-    return found if tabular >= MOST * sum(not line.isspace() for line in lines) else None
+    written = sum(not RULE.fullmatch(line) and not line.isspace() for line in lines)
+    return found if tabular >= MOST * written else None
+
+
+def _other(line: str) -> Unit:
+    return line_unit(line, PLAIN if RULE.fullmatch(line) else 0.0)
 
 
 TABLE = Kind("table", "rows", units)

@@ -64,15 +64,20 @@ def _barred(names: str) -> Cells:
 
 
 def _aligned(gutters: Sequence[tuple[int, int]]) -> Cells | None:
-    """Cells between gutters; a line in which words stand across half of them is no row."""
+    """Cells between gutters, cut at a blank of the row; a line in which words stand across half of them is no row."""
     if not gutters:
         return None
-    starts = [None, *(start for start, _ in gutters), None]
 
     def cells(line: str) -> tuple[str, ...]:
         line = line.rstrip()
-        across = sum(" " not in line[start:end] for start, end in gutters if line[start:end])
-        return tuple(line[a:b].strip() for a, b in pairwise(starts)) if line and across < len(gutters) / 2 else ()
+        blanks = [line.rfind(" ", start, end) for start, end in gutters]
+        across = sum(blank < 0 and start < len(line) for blank, (start, _) in zip(blanks, gutters, strict=True))
+        cuts = [end if blank < 0 else blank for blank, (_, end) in zip(blanks, gutters, strict=True)]
+        return (
+            tuple(line[a:b].strip() for a, b in pairwise([0, *cuts, None]))
+            if line and across < len(gutters) / 2
+            else ()
+        )
 
     return cells
 

@@ -127,3 +127,16 @@ def test_tables_of_programs(text: str, cells: tuple[str, ...]) -> None:
 )
 def test_no_table(text: str) -> None:
     assert units(text) is None
+
+
+def test_a_number_wider_than_the_others_is_one_cell() -> None:
+    rows = [("a", "12", "x")] * 9 + [("a", "123456", "x")] + [("a", "12", "x")] * 9
+    lines = [f"{a:<5} {b:>6} {c}\n" for a, b, c in rows]
+    found = units("".join(["NAME    SIZE STATE\n", *lines, "\nThe end\n"])) or []
+    assert [unit.cells for unit in found[1:-2]] == rows
+
+
+def test_a_line_that_is_no_row_does_not_end_the_table() -> None:
+    rows = ["a     12 x\n"] * 8
+    found = units("".join(["NAME  MB STATE\n", *rows, "a-long-name 12 x\n", *rows, "\nThe end\n"])) or []
+    assert [unit.shape == found[1].shape for unit in found[1:-2]] == [True] * 8 + [False] + [True] * 8
