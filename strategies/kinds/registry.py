@@ -14,12 +14,13 @@ from strategies.kinds.paths import PATHS
 from strategies.kinds.prose import PROSE
 from strategies.kinds.search_hits import SEARCH_HITS
 from strategies.kinds.separated import SEPARATED
+from strategies.kinds.source_code import SOURCE_CODE
 from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
 STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEARCH_HITS, SEPARATED, PATHS)
-KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
+KINDS: tuple[Kind, ...] = (*STRUCTURED, SOURCE_CODE, PROSE, LINES)
 """The last one cuts every text."""
 
 
