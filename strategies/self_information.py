@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import log2
 
@@ -44,17 +43,15 @@ def self_information(text: Sequence[str]) -> list[float]:
     p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
     Dirichlet Language Model, 1995).
     """
-    seen: dict[str, int] = defaultdict(int)
-    pairs: dict[tuple[str, str], int] = defaultdict(int)
-    followed: dict[str, int] = defaultdict(int)
+    seen: dict[str, int] = {}
+    pairs: dict[tuple[str, str], int] = {}
+    followed: dict[str, int] = {}
     bits, before = [], ""
     for read, word in enumerate(text):
-        single = (seen[word] + PRIOR_COUNTS * prior(word)) / (read + PRIOR_COUNTS)
-        pair = (pairs[before, word] + SINGLE_COUNTS * single) / (followed[before] + SINGLE_COUNTS)
-        bits.append(-log2(pair))
-        seen[word] += 1
-        pairs[before, word] += 1
-        followed[before] += 1
+        pair, one, after = pairs.get((before, word), 0), seen.get(word, 0), followed.get(before, 0)
+        single = (one + PRIOR_COUNTS * prior(word)) / (read + PRIOR_COUNTS)
+        bits.append(-log2((pair + SINGLE_COUNTS * single) / (after + SINGLE_COUNTS)))
+        pairs[before, word], seen[word], followed[before] = pair + 1, one + 1, after + 1
         before = word
     return bits
 

@@ -2,7 +2,8 @@
 
 What a unit tells is counted in bits: how much more its shape and each of its cells tell than one expects there.
 A value that comes once in a column where nearly all are equal tells log2 n bits; in a column where each value comes
-once, it tells nothing more than the others (the excess of -log2 p over its mean, the entropy; Shannon, 1948).
+once, it tells nothing more than the others (the excess of -log2 p over its mean, the entropy; Shannon, 1948). To this
+comes how densely its words tell, as a model of the text so far expects them (`self_information`).
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import groupby
-from math import log2
-from statistics import median
+from itertools import groupby, islice
+from math import log2, sqrt
+from statistics import fmean, median
 
 from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
+from strategies.self_information import AROUND, self_information
 
 TROUBLE = (
     *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
@@ -25,7 +27,7 @@ TROUBLE = (
 NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 4.0
-"""Bits of a unit that tells of trouble, of the first one of each shape, of the first and the last one of all."""
+"""Bits of a unit that tells of trouble, of the first one of each shape, of one near the beginning or the end."""
 FEWEST_WORDS = 0.2
 """Share of the words of prose that stays at least; to come further down, sentences go."""
 WORDLESS = "[words that say little are left out{whole}]\n"
@@ -90,11 +92,12 @@ def shown(unit: Unit, most: int) -> str:
 
 
 def choose(units: Sequence[Unit], most: int) -> set[int]:
-    """The places of the units that tell most and have about `most` characters, with markers in the gaps."""
+    """The places of the first unit, the last and those that tell most, at most about `most` characters with markers."""
     bits = told(units)
     chosen: set[int] = set()
     left = most - MARK
-    for place in sorted(range(len(units)), key=lambda place: (-bits[place], place)):
+    ends = (0, len(units) - 1)
+    for place in sorted(range(len(units)), key=lambda place: (place not in ends, -bits[place], place)):
         alone = (place - 1 not in chosen) + (place + 1 not in chosen) - 1
         cost = min(len(shown(units[place], most)), most) + alone * MARK
         if cost <= left:
@@ -114,9 +117,9 @@ def told(units: Sequence[Unit]) -> list[float]:
             cells = [units[place].cells[column] for place in places]
             for place, more in zip(places, surprising(cells), strict=True):
                 bits[place] += more
-    for place, unit in enumerate(units):
+    for place, (unit, dense) in enumerate(zip(units, densities(units), strict=True)):
         edge = min(place, len(units) - 1 - place)
-        bits[place] += unit.weight + EDGE / (1 + edge) * (edge < 3)
+        bits[place] += unit.weight + dense + EDGE / (1 + edge) * (edge < 3)
     for place in troubled(units):
         bits[place] += TROUBLED
     for places in shapes.values():
@@ -132,6 +135,16 @@ def troubled(units: Sequence[Unit]) -> list[int]:
     whole = "\n".join(texts)
     words = [word for word in TROUBLE if word in whole]
     return [place for place, text in enumerate(texts) if any(word in text for word in words)]
+
+
+def densities(units: Sequence[Unit]) -> list[float]:
+    """The self-information of each unit's words, per character: how far above the mean, in standard deviations."""
+    words = [unit.text.split() for unit in units]
+    bits = iter(self_information([word.strip(AROUND).casefold() for of_one in words for word in of_one]))
+    dense = [sum(islice(bits, len(of_one))) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
+    middle = fmean(dense)
+    spread = sqrt(fmean((one - middle) ** 2 for one in dense))
+    return [(one - middle) / spread if spread else 0.0 for one in dense]
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
