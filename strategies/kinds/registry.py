@@ -20,7 +20,7 @@ from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEPARATED, SEARCH_HITS, TABLE, PATHS, SOURCE_CODE)
+STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, TABLE, SEPARATED, SEARCH_HITS, PATHS, SOURCE_CODE)
 KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
 """The last one cuts every text."""
 

@@ -15,8 +15,6 @@ MOST = 2 / 3
 NAMED, NAMELESS = 3, 4
 """Fields of a table in which no column has a number in each row, and of one without names of columns."""
 NAME = re.compile(r"\s*[^\W\d][^,;|:=(){}\[\]<>\"]{0,40}(?:\([^,;|()]{0,20}\))?")
-FIRST = re.compile(r"\S.*", re.DOTALL)
-"""A field of the first row, in a table without names."""
 DIGIT = re.compile(r"\d")
 HEADING = 16.0
 """Bits of the names of the columns."""
@@ -59,7 +57,7 @@ def _is_table(rows: Sequence[Row]) -> bool:
     numbers = any(all(map(DIGIT.search, column)) for column in zip(*alike, strict=True))
     if _are_names(fields[0]):
         return len(fields[0]) >= (2 if numbers else NAMED)
-    return numbers and len(fields[0]) >= NAMELESS and all(map(FIRST.fullmatch, fields[0]))
+    return numbers and len(fields[0]) >= NAMELESS and all(field[:1].strip() for field in fields[0])
 
 
 def _are_names(fields: Sequence[str]) -> bool:

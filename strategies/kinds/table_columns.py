@@ -11,8 +11,8 @@ ROWS, WIDE = 20, 500
 BAR = re.compile(r"(?<!\\)[|\u2502\u2503]")
 RULE = re.compile(r"(?=.*[-=\u2500-\u257f]{2})[\s|+:=\u2500-\u257f-]++")
 """A line that is drawn under names or around a table."""
-NAMES = re.compile(r"(?!.*\d.*\d.*\d)[^\n\t\"'`=;{}<>\[\]]*[^\n\t\"'`=;{}<>\[\].,:]\n")
-"""A line that can have names of columns: few digits, no tab, no code, no end of a sentence."""
+NAMES = re.compile(r"(?!.*\d.*\d.*\d|(?:.* )?\d+\s)[^\n\t\"'`=;{}<>\[\]]*[^\n\t\"'`=;{}<>\[\].,:]\n")
+"""A line that can have names of columns: few digits, no number, no tab, no code, no end of a sentence."""
 NAME = re.compile(r".*[^\W\d_].*|[%#]|")
 DIGIT = re.compile(r"\d")
 OVER = 0.1

@@ -118,6 +118,7 @@ def test_tables_of_programs(text: str, cells: tuple[str, ...]) -> None:
         "Some words that go on for a line\nand on for a second line and\nthen for a third one and so\n" * 5,
         "2026-01-01 12:00:00 INFO  started\n2026-01-01 12:00:01 WARN  late 3\n2026-01-01 12:00:02 INFO  done 4\n",
         "Nov 23 06:00:01 host cron[12]: start 1\nNov 23 06:00:02 host cron[13]: stop 22\n" * 3,
+        "row 0 width 0 ok\nrow 100 width 2 ok\nrow 361 width 4 ok\n",
         "def f(a):\n    x  = 1\n    yy = 22\n    return x\n",
         "Title\n=====\n\nA page with one table.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" + "Words.\n" * 5,
         "The file a.py has been edited:\n     1\timport os\n     2\tx = 3\n     3\ty = 4\n",
