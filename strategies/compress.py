@@ -12,6 +12,7 @@ from agent.history import History
 from agent.messages import Message
 from strategies import llmlingua
 from strategies.kinds.excerpt import excerpt
+from strategies.kinds.registry import recognised
 from strategies.parameter import parameter
 from strategies.rewriting import Rewriting
 from strategies.sliding_window import Slid, SlidingWindow
@@ -116,4 +117,6 @@ def compressed(message: Message, ratio: float, by: str) -> Message:
         text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
         return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
     text = excerpt(message.content, round(ratio * len(message.content)), f'; recall(id="{message.id}") shows all')
-    return message.rewritten(text, f"compressed to {ratio:.0%}: the units that tell most", ref=message.id)
+    return message.rewritten(
+        text, f"compressed to {ratio:.0%} of its characters, as {recognised(message.content)[0].name}"
+    )

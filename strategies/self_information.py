@@ -9,6 +9,7 @@ it reads, so repeated words carry little information.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from math import log2
@@ -31,6 +32,7 @@ NUMBER = re.compile(r"\d[^.,;:]*$")
 """A number; the word after it stays: 15 times, 25 May, 85 % to."""
 OPENING = 12
 """The number of first words of a text that stay: usually its title."""
+BLANKS = re.compile(r"(?<![^\S\n])[^\S\n]++$", re.MULTILINE)
 AROUND = "()[].,;:!?…'’* \t"
 """Characters that may surround a word."""
 
@@ -67,26 +69,41 @@ def compressed(text: str, ratio: float) -> str:
 
     The first words stay; so do headings, table rows, lines with errors, and every unit that may not go.
     """
-    lines = text.split("\n")
-    units = [(number, unit) for number, line in enumerate(lines) for unit in UNIT.findall(line)]
-    bits = self_information([unit.strip(AROUND).casefold() for _, unit in units])
+    return without(text, 0, len(text), dropped(text, ratio))
+
+
+def dropped(text: str, ratio: float) -> list[tuple[int, int]]:
+    """Where each unit that goes begins and ends, in their order."""
+    units, whole, start = [], [], 0
+    for line in text.split("\n"):
+        found = [(start + one.start(), start + one.end()) for one in UNIT.finditer(line)]
+        units += found
+        whole += [bool(WHOLE_LINE.match(line))] * len(found)
+        start += len(line) + 1
+    words = [text[begin:end] for begin, end in units]
+    bits = self_information([word.strip(AROUND).casefold() for word in words])
     surplus = len(units) - round(ratio * len(units))
-    gone = set(sorted(_spare(lines, units), key=bits.__getitem__)[: max(0, surplus)])
-    kept = [line[: len(line) - len(line.lstrip())] for line in lines]
-    for place, (number, unit) in enumerate(units):
-        if place not in gone:
-            kept[number] += unit
-    return "\n".join(line.rstrip() for line in kept)
+    return [units[place] for place in sorted(sorted(_spare(words, whole), key=bits.__getitem__)[: max(0, surplus)])]
 
 
-def _spare(lines: Sequence[str], units: Sequence[tuple[int, str]]) -> Iterator[int]:
-    """The places of the units that may go."""
-    whole = [bool(WHOLE_LINE.match(line)) for line in lines]
+def without(text: str, start: int, end: int, gone: Sequence[tuple[int, int]]) -> str:
+    """The text between two places without what goes there, and without blanks before the ends of its lines."""
+    parts = []
+    for begin, after in gone[bisect_left(gone, (start, 0)) :]:
+        if begin >= end:
+            break
+        parts.append(text[start:begin])
+        start = min(after, end)
+    return BLANKS.sub("", "".join([*parts, text[start:end]]))
+
+
+def _spare(words: Sequence[str], whole: Sequence[bool]) -> Iterator[int]:
+    """The places of the units that may go; `whole`: whether a unit is of a line that stays."""
     before = ""
-    for place, (number, unit) in enumerate(units):
-        if place >= OPENING and not whole[number] and may_go(unit) and not NUMBER.search(before):
+    for place, word in enumerate(words):
+        if place >= OPENING and not whole[place] and may_go(word) and not NUMBER.search(before):
             yield place
-        before = unit.rstrip()[-20:]
+        before = word.rstrip()[-20:]
 
 
 def may_go(unit: str) -> bool:

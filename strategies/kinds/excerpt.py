@@ -26,17 +26,22 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 8.0
 """Bits of a unit that tells of trouble, of the first one of each shape, of the first and the last one of all."""
+FEWEST_WORDS = 0.2
+"""Share of the words of prose that stays at least; to come further down, sentences go."""
+WORDLESS = "[words that say little are left out{whole}]\n"
 FAR = 3.0
 """Robust standard deviations from the median at which a number begins to stand out (Iglewicz and Hoaglin, 1993)."""
 CHANCE = 2.0
 """Bits above the mean that a value may have by chance."""
-MARK = 12
+MARK = 18
 """Characters of a marker, about."""
 LONGEST = 1 / 4
 """Share of the excerpt that one unit may have; a longer one is an excerpt itself, of pieces."""
 PIECE = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
 HUGE = 50
 """Times that a unit may be longer than its excerpt; of a longer one only the beginning and the end are looked at."""
+COLUMNS = 64
+"""Cells of a unit that are compared."""
 READ = 2_000
 """Characters of a unit in which trouble is looked for."""
 
@@ -46,7 +51,14 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     if len(text) <= most:
         return text
     kind, units = recognised(text)
-    head = f'[{{:,}} of {len(units):,} {kind.noun}; "[9 more]" stands for 9 that are left out{whole}]\n'
+    if kind.with_words:
+        ratio = most / len(text)
+        for share in (ratio, 0.8 * ratio, 0.6 * ratio, FEWEST_WORDS):
+            units = list(kind.with_words(text, max(FEWEST_WORDS, share)))
+            fewer = WORDLESS.format(whole=whole) + written(units, set(range(len(units))), most)
+            if len(fewer) <= most:
+                return fewer
+    head = f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
     chosen = choose(units, most - len(head))
     return head.format(len(chosen)) + written(units, chosen, most)
 
@@ -59,7 +71,7 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
             parts += [shown(units[place], most) for place in places]
         else:
             line = not parts or parts[-1].endswith("\n")
-            left = f"[{sum(1 for _ in places):,} more]"
+            left = f"[{sum(1 for _ in places):,} left out]"
             parts.append(f"{left}\n" if line else f" {left} ")
     return "".join(parts)
 
@@ -98,7 +110,7 @@ def told(units: Sequence[Unit]) -> list[float]:
         shapes[unit.shape].append(place)
     bits = surprises([unit.shape for unit in units])
     for places in shapes.values():
-        for column in range(min(len(units[place].cells) for place in places)):
+        for column in range(min(COLUMNS, *(len(units[place].cells) for place in places))):
             cells = [units[place].cells[column] for place in places]
             for place, more in zip(places, surprising(cells), strict=True):
                 bits[place] = max(bits[place], more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 VARIABLE = re.compile(r"(?<![\w./:+-])(?:[^\W\d]|[./:+-])*+\d[\w./:+-]*+")
@@ -32,12 +32,14 @@ class Kind:
     """One kind of text. `noun`: its units in a marker, such as "log lines".
 
     `units` cuts a text, or returns None if the text is not of this kind. It looks at a few lines first, so that a text
-    of another kind costs little; its time is linear in the text, and no text makes it fail.
+    of another kind costs little; its time is linear in the text, and no text makes it fail. `with_words`:
+    the units with a share of their words, for a kind where a unit may lose those that tell least.
     """
 
     name: str
     noun: str
     units: Callable[[str], Sequence[Unit] | None]
+    with_words: Callable[[str, float], Iterable[Unit]] | None = None
 
 
 def line_unit(line: str, weight: float = 0.0) -> Unit:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from strategies.kinds.diff import DIFF
+from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
+from strategies.kinds.log import LOG
+from strategies.kinds.paths import PATHS
+from strategies.kinds.prose import PROSE
+from strategies.kinds.search_hits import SEARCH_HITS
+from strategies.kinds.separated import SEPARATED
+from strategies.kinds.stack_trace import STACK_TRACE
+from strategies.kinds.test_report import TEST_REPORT
+from strategies.kinds.tidied_json import TIDIED
 
-KINDS: tuple[Kind, ...] = (LINES,)
+STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEARCH_HITS, SEPARATED, PATHS)
+KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
 """The last one cuts every text."""
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from agent.messages import Message, turns
 from agent.view import prepare
 from corpus.words import STOPWORDS
-from strategies.compress import MARK, compressed
+from strategies.compress import compressed
 from strategies.self_information import (
     COMMON,
     PRIOR_COUNTS,
@@ -133,9 +133,10 @@ def test_facts_stay() -> None:
 def test_a_copy_depends_on_its_message_alone() -> None:
     (message,) = [message for message in reading(1) if message.role == "tool"]
     copy = compressed(message, 0.5, "information")
-    assert copy.content.startswith("# Result 1\n")
-    assert copy.content.endswith(MARK.format(letters=len(message.content)))
-    assert copy.why == "compressed to 50% of its words, chosen by information"
+    assert copy.content.startswith(
+        f'[words that say little are left out; recall(id="{message.id}") shows all]\n# Result 1\n'
+    )
+    assert copy.why == "compressed to 50% of its characters, as prose"
     assert compressed(replace(message), 0.5, "information") == copy
 
 
@@ -173,7 +174,7 @@ def test_once_oldest_first_then_twice() -> None:
         assert times == sorted(times, reverse=True)
 
 
-def test_a_result_that_would_not_shrink_stays() -> None:
+def test_a_result_of_names_alone_shrinks_too() -> None:
     story = Story().ask("?")
     for _ in range(12):
         story.turn(600)
@@ -181,9 +182,8 @@ def test_a_result_that_would_not_shrink_stays() -> None:
         replace(message, content=" ".join(f"N{number}" for number in range(400))) if message.role == "tool" else message
         for message in story.messages
     ]
-    strategy = build("compress")
-    strategy.prepare(history, budget(4_000))
-    assert strategy.state.get("times", {}) == {}  # type: ignore[attr-defined]
+    view = prepare(history, build("compress"), budget(4_000))
+    assert "dropped" not in view.fates
 
 
 def test_an_edit_leaves_half_so_that_prefill_is_higher_than_with_masks_but_not_out_of_hand() -> None:

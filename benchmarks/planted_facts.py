@@ -1,0 +1,308 @@
+"""How many planted facts stay in view under each strategy, with how many tokens.
+
+    python benchmarks/planted_facts.py                      # tables in Markdown, for seeds 0, 1 and 2
+    python benchmarks/planted_facts.py --seed 7 --json      # other outputs of the same kinds; the figures as JSON
+    python benchmarks/planted_facts.py --module other.py    # the outputs of another module with `outputs(seed)`
+    python benchmarks/planted_facts.py --rival headroom     # and those of another program
+
+A conversation is a question, a turn for each output (a call and its result) and two short turns. The strategy makes the
+view of every call. Its budget is what the conversation needs without these results, and 53, 30 or 10 % of their tokens.
+*Alone* has one output in a conversation, *together* all of them.
+
+- *marked*, *plain*: facts whose needles all stand in the copy of their result in the last view;
+- *with recall*: all facts of which this holds, or which `recall` opens, because the copy has a reference and the
+  strategy brings the tool;
+- *dropped*: results that are not in the last view;
+- *tokens*: those of all copies, as a share of the results'.
+
+*At equal size*: the largest copy of each output alone that has at most that share of its tokens, of those that
+`compress` makes in budgets of several sizes, with and without `target=1`; *dropped* where no copy is so small. *Beside*
+a rival, `compress` gets the share that the rival needs for the same output. Only what stays in view counts for a rival.
+
+`thrifty` is without summaries, for which it asks a model. Tokens are counted as Qwen2.5 does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from itertools import count, product
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from agent.budget import Budget
+from agent.errors import BudgetError, ToolError
+from agent.messages import Message, ToolCall
+from agent.protocols import Strategy
+from agent.replay import replay
+from agent.side import SideModel
+from agent.view import prepare
+from benchmarks.planted import made
+from benchmarks.planted.output import Output, stands
+from models.counting.choose import counter_for
+from models.scripted import Scripted
+from strategies import parse
+from tools.recall import recall_tools
+
+SPECS = (
+    "observation-masking",
+    "offload",
+    "compress",
+    "tidy+compress",
+    "sliding-window",
+    "thrifty:summaries=off",
+    "none",
+)
+EQUAL = ("compress", "compress:target=1")
+SHARES = (0.53, 0.30, 0.10)
+ROOMS = (1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4)
+"""The budgets that are tried for a copy of some size at most, as multiples of it."""
+SHORT = 2
+"""The short turns after the outputs, so that all of these are old."""
+COUNTER = counter_for("qwen2.5:7b")
+
+Outputs = Callable[[int], Sequence[Output]]
+Compressed = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The facts of some outputs, how many of them are in view, and the tokens of copies and originals."""
+
+    marked: int = 0
+    plain: int = 0
+    recalled: int = 0
+    of_marked: int = 0
+    of_plain: int = 0
+    dropped: int = 0
+    tokens: int = 0
+    of_tokens: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(Tally)))
+
+
+# --- measuring --------------------------------------------------------------------------------------------------------
+
+
+def conversation(outputs: Sequence[Output]) -> list[Message]:
+    """A question, a turn for each output, and the short turns; the result of output N has the id `rN`."""
+    messages = [
+        Message("s", "system", "You help an engineer. Use the tools."),
+        Message("q", "user", "Look at all of it, and be ready for questions."),
+    ]
+    short = [("wait", '{"seconds": 1}', "done")] * SHORT
+    calls = [*((output.tool, output.arguments, output.text) for output in outputs), *short]
+    for at, (name, arguments, text) in enumerate(calls):
+        call = ToolCall(f"c{at}", name, arguments)
+        messages.append(Message(f"a{at}", "assistant", "Next.", calls=(call,)))
+        messages.append(Message(f"r{at}", "tool", text, call_id=call.id, name=name))
+    return messages
+
+
+def judged(output: Output, copy: Message | None, recalled: str = "") -> Tally:
+    """The facts of an output that its copy shows, and those that `recall` opens."""
+    shown = [copy is not None and stands(fact, copy.content) for fact in output.facts]
+    plain = [fact.plain for fact in output.facts]
+    return Tally(
+        marked=sum(there and not one for there, one in zip(shown, plain, strict=True)),
+        plain=sum(there and one for there, one in zip(shown, plain, strict=True)),
+        recalled=sum(there or stands(fact, recalled) for there, fact in zip(shown, output.facts, strict=True)),
+        of_marked=len(plain) - sum(plain),
+        of_plain=sum(plain),
+        dropped=copy is None,
+        tokens=COUNTER.count(copy) if copy else 0,
+        of_tokens=tokens(output.text),
+    )
+
+
+def under(spec: str, outputs: Sequence[Output], share: float) -> list[Tally]:
+    """The facts of each output in the last view of a conversation with all of them."""
+    history, strategy = conversation(outputs), started(spec)
+    *_, last = replay(history, strategy, budget(history, outputs, share))
+    copies = {} if isinstance(last, BudgetError) else {message.id: message for message in last.messages}
+    tallies = []
+    for at, output in enumerate(outputs):
+        copy = copies.get(f"r{at}")
+        ref = copy.ref if copy and "recall" in strategy.tools else ""
+        tallies.append(judged(output, copy, opened(history, ref) if ref else ""))
+    return tallies
+
+
+def at_most(share: float, output: Output) -> Tally:
+    """The facts in the largest copy with at most this share of the tokens of its result."""
+    history, most = conversation([output]), share * tokens(output.text)
+    copies: list[Message] = []
+    for spec, size in product(EQUAL, sorted({min(share * room, 1) for room in ROOMS})):
+        try:
+            view = prepare(history, started(spec), budget(history, [output], size))
+        except BudgetError:
+            continue
+        copies += [message for message in view.messages if message.id == "r0" and COUNTER.count(message) <= most]
+    return judged(output, max(copies, key=COUNTER.count, default=None))
+
+
+def started(spec: str) -> Strategy:
+    return parse(spec, SideModel(Scripted([], COUNTER)))
+
+
+def budget(history: Sequence[Message], outputs: Iterable[Output], share: float) -> Budget:
+    """What the conversation needs without the results, and this share of their tokens."""
+    results = sum(tokens(output.text) for output in outputs)
+    return Budget(sum(map(COUNTER.count, history)) - results + round(share * results), COUNTER)
+
+
+def tokens(text: str) -> int:
+    """Tokens of a result."""
+    return COUNTER.count(Message("r", "tool", text))
+
+
+def opened(history: Sequence[Message], ref: str) -> str:
+    """All pages that the tool `recall` returns for a reference; "" where it opens nothing."""
+    (recall,) = recall_tools(lambda: history)
+    pages: list[str] = []
+    for page in count(1):
+        try:
+            pages.append(recall.run({"id": ref, "page": page}))
+        except ToolError:
+            return "\n".join(pages)
+    raise AssertionError
+
+
+def beside(compressed: Compressed, outputs: Sequence[Output]) -> Iterator[tuple[Tally, Tally]]:
+    """What a rival leaves of each output of a conversation, and what ours leaves of it in as many tokens."""
+    back = {one.get("tool_call_id"): one["content"] for one in compressed([*map(spoken, conversation(outputs))])}
+    for at, output in enumerate(outputs):
+        text = back.get(f"c{at}")
+        theirs = judged(output, None if text is None else Message("r", "tool", text))
+        yield theirs, at_most(theirs.tokens / theirs.of_tokens, output)
+
+
+def spoken(message: Message) -> dict[str, Any]:
+    """The message as OpenAI's chat completions have it."""
+    said: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.calls:
+        said["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.calls
+        ]
+    return said | ({"tool_call_id": message.call_id, "name": message.name} if message.call_id else {})
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+Rows = dict[str, Tally]
+EQUAL_SIZE = "At equal size"
+
+
+def measured(sets: Sequence[Sequence[Output]]) -> dict[str, Rows]:
+    """The rows of each table, by its title."""
+    alone, together, equal = Rows(), Rows(), Rows()
+    everything = [output for outputs in sets for output in outputs]
+    for share, spec in product(SHARES, SPECS):
+        row = f"{share:.0%} {spec}"
+        alone[row] = total(tally for output in everything for tally in under(spec, [output], share))
+        together[row] = total(tally for outputs in sets for tally in under(spec, outputs, share))
+    kinds = sorted({output.kind for output in everything}, key=str.lower)
+    for share in SHARES:
+        of_kind = {kind: total(at_most(share, one) for one in everything if one.kind == kind) for kind in kinds}
+        equal[f"{share:.0%} all"] = total(of_kind.values())
+        equal |= {f"{share:.0%} {kind}": tally for kind, tally in of_kind.items()}
+    return {"Alone": alone, "Together": together, EQUAL_SIZE: equal}
+
+
+def rivalled(name: str, compressed: Compressed, sets: Sequence[Sequence[Output]]) -> Rows:
+    """The rows of a rival, each above ours in as many tokens."""
+    rows = Rows()
+    ways = {"alone": [[output] for outputs in sets for output in outputs], "together": sets}
+    for way, conversations in ways.items():
+        found = [pair for outputs in conversations for pair in beside(compressed, outputs)]
+        rows[f"{name}, {way}"] = total(theirs for theirs, _ in found)
+        rows[f"compress, in as many tokens as {name} {way}"] = total(ours for _, ours in found)
+    return rows
+
+
+def total(tallies: Iterable[Tally]) -> Tally:
+    return sum(tallies, Tally())
+
+
+def table(title: str, rows: Mapping[str, Tally]) -> str:
+    """A table in Markdown."""
+    head = f"## {title}\n\n| | marked | plain | with recall | dropped | tokens |\n|---|--:|--:|--:|--:|--:|\n"
+    return head + "\n".join(f"| {name} | {' | '.join(cells(tally))} |" for name, tally in rows.items()) + "\n"
+
+
+def cells(tally: Tally) -> list[str]:
+    facts = tally.of_marked + tally.of_plain
+    shares = [(tally.marked, tally.of_marked), (tally.plain, tally.of_plain), (tally.recalled, facts)]
+    return [*map(percent, shares), str(tally.dropped), percent((tally.tokens, tally.of_tokens))]
+
+
+def percent(share: tuple[int, int]) -> str:
+    return f"{share[0] / share[1]:.1%}" if share[1] else "-"
+
+
+def by_kind(title: str, rows: Mapping[str, Tally]) -> str:
+    """The rows of each kind in one line: at each share, marked and plain facts in view, and tokens."""
+    heads = "".join(f" {share:.0%} marked | plain | tokens |" for share in SHARES)
+    lines = [f"## {title}", "", f"| |{heads}", "|---|" + "--:|" * 3 * len(SHARES)]
+    for kind in dict.fromkeys(name.split(" ", 1)[1] for name in rows):
+        at = [rows[f"{share:.0%} {kind}"] for share in SHARES]
+        lines.append(
+            f"| {kind} | {' | '.join(cell for tally in at for cell in (*cells(tally)[:2], cells(tally)[4]))} |"
+        )
+    return "\n".join([*lines, ""])
+
+
+def outputs_of(path: Path) -> Outputs:
+    """The function `outputs` of a module, which may import what lies next to it."""
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = spec_from_file_location(f"held_out_{path.stem}", path)
+    assert spec
+    assert spec.loader
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: Outputs = module.outputs
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print the tables; 1 if the rival is not at hand."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", nargs="+", type=int, default=[0, 1, 2], metavar="N")
+    parser.add_argument("--module", type=Path, metavar="PATH")
+    parser.add_argument("--rival", metavar="NAME", help="a module of benchmarks/rivals with `compressed(messages)`")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args(arguments)
+    compressed: Compressed | None = None
+    if given.rival:
+        try:
+            compressed = import_module(f"benchmarks.rivals.{given.rival}").compressed
+        except ModuleNotFoundError as error:
+            print(f"without {given.rival}: {error}; to have it: pip install -e '.[peers]'", file=sys.stderr)
+            return 1
+    outputs = outputs_of(given.module) if given.module else made.outputs
+    sets = [outputs(seed) for seed in given.seed]
+    tables = measured(sets)
+    if compressed:
+        tables[f"Beside {given.rival}"] = rivalled(given.rival, compressed, sets)
+    if given.json:
+        print(json.dumps({title: {name: asdict(row) for name, row in rows.items()} for title, rows in tables.items()}))
+        return 0
+    everything = [output for one in sets for output in one]
+    facts, size = sum(len(one.facts) for one in everything), sum(tokens(one.text) for one in everything)
+    print(f"{len(everything)} outputs, {facts:,} facts, {size:,} tokens\n")
+    for title, rows in tables.items():
+        print(by_kind(title, rows) if title == EQUAL_SIZE else table(title, rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,41 @@
+"""paths: the names of files and folders, one a line, as find and ls -R write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from strategies.kinds.kind import Kind, Unit, lines_of
+
+LETTERS = r"[^\s:*?\"'<>|=;{}`,]"
+PATH = re.compile(rf"(?=[^\s/]{{0,255}}/)(?![A-Za-z0-9+/=]{{40,}}$){LETTERS}(?:{LETTERS}| (?! )){{0,500}}$")
+NAME = re.compile(rf"{LETTERS}{{1,255}}$")
+FOLDER = re.compile(rf"{LETTERS}{{1,500}}:$")
+HEADING, NONE = 4.0, -4.0
+"""Bits of a folder above its names, and of no line."""
+
+
+def units(text: str) -> Sequence[Unit] | None:
+    """Each line is a unit, if seven of ten of the first lines are paths, or names below two folders or more."""
+    first = [line for line in text[:20_000].split("\n")[:80] if line.strip()]
+    paths = sum(bool(PATH.match(line)) for line in first)
+    folders = sum(bool(FOLDER.match(line)) for line in first)
+    names = sum(bool(NAME.match(line)) for line in first)
+    listed = folders > 1 and bool(FOLDER.match(first[0])) and folders + names >= 0.7 * len(first)
+    if len(first) < 3 or not (listed or paths >= 0.7 * len(first)):
+        return None
+    found, above = [], ""
+    for line in lines_of(text):
+        name = line.strip()
+        if FOLDER.match(name):
+            above = name[:-1]
+            found.append(Unit(line, "folder", (above,), HEADING))
+        elif name:
+            folder, _, last = name.rpartition("/")
+            found.append(Unit(line, "path", (folder or above, last.rpartition(".")[2], last)))
+        else:
+            found.append(Unit(line, weight=NONE))
+    return found
+
+
+PATHS = Kind("paths", "paths", units)

@@ -1,0 +1,54 @@
+"""prose: running text of any page; its units are sentences, its headings and the rows of its tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from corpus.words import STOPWORDS
+from strategies.kinds.kind import Kind, Unit, line_unit
+from strategies.self_information import AROUND, dropped, without
+
+SENTENCE = re.compile(r".+?[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])|.+", re.DOTALL)
+LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
+"""A line and the blank lines after it."""
+HEADING = re.compile(r"\s*+(#{1,6} |={3,}|-{3,})")
+ROW = re.compile(r"\s*+(\||```|\$ )")
+WORD = re.compile(r"\S+")
+LOOKED_AT = 600
+"""Words from which it is decided whether a text is prose."""
+COMMON = 0.2
+"""Share of stop words in prose, at least; English has twice as many, logs and code a fraction."""
+HEADS = 1.0
+"""Bits of a heading."""
+
+
+def units(text: str) -> Sequence[Unit] | None:
+    """The sentences of a prose text; None where too few of its words are those of sentences."""
+    read = [match[0].strip(AROUND).casefold() for match in islice(WORD.finditer(text), LOOKED_AT)]
+    common = sum(word in STOPWORDS for word in read)
+    return list(sentences(text)) if len(read) >= 20 and common >= COMMON * len(read) else None
+
+
+def sentences(text: str) -> Iterator[Unit]:
+    """The units of a text that is prose."""
+    for line in LINE.findall(text):
+        if HEADING.match(line):
+            yield Unit(line, "heading", weight=HEADS)
+        elif ROW.match(line):
+            yield line_unit(line)
+        else:
+            yield from (Unit(one, "sentence") for one in SENTENCE.findall(line))
+
+
+def with_words(text: str, share: float) -> Iterator[Unit]:
+    """Its units with this share of its words; those that tell least are not shown."""
+    gone, end = dropped(text, share), 0
+    for unit in sentences(text):
+        start, end = end, end + len(unit.text)
+        yield replace(unit, shown=without(text, start, end, gone))
+
+
+PROSE = Kind("prose", "sentences", units, with_words)

@@ -1,0 +1,83 @@
+"""separated: a table with commas, semicolons, tabs or bars between its fields; a unit is a row."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+
+from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
+
+SAMPLE, BEFORE = 8_000, 5
+"""Characters by which a table is known, and lines that may stand before it."""
+MOST = 2 / 3
+"""Share of the rows that have as many fields as the first one."""
+NAMED, NAMELESS = 3, 4
+"""Fields of a table in which no column has a number in each row, and of one without names of columns."""
+NAME = re.compile(r"\s*[^\W\d][^,;|:=(){}\[\]<>\"]{0,40}(?:\([^,;|()]{0,20}\))?")
+FIRST = re.compile(r"\S.*", re.DOTALL)
+"""A field of the first row, in a table without names."""
+DIGIT = re.compile(r"\d")
+HEADING = 16.0
+"""Bits of the names of the columns."""
+
+Row = tuple[str, tuple[str, ...]]
+"""The text of a row and its fields."""
+
+
+def units(text: str) -> Sequence[Unit] | None:
+    """The rows of a table, with the line breaks in their quotes, and the lines around it."""
+    sample = lines_of(text[:SAMPLE])[: -1 if len(text) > SAMPLE else None]
+    for mark in "\t;|,":
+        for start in range(min(BEFORE, len(sample))):
+            if mark in sample[start] and _is_table(_rows(sample[start:], mark)):
+                lines = lines_of(text)
+                rows = _rows(lines[start:], mark)
+                return [*map(line_unit, lines[:start]), *_cut(rows)] if _is_table(rows) else None
+    return None
+
+
+def _rows(lines: Sequence[str], mark: str) -> list[Row]:
+    """The rows of these lines; none if they cannot be read."""
+    reader, read = csv.reader(lines, delimiter=mark), 0
+    rows: list[Row] = []
+    try:
+        for fields in reader:
+            rows.append(("".join(lines[read : reader.line_num]), tuple(fields)))
+            read = reader.line_num
+    except csv.Error:
+        return []
+    return rows
+
+
+def _is_table(rows: Sequence[Row]) -> bool:
+    """Whether most rows have as many fields as the first one, which has names or, of many fields, none empty."""
+    fields = [fields for _, fields in rows if fields]
+    alike = [each for each in fields[1:] if len(each) == len(fields[0])]
+    if len(alike) < max(2, MOST * (len(fields) - 1)):
+        return False
+    numbers = any(all(map(DIGIT.search, column)) for column in zip(*alike, strict=True))
+    if _are_names(fields[0]):
+        return len(fields[0]) >= (2 if numbers else NAMED)
+    return numbers and len(fields[0]) >= NAMELESS and all(map(FIRST.fullmatch, fields[0]))
+
+
+def _are_names(fields: Sequence[str]) -> bool:
+    return all(map(NAME.fullmatch, fields)) and len(set(fields)) == len(fields)
+
+
+def _cut(rows: Sequence[Row]) -> list[Unit]:
+    """A unit for each row; a row with more or fewer fields is cut into its lines."""
+    first = rows[0][1]
+    found = []
+    for text, fields in rows:
+        if len(fields) == len(first):
+            found.append(Unit(text, "row", fields))
+        else:
+            found += map(line_unit, lines_of(text))
+    if _are_names(first):
+        found[0] = Unit(rows[0][0], "names", (), HEADING)
+    return found
+
+
+SEPARATED = Kind("separated", "rows", units)

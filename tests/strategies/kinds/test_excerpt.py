@@ -1,0 +1,105 @@
+"""excerpt: in the promised size, in order, nothing counted wrongly, and what stands out stays."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from strategies.kinds.excerpt import excerpt, surprises
+from strategies.kinds.kind import lines_of
+from strategies.kinds.registry import KINDS
+
+TEXTS = st.text(st.sampled_from("ab1 9.,;:#|-{}[]<>\"'\n\n\tE=é"), max_size=3_000)
+HEAD = re.compile(r"\[([\d,]+) of ([\d,]+) lines\]\n")
+GAP = re.compile(r"\[([\d,]+) left out\]\n?")
+
+
+def requests(count: int, **odd: str) -> list[str]:
+    """Lines of a server that differ in the number of a request and in milliseconds; `odd` goes into the last one."""
+    lines = [f"worker{n % 3} GET /page/{7_919 * n} status 200 in {20 + 13 * n % 17} ms\n" for n in range(count)]
+    for old, new in odd.items():
+        lines[-1] = re.sub(old, new, lines[-1])
+    return lines
+
+
+@given(TEXTS, st.integers(300, 4_000))
+def test_it_is_as_short_as_asked(text: str, most: int) -> None:
+    short = excerpt(text, most)
+    assert len(short) <= most
+    assert short == text or len(text) > most
+    assert short == excerpt(text, most)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=30, max_size=200), st.integers(400, 2_000))
+def test_lines_stay_in_their_order_and_each_one_is_counted(numbers: list[int], most: int) -> None:
+    lines = [f"row {number} width {number % 7} ok\n" for number in numbers]
+    text = "".join(lines)
+    assume(len(text) > most)
+    head, *rest = lines_of(excerpt(text, most))
+    stated = HEAD.fullmatch(head)
+    assert stated
+    place = 0
+    for line in rest:
+        if gap := GAP.fullmatch(line):
+            place += int(gap[1].replace(",", ""))
+        else:
+            assert line == lines[place]
+            place += 1
+    assert place == len(lines) == int(stated[2].replace(",", ""))
+    assert sum(not GAP.fullmatch(line) for line in rest) == int(stated[1].replace(",", ""))
+    assert rest[0] == lines[0]
+    assert rest[-1] == lines[-1]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"200": "503"},
+        {r"in \d+": "in 9417"},
+        {"GET": "DELETE"},
+        {"worker.*": "disk is nearly full"},
+        {"worker.*": "upstream refused"},
+    ],
+)
+@given(count=st.integers(60, 300), place=st.floats(0, 1))
+def test_the_one_that_differs_stays(odd: dict[str, str], count: int, place: float) -> None:
+    *lines, special = requests(count, **odd)
+    lines.insert(int(place * len(lines)), special)
+    short = excerpt("".join(lines), 800)
+    assert special in short
+
+
+def test_of_many_lines_of_trouble_one_of_each_kind_stays() -> None:
+    lines = [f"ERROR {n}: cannot open file {n}\n" for n in range(500)]
+    lines[200:200] = [f"ERROR {n}: no space on device {n}\n" for n in range(30)]
+    short = excerpt("".join(lines), 600)
+    assert "cannot open" in short
+    assert "no space" in short
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=60))
+def test_surprises_are_the_excess_over_the_entropy(values: list[str]) -> None:
+    bits = surprises(values)
+    assert all(one >= 0 for one in bits)
+    if len(set(values)) == 1:
+        assert not any(bits)
+    rarest = min(values, key=values.count)
+    assert bits[values.index(rarest)] == max(bits)
+
+
+@given(TEXTS)
+def test_the_units_of_each_kind_joined_are_the_text(text: str) -> None:
+    for kind in KINDS:
+        units = kind.units(text)
+        assert units is None or "".join(unit.text for unit in units) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["x" * 3_000_000, "x " * 500_000, "\n" * 300_000, "[" * 300_000, "<" * 300_000, '{"a":' * 100_000, "é1," * 200_000],
+)
+def test_no_text_makes_it_fail_or_wait(text: str) -> None:
+    assert len(excerpt(text, 2_000)) <= 2_000
