@@ -60,6 +60,7 @@ def compressed(messages: list[dict[str, Any]], **settings: Any) -> list[dict[str
 
 def original(text: str) -> str | None:
     """What its tool answers to a model that asks for each marker in this text; None if there is none, or nothing."""
+    _settle()
     store = get_compression_store()
     found = map(store.retrieve, CCRToolInjector().scan_for_markers([{"role": "tool", "content": text}]))
     return "\n".join(entry.original_content for entry in found if entry) or None
