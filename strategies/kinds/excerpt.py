@@ -1,6 +1,6 @@
 """Excerpt: the units of a text that tell most, in their order, with a marker in the place of the others.
 
-What a unit tells is counted in bits: how much more its shape, or one of its cells, tells than one expects there.
+What a unit tells is counted in bits: how much more its shape and each of its cells tell than one expects there.
 A value that comes once in a column where nearly all are equal tells log2 n bits; in a column where each value comes
 once, it tells nothing more than the others (the excess of -log2 p over its mean, the entropy; Shannon, 1948).
 """
@@ -24,14 +24,14 @@ TROUBLE = (
 )
 NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
-TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 8.0
+TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 4.0
 """Bits of a unit that tells of trouble, of the first one of each shape, of the first and the last one of all."""
 FEWEST_WORDS = 0.2
 """Share of the words of prose that stays at least; to come further down, sentences go."""
 WORDLESS = "[words that say little are left out{whole}]\n"
 FAR = 3.0
 """Robust standard deviations from the median at which a number begins to stand out (Iglewicz and Hoaglin, 1993)."""
-CHANCE = 2.0
+CHANCE = 1.0
 """Bits above the mean that a value may have by chance."""
 MARK = 18
 """Characters of a marker, about."""
@@ -113,7 +113,7 @@ def told(units: Sequence[Unit]) -> list[float]:
         for column in range(min(COLUMNS, *(len(units[place].cells) for place in places))):
             cells = [units[place].cells[column] for place in places]
             for place, more in zip(places, surprising(cells), strict=True):
-                bits[place] = max(bits[place], more)
+                bits[place] += more
     for place, unit in enumerate(units):
         edge = min(place, len(units) - 1 - place)
         bits[place] += unit.weight + EDGE / (1 + edge) * (edge < 3)

@@ -9,8 +9,7 @@ from typing import Any
 
 from strategies.kinds.kind import VARIABLE, Kind, Unit, lines_of
 
-MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
-DAY = rf"(?:\d{{4}}[-/.]?\d\d[-/.]?\d\d|\d\d[-/](?:\d\d|{MONTH})(?:[-/]\d{{2,4}})?|(?:[A-Z]\w\w,? )?{MONTH} [ \d]\d)"
+DAY = r"(?:\d{4}[-/.]?\d\d[-/.]?\d\d|\d\d[-/](?:\d\d|[A-Z]\w\w)(?:[-/]\d{2,4})?|(?:[A-Z]\w\w,? )?[A-Z]\w\w [ \d]\d)"
 TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?(?:Z|UTC|[AP]M|[-+]\d\d:?\d\d))?(?: \d{4})?(?=[\s\]|:)]|, [A-Za-z]|$)"
 STAMP = rf"\[?(?:(?:{DAY}[T :,-]{{1,3}})?{TIME}|\d{{10}}\.\d+(?=[\s\]:])| {{0,9}}\d{{1,9}}\.\d{{6}}\])"
 LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"

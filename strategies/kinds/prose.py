@@ -26,7 +26,10 @@ HEADS = 1.0
 
 
 def units(text: str) -> Sequence[Unit] | None:
-    """The sentences of a prose text; None where too few of its words are those of sentences."""
+    """The sentences of a prose text; None where too few of its words are those of sentences, or most lines indented."""
+    lines = [line for line in text[:20_000].split("\n") if line.strip()]
+    if 2 * sum(line[0].isspace() for line in lines) > len(lines):
+        return None
     read = [match[0].strip(AROUND).casefold() for match in islice(WORD.finditer(text), LOOKED_AT)]
     common = sum(word in STOPWORDS for word in read)
     return list(sentences(text)) if len(read) >= 20 and common >= COMMON * len(read) else None

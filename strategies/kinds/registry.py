@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from strategies.kinds.aligned_table import TABLE
 from strategies.kinds.diff import DIFF
 from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
@@ -14,11 +15,12 @@ from strategies.kinds.paths import PATHS
 from strategies.kinds.prose import PROSE
 from strategies.kinds.search_hits import SEARCH_HITS
 from strategies.kinds.separated import SEPARATED
+from strategies.kinds.source_code import SOURCE_CODE
 from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEARCH_HITS, SEPARATED, PATHS)
+STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEPARATED, SEARCH_HITS, TABLE, PATHS, SOURCE_CODE)
 KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
 """The last one cuts every text."""
 

@@ -12,8 +12,8 @@ LINE = re.compile(
     r"(?P<none>\s*$|--$)"
     r"|(?P<hit>(?:(?P<file>(?=[\d.-]{0,99}[^\s:\d.-])[^\s:]{1,255}):)?(?P<number>\d{1,7}):"
     r"|(?P<bare>[^\s:]{1,255}/[^\s:]{1,255}):(?!//)(?=.))"
-    r"|(?P<near>(?P<beside>[^\s:]{1,255}?-)?\d{1,7}-|Binary file |grep: |rg: )"
-    r"|(?P<heading>[^\s:*?\"<>|=;,(){}`]{1,255}$)"
+    r"|(?P<near>(?:[^\s:]{1,255}?-)?\d{1,7}-|Binary file |grep: |rg: )"
+    r"|(?P<heading>[^\s:*?\"<>|=;,(){}$`]{1,255}$)"
 )
 """A hit is file:line:text, file:text, or line:text below the name of its file. Near it are lines of its context."""
 FIRST, HEADING, NEAR, NONE = 2.0, 4.0, -2.0, -4.0

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from strategies.kinds.kind import Kind, Unit, line_unit
 
 SOURCE = r"(?:[ |]{0,40} {4}(?![|+]|File \")[^\n]{0,400}\n){0,4}"
-FRAMES = (
-    rf'[ |]{{2,40}}File "[^\n]{{1,300}}, line \d+[^\n]*\n?{SOURCE}',  # Python
-    rf"[^\s:]{{1,200}}:\d+: in [^\n]{{1,100}}\n{SOURCE}",  # pytest
-    r"[ \t]{1,20}at (?=[^\n]{0,400}(?:\(|:\d))[^\n]*\n?",  # Java, JavaScript, C#
-    r"[ \t]{1,20}\.\.\. \d+ (?:more|common frames)[^\n]*\n?",  # Java
-    r" {2,4}\d+: [^\n]{1,300}\n {6,20}at [^\n]*\n?",  # Rust
-    r"[^\s][^\n]{0,300}\n\t[^\n\t]{1,300}\.(?:go|s):\d+[^\n]*\n?",  # Go
+UP = (
+    rf'[ |]{{2,40}}File "[^\n]{{1,300}}, line \d+[^\n]*\n?{SOURCE}'  # Python
+    rf"|[^\s:]{{1,200}}:\d+: in [^\n]{{1,100}}\n{SOURCE}"  # pytest
+)
+DOWN = (
+    r"[ \t]{1,20}(?:at (?=[^\n]{0,400}(?:\(|:\d))|\.\.\. \d+ (?:more|common))[^\n]*\n?"  # Java, JavaScript, C#
+    r"| {2,4}\d+: [^\n]{1,300}\n {6,20}at [^\n]*\n?"  # Rust
+    r"|\S[^\n]{0,300}\n\t[^\n\t]{1,300}\.(?:go|s):\d+[^\n]*\n?"  # Go
 )
 PIECE = re.compile(
-    rf"(?P<frame>{'|'.join(FRAMES)})"
+    rf"(?P<up>{UP})|(?P<down>{DOWN})"
     r"|(?P<raised>(?:thread '[^\n]{0,200} panicked at [^\n]*\n|panic: |fatal error: |Caused by: )[^\n]*\n?)"
     r"|[^\n]*\n(?:[ \t]*+\n)*|[^\n]+"
 )
+"""What was raised stands above the frames that go down, and below those that go up."""
 LIBRARY = re.compile(
     r"(?:site|dist)-packages|/lib/python\d|<frozen |node_modules|\bnode:|/rustc/|/\.cargo/|/usr/local/go/|/pkg/mod/"
     r"|\bat (?:async )?(?:[\w.]+/)?(?:java|javax|jakarta|jdk|sun|com\.sun|kotlin|scala|System|Microsoft|Xunit|NUnit"
     r"|org\.(?:junit|springframework|apache|hibernate|eclipse|gradle))\.|\.\.\. \d+ "
 )
 HEAD = re.compile(
-    r"[ |+]{0,40}(?:\w+ ){0,2}Traceback \(most recent call last\)|(?:panic|fatal error): |goroutine \d+ \["
-    r"|thread '[^\n]{0,200} panicked at |Exception in thread |Unhandled exception"
+    r"[ |+]{0,40}(?:\w+ ){0,2}Traceback \(most |goroutine \d+ \[|thread '|Exception in |Unhandled exception"
 )
-RAISED, OWN, OTHERS = 8.0, 3.0, -3.0
-"""Bits of what was raised, of a frame of the user's code, and of a frame of a library."""
+FRAME = {"up", "down"}
+RAISED, NEAREST, OWN, OTHERS = 8.0, 6.0, 3.0, -3.0
+"""Bits of what was raised, of the user's frame nearest to it, of the user's other frames, of frames of libraries."""
 
 
 def units(text: str) -> Sequence[Unit] | None:
@@ -42,20 +45,25 @@ def units(text: str) -> Sequence[Unit] | None:
 
 def traced(text: str) -> bool:
     """Whether these lines hold a trace, and are no page that shows one."""
-    found = [piece for piece in PIECE.finditer(text) if piece["frame"] or HEAD.match(piece[0])]
-    return "```" not in text and len(found) > 1 and any(piece["frame"] for piece in found)
+    found = [piece for piece in PIECE.finditer(text) if piece.lastgroup in FRAME or HEAD.match(piece[0])]
+    return "```" not in text and len(found) > 1 and any(piece.lastgroup in FRAME for piece in found)
 
 
 def pieces(text: str) -> Iterator[Unit]:
     """The frames and the other lines of a text. A line next to a frame says what was raised."""
     found = list(PIECE.finditer(text))
+    nearest = set()
+    for side, run in groupby(range(len(found)), lambda place: found[place].lastgroup):
+        own = [place for place in run if not LIBRARY.search(found[place][0][:2_000])]
+        nearest |= set(own[-1:] if side == "up" else own[:1])
     for place, piece in enumerate(found):
         line = piece[0]
-        beside = any(near["frame"] for near in found[max(0, place - 1) : place + 2])
-        if piece["frame"]:
-            yield Unit(line, "frame", (line.strip(),), OTHERS if LIBRARY.search(line[:2_000]) else OWN)
+        if piece.lastgroup in FRAME:
+            bits = NEAREST if place in nearest else OTHERS if LIBRARY.search(line[:2_000]) else OWN
+            yield Unit(line, "frame", (line.strip(),), bits)
         else:
-            raised = piece["raised"] or (beside and line.strip() and not line.rstrip().endswith(":"))
+            beside = any(near.lastgroup in FRAME for near in found[max(0, place - 1) : place + 2])
+            raised = piece["raised"] or (beside and line.strip()[-1:] not in ("", ":"))
             yield line_unit(line, RAISED if raised else 0.0)
 
 

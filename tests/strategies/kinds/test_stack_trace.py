@@ -1,4 +1,4 @@
-"""stack_trace: what was raised weighs most, the user's frames more than a library's, in six languages."""
+"""stack_trace: what was raised weighs most, then the user's frame nearest to it, then the other ones of the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import traceback
 import pytest
 
 from strategies.kinds.excerpt import excerpt
-from strategies.kinds.stack_trace import OTHERS, OWN, RAISED, STACK_TRACE
+from strategies.kinds.stack_trace import NEAREST, OTHERS, OWN, RAISED, STACK_TRACE
 
 JAVA = """start
 Exception in thread "main" java.lang.RuntimeException: outer 1
@@ -68,22 +68,24 @@ PYTEST = """shop/test_cart.py:5: in test_add
 E   ValueError: no JSON
 """
 TRACES = {
-    "java": (JAVA, 2, 3, ["outer 1", "no rows"]),
-    "javascript": (JAVASCRIPT, 2, 2, ["Cannot read properties"]),
-    "go": (GO, 2, 1, ["index out of range"]),
-    "rust": (RUST, 2, 1, ["index is 4"]),
-    "c#": (CSHARP, 2, 1, ["no such item"]),
-    "pytest": (PYTEST, 1, 1, ["no JSON"]),
+    "java": (JAVA, ["Cart.java:42", "Store.java:7"], 0, 3, ["outer 1", "no rows"]),
+    "javascript": (JAVASCRIPT, ["cart.js:3:15"], 1, 2, ["Cannot read properties"]),
+    "go": (GO, ["main.pick"], 1, 1, ["index out of range"]),
+    "rust": (RUST, ["shop::pick"], 1, 1, ["index is 4"]),
+    "c#": (CSHARP, ["Store.cs", "Cart.cs"], 0, 1, ["no such item"]),
+    "pytest": (PYTEST, ["test_cart.py:5"], 0, 1, ["no JSON"]),
 }
 
 
-@pytest.mark.parametrize(("text", "own", "others", "raised"), TRACES.values(), ids=TRACES)
-def test_frames_and_what_was_raised(text: str, own: int, others: int, raised: list[str]) -> None:
+@pytest.mark.parametrize(("text", "nearest", "own", "others", "raised"), TRACES.values(), ids=TRACES)
+def test_frames_and_what_was_raised(text: str, nearest: list[str], own: int, others: int, raised: list[str]) -> None:
     units = STACK_TRACE.units(text)
     assert units is not None
     assert "".join(unit.text for unit in units) == text
     assert [unit.weight for unit in units if unit.shape == "frame"].count(OWN) == own
     assert [unit.weight for unit in units if unit.shape == "frame"].count(OTHERS) == others
+    near = [unit.text for unit in units if unit.weight == NEAREST]
+    assert all(frame in unit for frame, unit in zip(nearest, near, strict=True))
     heaviest = "".join(unit.text for unit in units if unit.weight == RAISED)
     assert all(message in heaviest for message in raised)
 
@@ -96,7 +98,7 @@ def test_a_trace_of_this_python_after_much_output() -> None:
     text = "".join(f"step {n} done\n" for n in range(500)) + trace
     units = STACK_TRACE.units(text) or []
     frames = [unit for unit in units if unit.shape == "frame"]
-    assert [unit.weight for unit in frames] == [OWN, *[OTHERS] * (len(frames) - 1)]
+    assert [unit.weight for unit in frames] == [NEAREST, *[OTHERS] * (len(frames) - 1)]
     assert frames[0].text.count("\n") >= 2
     assert units[-1].weight == RAISED
     short = excerpt(text, 1_000)
@@ -107,7 +109,7 @@ def test_a_trace_of_this_python_after_much_output() -> None:
 def test_frames_of_a_recursion_are_equal() -> None:
     frame = '  File "a.py", line 3, in f\n    f()\n'
     units = STACK_TRACE.units(f"Traceback (most recent call last):\n{frame * 50}RecursionError: too deep\n") or []
-    assert len({(unit.shape, unit.cells, unit.weight) for unit in units if unit.shape == "frame"}) == 1
+    assert len({(unit.shape, unit.cells) for unit in units if unit.shape == "frame"}) == 1
 
 
 @pytest.mark.parametrize(

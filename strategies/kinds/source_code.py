@@ -1,0 +1,113 @@
+"""source_code: a file of code in any language, with line numbers or without; its outline weighs more than its bodies.
+
+The outline is read from the indentation: a line opens a block if the next one is deeper. So it needs no grammar, only
+the words with which control flow and containers of members begin in most languages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from strategies.kinds.kind import Kind, Unit, lines_of
+
+NUMBER = re.compile(r" *+\d+(?:\t|[:|] ?|  |$)|\s*+$", re.MULTILINE)
+WORD = re.compile(r"\w+(?:[.-]\w+)*+")
+CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")
+CONTINUES = re.compile(r"(?=.*\w\()[^{};\n]*[^{};:\s]\s*+$")
+COMMENT = re.compile(
+    r"\s*+(?:#(?!include|define|if|el|end|undef|pragma|\[|!\[)|//|/\*|\*(?:\s|/|$)|--\s|;;|\"\"\"|''')"
+)
+LICENCE = re.compile(r"licen[sc]e|copyright", re.IGNORECASE)
+CONTROL = re.compile(
+    r"[\s})]*+(?:if|else|elif|elsif|unless|for|foreach|while|until|loop|do|switch|match|select|case|when|default|try"
+    r"|except|catch|rescue|finally|ensure|with|using|synchronized|unsafe|defer|go|return|begin|then)\b"
+)
+CONTAINER = re.compile(
+    r"\s*+(?:\w+(?:\([^()\n]*\))?\s++){0,4}?(?:class|struct|interface|enum|union|trait|impl|namespace|module|mod"
+    r"|object|record|protocol|extension|typedef|extern|const|var|import|type|message|service)\b"
+)
+STATEMENT = re.compile(
+    r"\s*+(?:import|from|package|use|using|require|def|class|func|fun|fn|function|const|let|var|val|public|private"
+    r"|protected|static|export|type|struct|interface|enum|return|if|else|for|while|switch|case|pub|impl|async|await"
+    r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end)\b"
+    r"|#include|#define|.*[{};]\s*+$|.*\w\(.*\)|\s*+[\w.]+ (?::)?= "
+)
+OPENS = re.compile(r".*(?:[{:(\[]|\)|=>|->|=|\b(?:do|then))\s*+$")
+CODE, LOOKED_AT = 0.7, 12_000
+"""Share of statements in code, at least; characters from which that is decided."""
+SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 6.0, 3.0, 1.0, 1.0, -8.0
+"""Bits of a line that opens a block, of another line of the outline, of a comment's first line; of each level; of a
+licence."""
+LONGEST = 12
+"""Lines of a unit, at most."""
+
+
+def units(text: str) -> Sequence[Unit] | None:
+    """The lines of a file of code: each with those that continue its brackets and those that only close blocks."""
+    head = lines_of(text[:LOOKED_AT])
+    numbered = all(map(NUMBER.match, head))
+    if not is_code([NUMBER.sub("", line, count=1) if numbered else line for line in head]):
+        return None
+    found = list(statements(text, numbered))
+    codes = [code for _, code in found]
+    return [
+        Unit(text, WORD.sub("w", code.strip()), tuple(WORD.findall(code)), weight)
+        for (text, code), weight in zip(found, weights(codes), strict=True)
+    ]
+
+
+def is_code(lines: Sequence[str]) -> bool:
+    """Whether most lines are statements, and two of them open blocks."""
+    lines = [line for line in lines if line.strip() and not COMMENT.match(line)]
+    opening = [a for a, b in pairwise(lines) if indent(b) > indent(a) and OPENS.match(a)]
+    return len(opening) > 1 and sum(bool(STATEMENT.match(line)) for line in lines) >= CODE * len(lines)
+
+
+def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
+    """Each statement as it stands, and its code without line numbers."""
+    whole, code, lines, open_ = "", "", 0, 0
+    for line in lines_of(text):
+        bare = NUMBER.sub("", line, count=1) if numbered else line
+        if whole and lines < LONGEST and (open_ > 0 or CLOSES.fullmatch(bare)):
+            whole, code, lines = whole + line, code + bare, lines + 1
+        else:
+            if whole:
+                yield whole, code
+            whole, code, lines, open_ = line, bare, 1, 0
+        open_ = open_ + bare.count("(") - bare.count(")") if CONTINUES.match(bare) else 0
+    if whole:
+        yield whole, code
+
+
+def weights(codes: Sequence[str]) -> Iterator[float]:
+    """The weight of each statement: the outline's most, the deeper the less."""
+    around: list[tuple[int, bool]] = []
+    comment = legal = False
+    for place, code in enumerate(codes):
+        after = codes[place + 1] if place + 1 < len(codes) else ""
+        if COMMENT.match(code):
+            near = "".join(codes[place : place + LONGEST])
+            legal = (legal or (not comment and place < LONGEST)) and bool(LICENCE.search(near))
+            yield LEGAL if legal else FIRST * (not comment) - DEEPER * len(around)
+            comment = True
+            continue
+        comment = legal = False
+        here = indent(code)
+        while around and around[-1][0] >= here and not code.startswith("#"):
+            around.pop()
+        inside = not all(container for _, container in around)
+        opens = indent(after) > here
+        signature = opens and not CONTROL.match(code)
+        yield (SIGNATURE if signature and not inside else 0.0 if inside else MEMBER) - DEEPER * len(around)
+        if opens:
+            around.append((here, bool(CONTAINER.match(code))))
+
+
+def indent(line: str) -> int:
+    """The columns before its first character."""
+    return len(line.expandtabs(4)) - len(line.lstrip().expandtabs(4))
+
+
+SOURCE_CODE = Kind("source code", "lines of code", units)
