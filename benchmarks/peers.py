@@ -1,4 +1,4 @@
-"""Our strategies beside those of LangChain, pydantic-ai-harness and agent-framework-core, on the same conversations.
+"""Our strategies beside those of LangChain, pydantic-ai, agent-framework and headroom, on the same conversations.
 
     python benchmarks/peers.py            # tables in Markdown
     python benchmarks/peers.py --check    # the same, and exit 1 when ours is not ahead
@@ -51,6 +51,7 @@ PACKAGES = {
     "langchain": "langchain",
     "pydantic-ai-harness": "pydantic_ai",
     "agent-framework-core": "agent_framework",
+    "headroom-ai": "headroom",
 }
 """Distributions, and the modules of `benchmarks.rivals` that run them."""
 BESIDE = ["langchain-core", "pydantic-ai-slim"]
