@@ -17,7 +17,7 @@ from strategies.json_table import found
 from strategies.tidy import Tidy
 from tests.support import tables
 from tests.support.histories import Story, budget, calls_of
-from tests.support.records import RECORDS
+from tests.support.records import PRINTED, RECORDS
 
 NAMES = st.one_of(st.sampled_from(["a", "b", "c", "a.b", "x y", "", "é", "items", "3 rows: "]), st.text(max_size=3))
 WORDS = st.one_of(
@@ -59,14 +59,47 @@ def lists_of_alike(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]
     )
 
 
+@st.composite
+def lists_of_templates(draw: st.DrawFn) -> list[Any]:
+    """Objects whose texts share a beginning and an end, with each other or with another field."""
+    around = st.sampled_from(
+        ["", "https://example.org/", " of many words", "{", "}", "{n}", "{o}/{}", "|", "]", '"', "1", "é "]
+    )
+    edges = [draw(st.tuples(around, around)) for _ in range(2)]
+    rows = []
+    for _ in range(draw(st.integers(2, 4))):
+        n = draw(st.sampled_from(["1", "10", "-2", "a", "", "1/10", "b c", "{o}"]))
+        number = tables.Digits(n) if tables.NUMBER.fullmatch(n) and draw(st.booleans()) else n
+        other = draw(st.sampled_from(["x", "y", "null", "", "src/view.py", "]"]))
+        row = {"n": number, "key": other, "m": edges[0][0] + n + edges[0][1], "o": edges[1][0] + other + edges[1][1]}
+        kept = draw(st.sets(st.sampled_from(sorted(row)), max_size=1)) if draw(st.integers(0, 3)) == 0 else set()
+        rows.append({name: value for name, value in row.items() if name not in kept} or {"n": "1"})
+    return rows
+
+
+def by_key(inner: st.SearchStrategy[list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """The same rows under keys."""
+    keys = st.lists(st.one_of(NAMES, WORDS), min_size=4, max_size=4, unique=True)
+    return st.tuples(keys, inner).map(lambda both: dict(zip(*both, strict=False)))
+
+
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3), lists_of_alike(inner)
+        st.lists(inner, max_size=3),
+        st.dictionaries(NAMES, inner, max_size=3),
+        lists_of_alike(inner),
+        by_key(lists_of_alike(inner)),
+        lists_of_templates(),
     ),
     max_leaves=12,
 )
-DOCUMENTS = st.one_of(lists_of_alike(VALUES), st.dictionaries(NAMES, VALUES, max_size=3))
+DOCUMENTS = st.one_of(
+    lists_of_alike(VALUES),
+    st.dictionaries(NAMES, VALUES, max_size=3),
+    lists_of_templates(),
+    by_key(lists_of_templates()),
+)
 
 
 @settings(max_examples=30)
@@ -100,10 +133,10 @@ def test_how_a_table_reads() -> None:
     assert it.table.split("\n")[:6] == [
         "Found 9:",
         "```json",
-        json_table.HEAD,
+        json_table.HEAD.format(json_table.TEMPLATES),
         "total: 9",
-        "items, 9 rows: number|title|state=open|by{login=ann}",
-        "0|Cache 0 is lost, and slow",
+        "items, 9 rows: number|title=Cache {number} is lost, and slow|state=open|by{login=ann}",
+        "0",
     ]
     assert it.table.endswith("\n```\nMore: page 2")
 
@@ -152,7 +185,7 @@ def test_the_smallest_form_is_taken_and_says_what_went() -> None:
         "x" + "50%\r" * 99 + "ready  \n" * 9,
         "word " * 99,
     )
-    assert table.content.startswith(json_table.HEAD)
+    assert table.content.startswith(tables.HEAD)
     assert minified.content == '{"a":[' + ",".join(map(str, range(99))) + "]}"
     assert text.content.startswith("[tidied, 99 drawings of lines, ")
     assert 'recall(id="m7r") shows the original]\n' in text.content
@@ -195,9 +228,9 @@ def test_hostile_results_come_to_an_end(kind: str) -> None:
     assert len(view(HOSTILE[kind])) == 1
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("kind", [*RECORDS, *PRINTED])
 def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
-    text = json.dumps(RECORDS[kind], indent=2)
+    text = json.dumps({**RECORDS, **PRINTED}[kind], indent=2)
     it = found(text)
     assert it
     assert it.table
