@@ -37,7 +37,8 @@ INNER = re.compile(r"[;\]}]")
 CONSTANT = re.compile(r"[;{\]}]")
 PLAIN = re.compile(r"(?:[^{}]|\{[^{}]*+\})*+")
 """Text with braces that can stand in a template."""
-WORD = re.compile(r"\w")
+ENDS = "/ ?=#&()"
+"""Where a text is cut for a template: a date, a version or a name stays whole in its cell."""
 ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 CELLS = 4
 """Cells of a table for each value in it: with more, most of them are empty, and it is no table."""
@@ -211,9 +212,9 @@ class _Column:
             if legal and all(value == f"{first}{text}{last}" for value, text in zip(values, texts, strict=True)):
                 return cls(name, f"={first}{{{other}}}{last}", hidden=True)
         value = values[0]
-        while start and WORD.match(value[start - 1]):
+        while start and value[start - 1] not in ENDS:
             start -= 1
-        while end and WORD.match(value[-end]):
+        while end and value[-end] not in ENDS:
             end -= 1
         first, last = value[:start], value[len(value) - end :]
         if start + end >= SHARED and others.may_surround(first, last):

@@ -12,7 +12,7 @@ TITLE = re.compile(r"\x1b\][^\x07\x1b\n]*+(?:\x07|\x1b\\)")
 REDRAWN = re.compile(r"(?<![^\r\n])[^\r\n]++\r++(?=[^\r\n])")
 DRAWING = re.compile(r"[^\r\n]*+")
 PROGRESS = re.compile(r"\d ?%|[#=>█━▏.-]{4}")
-CHANGES = re.compile(r"[^\w%]|\d")
+CHANGES = re.compile(r"(?:[^\w%]|\d)++")
 """What changes from one drawing of a progress bar to the next."""
 BLANKS = re.compile(r"(?<![ \t\r])[ \t\r]++$", re.MULTILINE)
 CODED = "[A-Za-z0-9+/]"
@@ -35,7 +35,8 @@ def tidied(text: str, lossy: bool = True) -> tuple[str, Counter[str]]:
     went: Counter[str] = Counter()
 
     def redrawn(match: re.Match[str]) -> str:
-        goes = lossy or _is_progress(match[0], DRAWING.match(text, match.end()))
+        following = DRAWING.match(match.string, match.end())
+        goes = following is not None and _is_progress(match[0], following[0])
         went["drawings of lines"] += goes
         return "" if goes else match[0]
 
@@ -56,16 +57,19 @@ def tidied(text: str, lossy: bool = True) -> tuple[str, Counter[str]]:
     for pattern in (STYLE, TITLE) if lossy else (STYLE,):
         text, count = pattern.subn("", text)
         went["terminal sequences"] += count
-    text = REDRAWN.sub(redrawn, text)
+    if lossy:
+        text, went["drawings of lines"] = REDRAWN.subn("", text)
+    else:
+        text = REDRAWN.sub(redrawn, text)
     text, went["blank line ends"] = BLANKS.subn("", text)
     text = "\n".join(once(iter((WALL.sub(wall, text) if lossy else text).split("\n"))))
     return text, +went
 
 
-def _is_progress(drawing: str, following: re.Match[str] | None) -> bool:
+def _is_progress(drawing: str, following: str) -> bool:
     """Whether two drawings of a line are of a progress bar, and say the same but for how far it is."""
-    both = [drawing, following[0] if following else ""]
-    return all(map(PROGRESS.search, both)) and len({CHANGES.sub("", one) for one in both}) == 1
+    both = drawing, following
+    return all(map(PROGRESS.search, both)) and CHANGES.sub("", drawing) == CHANGES.sub("", following)
 
 
 def _shown(wall: str) -> str:

@@ -156,6 +156,15 @@ def test_what_goes_from_the_text_of_a_terminal() -> None:
     assert sum(went.values()) == 46
 
 
+def test_without_recall_nothing_goes_that_a_reader_could_miss() -> None:
+    bar = "Reading  10% [#   ]\rReading  50% [##  ]\rReading 100% [####]\n"
+    assert terminal_text.tidied(f"\x1b[32m{bar}", lossy=False)[0] == "Reading 100% [####]\n"
+    title, old_ends, wall = "\x1b]0;the title\x07", "ann,3\rbob,5\rcem,7\n", "QUJD1a+/" * 100
+    for text in (title, old_ends, wall):
+        assert terminal_text.tidied(text, lossy=False) == (text, {})
+        assert terminal_text.tidied(text)[0] != text
+
+
 @given(st.text(alphabet="ab \n.é"), st.text())
 def test_words_stay(plain: str, any_text: str) -> None:
     lines = [line.rstrip(" ") for line in plain.split("\n")]

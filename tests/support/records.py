@@ -182,20 +182,7 @@ def _advisory(n: int, name: str) -> dict[str, Any]:
     }
 
 
-PACKAGES = [
-    "lodash",
-    "minimist",
-    "semver",
-    "braces",
-    "micromatch",
-    "ws",
-    "tar",
-    "glob-parent",
-    "postcss",
-    "json5",
-    "ansi-regex",
-    "loader-utils",
-]
+PACKAGES = ("lodash", "minimist", "semver", "braces", "micromatch", "ws", "tar", "postcss", "json5", "loader-utils")
 PRINTED: dict[str, Any] = {
     "issues of a forge": [_issue(n) for n in range(20)],
     "hits of a code search": {
