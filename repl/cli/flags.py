@@ -130,6 +130,7 @@ PREPARE_FLAGS = {
     "backend": "whom such a strategy asks: auto, ollama, vllm, openai or reader; default: auto",
     "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
     "embeddings": FLAGS["--embeddings"]["help"],
+    "tidy": FLAGS["--tidy"]["help"],
 }
 
 
