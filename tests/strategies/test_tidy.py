@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.errors import BudgetError
 from agent.messages import Message
 from agent.view import prepare
 from strategies import json_table, terminal_text
 from strategies.json_table import found
-from strategies.tidy import Tidy
+from strategies.tidy import Tidy, tidied
 from tests.support import tables
-from tests.support.histories import Story, budget, calls_of
+from tests.support.histories import LIMITS, Story, budget, calls_of, is_faithful, is_sound, sound_histories
 from tests.support.records import PRINTED, RECORDS
+from tests.support.specs import build
 
 NAMES = st.one_of(st.sampled_from(["a", "b", "c", "a.b", "x y", "", "é", "items", "3 rows: "]), st.text(max_size=3))
 WORDS = st.one_of(
@@ -245,3 +247,20 @@ def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
     assert it.table
     assert len(it.table) < 0.55 * len(text)
     assert tables.read(it.table) == tables.exact(text)
+
+
+@pytest.mark.parametrize("spec", ["none", "sliding-window", "observation-masking", "offload", "dedup", "thrifty"])
+@settings(max_examples=10)
+@given(sound_histories(most_turns=12), LIMITS)
+def test_a_strategy_under_the_setting_keeps_the_laws(spec: str, history: list[Message], limit: int) -> None:
+    strategy, allowed, before = tidied(build(spec)), budget(limit, overhead=20), None
+    for messages in calls_of(history):
+        try:
+            before = prepare(messages, strategy, allowed, before)
+        except BudgetError:
+            continue
+        assert before.notes == ()
+        assert is_sound(before.messages) == []
+        assert is_faithful(before.messages, messages) == []
+        assert before.tokens <= before.history_tokens
+        assert before.tokens <= limit or spec == "none"
