@@ -14,6 +14,8 @@ ROLES = get_args(Role)
 TEXTS = ("id", "role", "content", "thinking", "call_id", "name", "why", "ref")
 ALL_TEXT = (str,) * len(TEXTS)
 NONE: tuple[()] = ()
+HERE = "here"
+"""The `ref` of a copy that says all that its message says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,8 @@ class Message:
 
     `call_id` and `name`: the call that a tool's result answers. The others are set only in views. `why`: the reason for
     a copy or an insertion. `covers`: the ids of the messages that a summary replaces; a brief has its own id. `ref`:
-    where to get the whole of an offloaded copy. A server never gets these three, so messages that differ only in them
-    are equal. A value of a wrong type raises TypeError at once.
+    where to get the whole of a copy: the id of a message to recall, or `HERE`. A server never gets these three, so
+    messages that differ only in them are equal. A value of a wrong type raises TypeError at once.
     """
 
     id: str
@@ -78,7 +80,8 @@ class Message:
     def rewritten(self, content: str, why: str, *, covers: tuple[str, ...] = (), ref: str = "") -> Message:
         """A copy for a view: the same message with another content, and the reason."""
         kept = (self.thinking, self.calls, self.call_id, self.name)
-        return Message(self.id, self.role, content, *kept, why, covers or self.covers, ref or self.ref)
+        ref = ref or ("" if self.ref == HERE else self.ref)
+        return Message(self.id, self.role, content, *kept, why, covers or self.covers, ref)
 
     @property
     def sent(self) -> tuple[object, ...]:

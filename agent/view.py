@@ -13,14 +13,14 @@ from agent.chunked import Chunked
 from agent.errors import UsageError
 from agent.fit import Fitted, fitted
 from agent.history import History, pinned
-from agent.messages import Message
+from agent.messages import HERE, Message
 from agent.own_code import guarded, in_line
 from agent.prefix_cache import shared as shared_messages
 from agent.protocols import Strategy
 from agent.repair import repair
 from agent.settle import messages_of, settle
 
-Fate = Literal["kept", "masked", "shortened", "summarised", "offloaded", "dropped"]
+Fate = Literal["kept", "tidied", "masked", "shortened", "summarised", "offloaded", "dropped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +228,10 @@ def _fate(message: Message, copy: Message | None, covered: bool) -> Fate:
     if copy is message or copy.same(message):
         return "kept"
     if copy.ref:
-        return "offloaded"
+        return "tidied" if copy.ref == HERE else "offloaded"
     if message.id in copy.covers:
         return "summarised"
-    return "shortened" if _shares_an_end(copy.content, message.content) else "masked"
+    return "shortened" if "\n" in copy.content or _shares_an_end(copy.content, message.content) else "masked"
 
 
 def _shares_an_end(copy: str, original: str, at_least: int = 8) -> bool:

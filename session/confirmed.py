@@ -82,7 +82,20 @@ RULES: Mapping[str, Rule] = {
 }
 """The settings that can hurt. A law holds that each other one is in FREE."""
 FREE = (
-    *("model", "budget", "plain", "stage", "color", "pace", "max_turns", "think", "stream", "timeout", "reply_timeout"),
+    *(
+        "tidy",
+        "model",
+        "budget",
+        "plain",
+        "stage",
+        "color",
+        "pace",
+        "max_turns",
+        "think",
+        "stream",
+        "timeout",
+        "reply_timeout",
+    ),
     *("keep_alive", "temperature", "seed"),
 )
 """The settings of which no value can hurt: at worst an answer is poor, dear on a server of yours, or slow."""

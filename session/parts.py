@@ -83,8 +83,16 @@ class Parts:
         side = agent.side
         agent.tools = toolbox(self.library(), self.settings.files, notes, self.embedder())
         agent.on_demand = on_demand(
-            lambda: agent.history, lambda task: brief(agent, task, strategy_of(READS_WITH, side))
+            lambda: agent.history, lambda task: brief(agent, task, self.strategy_of(READS_WITH, side))
         )
+
+    def strategy_of(self, spec: str, side: SideModel) -> Strategy:
+        """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
+        from strategies import parse
+        from strategies.tidy import tidied
+
+        strategy = parse(spec, side)
+        return tidied(strategy) if self.settings.tidy else strategy
 
     def record(self, agent: Agent, record: Record) -> None:
         """Write to the journal what has happened. A change before the first question stands in the first line."""
@@ -133,7 +141,7 @@ class Parts:
         side.mapper = lambda *asked: map_of(self.library()).text(*asked)
         agent = Agent(
             backend=backend,
-            strategy=strategy_of(spec, side),
+            strategy=self.strategy_of(spec, side),
             state=State(spec, settings.budget),
             tools={},
             side=side,
@@ -184,10 +192,3 @@ def map_of(library: Library) -> Map:
     from corpus.map import Map
 
     return Map(library)
-
-
-def strategy_of(spec: str, side: SideModel) -> Strategy:
-    """The strategy of a SPEC. All strategies are imported for it, which the first prompt need not wait for."""
-    from strategies import parse
-
-    return parse(spec, side)

@@ -30,7 +30,7 @@ from session.journal.journal import Journal
 from session.journal.records import Aside, Branched, Change, Command, Record, Remark, Switched
 from session.journal.state import SavedState
 from session.memory import remember
-from session.parts import Parts, strategy_of
+from session.parts import Parts
 from session.settings import Settings
 from session.trust import check_strategy
 from tools.notes import Notes
@@ -227,7 +227,7 @@ class Session:
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
-        strategy = strategy_of(spec, agent.side)
+        strategy = self.parts.strategy_of(spec, agent.side)
         self._stop_background()
         agent.strategy = strategy
         self.parts.trusted.add(spec)
@@ -344,7 +344,7 @@ class Session:
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
         side.mapper = was.mapper
-        strategy = strategy_of(spec, side) if spec else self.copied_strategy(side)
+        strategy = self.parts.strategy_of(spec, side) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
         fork = replace(agent, strategy=strategy, state=state, side=side, prices=agent.price_card(), record=None)
@@ -359,7 +359,7 @@ class Session:
             was = self.agent.side
             return deepcopy(self.agent.strategy, {id(was): side, id(was.embedder): side.embedder})
         except Exception:  # a user's own strategy decides how it is copied
-            return strategy_of(self.spec, side)
+            return self.parts.strategy_of(self.spec, side)
 
     def catch_up(self) -> None:
         """Enter what models have written in the background meanwhile."""
@@ -383,7 +383,7 @@ class Session:
             check_strategy(then.strategy)
         if backend.id != then.model:
             backend = self.backends.of(then.model.name, then.model.backend)
-        strategy = strategy_of(then.strategy, agent.side)
+        strategy = self.parts.strategy_of(then.strategy, agent.side)
         self._stop_background()
         agent.strategy = strategy
         agent.use(self.backends.widened(backend))

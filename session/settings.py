@@ -61,17 +61,18 @@ class Settings:
     """What a session starts with.
 
     `backend` is one of BACKENDS; `model` and `base_url` are "" for the backend's own choice; `strategy` is a SPEC;
-    `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's own;
-    `memory` is the one that they ask in the background, "" for the summariser; `embeddings` is one of EMBEDDINGS, or a
-    model of a server (`served_embeddings`); `price` is "auto" or a price card (`agent.prices.read_prices`); `notes` is
-    the path of a file that keeps what the model notes, "" for none; `session_dir` need not be there yet; `pace` is the
-    one of the built-in reader, as `session.hardware.paces` reads it (`paces`: as it is read); `stage` is for a
-    projector (docs/tutorial/3-teach-it.md); `color` is off where NO_COLOR is set; `think`, `temperature` and `seed`
-    (None: what the server takes by itself), `stream`, `timeout` and `reply_timeout` (seconds) and `keep_alive` are
-    `models.server.ServerOptions`. `origins` names where each of them came from; `asked` are the settings without those
-    of a resumed session; `unconfirmed` is what the folder's files say and does not count before the user has confirmed
-    it; `folder` is where these files are, None where no memory files are read; `hardware` are the described machines by
-    name, those of the files among them.
+    `budget` counts prompt tokens of one call; `summariser` is the model that strategies ask, "" for the agent's
+    own; `memory` is the one that they ask in the background, "" for the summariser; `embeddings` is one of
+    EMBEDDINGS, or a model of a server (`served_embeddings`); `price` is "auto" or a price card
+    (`agent.prices.read_prices`); `tidy` says that each result is written as small as can be
+    (`strategies.tidy.Tidied`); `notes` is the path of a file that keeps what the model notes, "" for none;
+    `session_dir` need not be there yet; `pace` is the one of the built-in reader, as `session.hardware.paces` reads
+    it (`paces`: as it is read); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where
+    NO_COLOR is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout`
+    and `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of
+    them came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the folder's
+    files say and does not count before the user has confirmed it; `folder` is where these files are, None where no
+    memory files are read; `hardware` are the described machines by name, those of the files among them.
     """
 
     backend: str = "auto"
@@ -83,6 +84,7 @@ class Settings:
     memory: str = ""
     embeddings: str = AUTO
     price: str = AUTO
+    tidy: bool = True
     corpus: Path = CORPUS / "articles"
     files: Path = CORPUS / "files"
     notes: str = ""
@@ -254,6 +256,7 @@ SETTINGS: dict[str, Setting] = {
         _price,
         "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
     ),
+    "tidy": Setting(_switch, "on or off"),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
     "notes": Setting(_file, "a file in a folder that exists; it is made where it is missing"),

@@ -13,7 +13,7 @@ from agent.protocols import Strategy
 from strategies.comem import Summaries
 from strategies.recital import without_recital
 from strategies.summary import SECTIONS, Folded, Folding, wished
-from strategies.table import STRATEGIES, Pipeline, asks_a_model
+from strategies.table import STRATEGIES, asks_a_model
 
 
 def summarising() -> list[str]:
@@ -29,7 +29,7 @@ def fold_now(strategy: Strategy, messages: Sequence[Message], budget: Budget, wo
     Raises:
         UsageError: no part has a summary, or there is nothing before the newest turn.
     """
-    for part in strategy.parts if isinstance(strategy, Pipeline) else [strategy]:
+    for part in getattr(strategy, "parts", [strategy]):
         memory: Any = getattr(part, "memory", None)
         if isinstance(memory, Folded):
             return _fold(part, memory, messages, budget, words)

@@ -1,35 +1,53 @@
 """JSON as tables: a list of objects names its fields once, and each object is a row.
 
-    [JSON as tables: name=value holds in every row, an empty cell is an absent field]
+    [JSON as tables: name=value holds in every row, {x} in it is the row's x and {} its own cell, an empty cell is …]
     total: 60
-    items, 60 rows: number|title|state=open|user{login|id}|matches[line|text]
+    items, 60 rows: number|title|state=open|url=https://x.org/{number}|user{login|id}|matches[line|text]
     7|Cache lost|ann|31|[12|x = 1;14|return x]
+    sizes, 3 rows by key: key|width|height
+    small|10|20
 
 A cell is JSON; a text that can be read as nothing else has no quotes. `user{…}` spreads an object over cells, and
-`matches[…]` is a list inside a cell, of objects or (`tags[]`) of other values. The value comes back exactly, numbers
-digit by digit.
+`matches[…]` is a list inside a cell, of objects or (`tags[]`) of other values. After `=`, a value with braces and
+without quotes is a template: `{number}` is the text of that cell of the row, `{}` that of the column's own cell, which
+is then always a text; braces around anything else are themselves. An object of alike objects is a table by key. The
+value comes back exactly, numbers digit by digit.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from agent import foreign
 
-HEAD = "[JSON as tables: name=value holds in every row, an empty cell is an absent field]"
+HEAD = "[JSON as tables: name=value holds in every row{}, an empty cell is an absent field]"
+TEMPLATES = ", {x} in it is the row's x and {} its own cell"
+TEMPLATE = re.compile(r"=[^|\"]*\{")
 SPACE = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\r\n]++', re.DOTALL)
 NAME = re.compile(r"[A-Za-z_@$#][\w@$#-]*+", re.ASCII)
 LITERAL = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|null|true|false")
 UNCLEAR = re.compile(r'\A[\s"\[{]|\s\Z|[|\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]')
 INNER = re.compile(r"[;\]}]")
+CONSTANT = re.compile(r"[;{\]}]")
+PLAIN = re.compile(r"(?:[^{}]|\{[^{}]*+\})*+")
+"""Text with braces that can stand in a template."""
+ENDS = "/ ?=#&()"
+"""Where a text is cut for a template: a date, a version or a name stays whole in its cell."""
 ESCAPED = re.compile(r"[\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 CELLS = 4
 """Cells of a table for each value in it: with more, most of them are empty, and it is no table."""
+KEYED = 3
+"""Objects of an object that are alike, and fill half of their cells: fewer are no table by key."""
+SHARED = 12
+"""Characters that all texts of a column share, and its header has instead."""
+REFERRED = 8
+"""Columns of a table that the templates of others can name."""
 
 
 class Number(str):
@@ -53,7 +71,11 @@ class Found:
     @property
     def table(self) -> str | None:
         """The text with tables in the place of the JSON; None where it has no list of objects."""
-        return self.before + "\n".join([HEAD, *_lines(self.value)]) + self.after if _has_rows(self.value) else None
+        if not _has_rows(self.value):
+            return None
+        lines = [*_lines(self.value)]
+        head = HEAD.format(TEMPLATES if any(map(TEMPLATE.search, lines)) else "")
+        return self.before + "\n".join([head, *lines]) + self.after
 
 
 @lru_cache(maxsize=2)
@@ -95,19 +117,28 @@ def _rows(value: Any) -> bool:
     return isinstance(value, list) and len(value) > 1 and all(isinstance(row, dict) and row for row in value)
 
 
+def _keyed(value: Any) -> bool:
+    """Whether it is an object of objects that are alike."""
+    if not isinstance(value, dict) or len(value) < KEYED or not all(isinstance(row, dict) for row in value.values()):
+        return False
+    names = {name for row in value.values() for name in row}
+    return all(value.values()) and len(names) * len(value) <= 2 * sum(map(len, value.values()))
+
+
 def _has_rows(value: Any) -> bool:
-    return _rows(value) or (isinstance(value, dict) and any(map(_has_rows, value.values())))
+    return _rows(value) or _keyed(value) or (isinstance(value, dict) and any(map(_has_rows, value.values())))
 
 
 def _lines(value: Any, path: str = "") -> Iterator[str]:
     """The value, an entry a line, or a table."""
-    if _rows(value):
-        table = _Table.of(value)
-        if table:
-            yield f"{path}{', ' if path else ''}{len(value)} rows: {table.header}"
-            yield from map(table.row, value)
-            return
-    if isinstance(value, dict) and _has_rows(value):
+    head = f"{path}{', ' if path else ''}"
+    if _rows(value) and (table := _Table.of(value)):
+        yield f"{head}{len(value)} rows: {table.header}"
+        yield from map(table.row, value)
+    elif _keyed(value) and (table := _Table.of([*value.values()], keys=[*value])):
+        yield f"{head}{len(value)} rows by key: {'|'.join(filter(None, ('key', table.header)))}"
+        yield from ("|".join([_cell(key), *table.cells(row)]) for key, row in value.items())
+    elif isinstance(value, dict) and _has_rows(value):
         for name, inner in value.items():
             yield from _lines(inner, f"{path}{'.' if path else ''}{_name(name)}")
     else:
@@ -115,40 +146,88 @@ def _lines(value: Any, path: str = "") -> Iterator[str]:
 
 
 @dataclass(slots=True)
+class _Others:
+    """The columns that a template may name: how many characters their texts share at the start, and the texts."""
+
+    names: Container[str]
+    texts: dict[str, tuple[int, Sequence[str]]] = field(default_factory=dict)
+
+    def add(self, name: str, texts: Sequence[str]) -> None:
+        if texts and len(self.texts) < REFERRED and NAME.fullmatch(name):
+            self.texts[name] = _shared(texts)[0], texts
+
+    def may_surround(self, first: str, last: str) -> bool:
+        """Whether a template can have these around its braces."""
+        if UNCLEAR.search(f"{first}.") or UNCLEAR.search(f".{last}") or "]" in first + last:
+            return False
+        braces = re.findall(r"\{([^{}]*)\}", first + last)
+        literal = PLAIN.fullmatch(first) and PLAIN.fullmatch(last)
+        return bool(literal) and not any(not name or name in self.names for name in braces)
+
+
+@dataclass(slots=True)
 class _Column:
-    """A field of the rows: one with a constant value, one with columns of its own, or one of any values."""
+    """A field of the rows: one with a constant value, one with columns of its own, or one of any values.
+
+    `header` is what the header says after the name. `cut` are the characters of a text that its template has, at both
+    ends; None without one. `hidden`: whether the header says all.
+    """
 
     name: str
-    constant: str | None = None
+    header: str = ""
     inner: _Table | None = None
     listed: bool = False
+    hidden: bool = False
+    cut: tuple[int, int] | None = None
 
     @classmethod
-    def of(cls, name: str, rows: Sequence[dict[str, Any]], constants: bool) -> _Column:
+    def of(cls, name: str, rows: Sequence[dict[str, Any]], constants: bool, others: _Others) -> _Column:
+        """`others` are the columns that its template may name."""
         values = [row[name] for row in rows if name in row]
         constants = constants and len(values) == len(rows)
-        if constants and not isinstance(values[0], dict | list) and _all_same(values):
-            return cls(name, constant=_cell(values[0], INNER))
+        if constants and not isinstance(values[0], dict) and _all_same(values):
+            return cls(name, f"={_cell(values[0], CONSTANT)}", hidden=True)
+        if all(type(value) is str for value in values):
+            return cls._template(name, values, constants, others)
         if all(isinstance(value, dict) and value for value in values):
             inner = _Table.of(values, constants)
-            return cls(name, inner=inner) if inner else cls(name)
-        lists = all(isinstance(value, list) for value in values)
-        items = [item for value in values for item in value] if lists else []
-        inner = _Table.of(items, False) if _rows(items) else None
-        return cls(name, inner=inner, listed=lists)
+            return cls(name, f"{{{inner.header}}}", inner) if inner else cls(name)
+        if not all(isinstance(value, list) for value in values):
+            return cls(name)
+        items = [item for value in values for item in value]
+        inner = _Table.of(items) if _rows(items) else None
+        inner = _Table.of(items, False) if inner and not inner.shown else inner
+        return cls(name, f"[{inner.header if inner else ''}]", inner, listed=True)
+
+    @classmethod
+    def _template(cls, name: str, values: Sequence[str], everywhere: bool, others: _Others) -> _Column:
+        """A column of texts, whose header has what they share with each other, or with another column."""
+        start, end = _shared(values)
+        for other, (shared, texts) in others.texts.items() if everywhere else ():
+            before = start - shared
+            if before < 0 or not values[0].startswith(texts[0], before):
+                continue
+            first, last = values[0][:before], values[0][before + len(texts[0]) :]
+            legal = others.may_surround(first, last)
+            if legal and all(value == f"{first}{text}{last}" for value, text in zip(values, texts, strict=True)):
+                return cls(name, f"={first}{{{other}}}{last}", hidden=True)
+        value = values[0]
+        while start and value[start - 1] not in ENDS:
+            start -= 1
+        while end and value[-end] not in ENDS:
+            end -= 1
+        first, last = value[:start], value[len(value) - end :]
+        if start + end >= SHARED and others.may_surround(first, last):
+            return cls(name, f"={first}{{}}{last}", cut=(start, end))
+        return cls(name)
 
     @property
-    def header(self) -> str:
-        name = _name(self.name)
-        if self.constant is not None:
-            return f"{name}={self.constant}"
-        inner = self.inner.header if self.inner else ""
-        if self.listed:
-            return f"{name}[{inner}]"
-        return f"{name}{{{inner}}}" if inner else name
+    def shown(self) -> bool:
+        """Whether it has a cell in each row."""
+        return self.inner.shown if self.inner and not self.listed else not self.hidden
 
     def cells(self, row: dict[str, Any] | None, unclear: re.Pattern[str] | None) -> Iterator[str]:
-        if self.constant is not None:
+        if self.hidden:
             return
         there = row is not None and self.name in row
         value: Any = row[self.name] if row is not None and there else None
@@ -158,6 +237,8 @@ class _Column:
             yield ""
         elif self.listed:
             yield f"[{';'.join(map(self._item, value))}]"
+        elif self.cut:
+            yield _text(value[self.cut[0] : len(value) - self.cut[1]], unclear)
         else:
             yield _cell(value, unclear)
 
@@ -170,7 +251,9 @@ class _Table:
     columns: list[_Column] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rows: Sequence[dict[str, Any]], constants: bool = True) -> _Table | None:
+    def of(
+        cls, rows: Sequence[dict[str, Any]], constants: bool = True, keys: Sequence[str] | None = None
+    ) -> _Table | None:
         """The table of these rows; None where most of its cells would be empty.
 
         `constants`: whether its columns are there in every row, so that what they have in common stands in the header.
@@ -178,11 +261,24 @@ class _Table:
         names = dict.fromkeys(name for row in rows for name in row)
         if len(names) * len(rows) > CELLS * sum(map(len, rows)):
             return None
-        return cls([_Column.of(name, rows, constants) for name in names])
+        others = _Others({*names, "key"})
+        if keys and "key" not in names:
+            others.add("key", keys)
+        made = {}
+        for name, texts in sorted(((name, _texts(name, rows)) for name in names), key=lambda one: _length(one[1])):
+            made[name] = column = _Column.of(name, rows, constants, others)
+            if not column.header:
+                others.add(name, texts)
+        return cls([made[name] for name in names])
 
     @property
     def header(self) -> str:
-        return "|".join(column.header for column in self.columns)
+        return "|".join(f"{_name(column.name)}{column.header}" for column in self.columns)
+
+    @property
+    def shown(self) -> bool:
+        """Whether a row has a cell."""
+        return any(column.shown for column in self.columns)
 
     def cells(self, row: dict[str, Any] | None, unclear: re.Pattern[str] | None = None) -> Iterator[str]:
         for column in self.columns:
@@ -192,8 +288,32 @@ class _Table:
         return "|".join(self.cells(row))
 
 
+def _texts(name: str, rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The texts and numbers of a column; [] where it has anything else."""
+    values = [row.get(name) for row in rows]
+    return [str(value) for value in values] if all(isinstance(value, str) for value in values) else []
+
+
+def _length(texts: Sequence[str]) -> float:
+    return sum(map(len, texts)) or inf
+
+
+def _shared(texts: Sequence[str]) -> tuple[int, int]:
+    """How many characters all of them share at the start, and after these at the end."""
+    start = _prefix(texts)
+    return start, _prefix([text[: start - 1 : -1] if start else text[::-1] for text in texts])
+
+
+def _prefix(texts: Sequence[str]) -> int:
+    first, last = min(texts), max(texts)
+    both = zip(first, last, strict=False)
+    return next((at for at, (one, other) in enumerate(both) if one != other), min(len(first), len(last)))
+
+
 def _all_same(values: Sequence[Any]) -> bool:
     first = values[0]
+    if isinstance(first, list):
+        return all(isinstance(value, list) and value == first for value in values) and len({*map(_json, values)}) == 1
     return all(type(value) is type(first) and value == first for value in values)
 
 
@@ -203,10 +323,12 @@ def _name(name: str) -> str:
 
 def _cell(value: Any, unclear: re.Pattern[str] | None = None) -> str:
     """The value as JSON; a text without quotes if it can be nothing else."""
-    if type(value) is not str:
-        return _json(value)
-    quoted = not value or LITERAL.fullmatch(value) or UNCLEAR.search(value) or (unclear and unclear.search(value))
-    return _json(value) if quoted else value
+    return _text(value, unclear) if type(value) is str and not LITERAL.fullmatch(value) else _json(value)
+
+
+def _text(text: str, unclear: re.Pattern[str] | None = None) -> str:
+    """The text without quotes where that is clear."""
+    return _json(text) if not text or UNCLEAR.search(text) or (unclear and unclear.search(text)) else text
 
 
 def _json(value: Any) -> str:

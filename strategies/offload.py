@@ -9,7 +9,7 @@ from typing import Any
 
 from agent.budget import Budget
 from agent.history import History
-from agent.messages import Message, pending
+from agent.messages import HERE, Message, pending
 from strategies.making_room import aged, by_age
 from strategies.parameter import parameter
 from strategies.rewriting import Rewriting
@@ -29,7 +29,7 @@ def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
 
 
 def _copy(message: Message, reference_of: Sequence[Any]) -> Message:
-    return message if message.why else reference(message, *reference_of)
+    return message if message.why and message.ref != HERE else reference(message, *reference_of)
 
 
 @dataclass

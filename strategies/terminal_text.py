@@ -7,8 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 
-SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b\n]*+(?:\x07|\x1b\\)|[@-Z\\^_])")
+STYLE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|[@-Z\\^_])")
+TITLE = re.compile(r"\x1b\][^\x07\x1b\n]*+(?:\x07|\x1b\\)")
 REDRAWN = re.compile(r"(?<![^\r\n])[^\r\n]++\r++(?=[^\r\n])")
+DRAWING = re.compile(r"[^\r\n]*+")
+PROGRESS = re.compile(r"\d ?%|[#=>█━▏.-]{4}")
+CHANGES = re.compile(r"(?:[^\w%]|\d)++")
+"""What changes from one drawing of a progress bar to the next."""
 BLANKS = re.compile(r"(?<![ \t\r])[ \t\r]++$", re.MULTILINE)
 CODED = "[A-Za-z0-9+/]"
 WALL = re.compile(
@@ -20,13 +25,20 @@ REPEATS = 3
 """A line that comes more often than this in a row is shown once."""
 
 
-def tidied(text: str) -> tuple[str, Counter[str]]:
+def tidied(text: str, lossy: bool = True) -> tuple[str, Counter[str]]:
     """The text, and how many of what went; in linear time.
 
-    What went: terminal sequences, all but the last drawing of a redrawn line, blanks at the end of lines, lines that
-    repeat the line before, walls of base64. The last two leave a marker in their place.
+    What went: terminal sequences, drawings of a progress bar but the last, blanks at the end of lines, lines that
+    repeat the line before. If `lossy`, also sequences that hold a text (titles, links), drawings of any line but the
+    last, and walls of base64. A repeated line and a wall leave a marker in their place.
     """
     went: Counter[str] = Counter()
+
+    def redrawn(match: re.Match[str]) -> str:
+        following = DRAWING.match(match.string, match.end())
+        goes = following is not None and _is_progress(match[0], following[0])
+        went["drawings of lines"] += goes
+        return "" if goes else match[0]
 
     def wall(match: re.Match[str]) -> str:
         shown = _shown(match[0])
@@ -42,14 +54,22 @@ def tidied(text: str) -> tuple[str, Counter[str]]:
             else:
                 yield from [line] * times
 
-    for pattern, what in (
-        (SEQUENCE, "terminal sequences"),
-        (REDRAWN, "drawings of lines"),
-        (BLANKS, "blank line ends"),
-    ):
-        text, went[what] = pattern.subn("", text)
-    text = "\n".join(once(iter(WALL.sub(wall, text).split("\n"))))
+    for pattern in (STYLE, TITLE) if lossy else (STYLE,):
+        text, count = pattern.subn("", text)
+        went["terminal sequences"] += count
+    if lossy:
+        text, went["drawings of lines"] = REDRAWN.subn("", text)
+    else:
+        text = REDRAWN.sub(redrawn, text)
+    text, went["blank line ends"] = BLANKS.subn("", text)
+    text = "\n".join(once(iter((WALL.sub(wall, text) if lossy else text).split("\n"))))
     return text, +went
+
+
+def _is_progress(drawing: str, following: str) -> bool:
+    """Whether two drawings of a line are of a progress bar, and say the same but for how far it is."""
+    both = drawing, following
+    return all(map(PROGRESS.search, both)) and CHANGES.sub("", drawing) == CHANGES.sub("", following)
 
 
 def _shown(wall: str) -> str:

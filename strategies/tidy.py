@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from agent.budget import Budget
 from agent.history import History
-from agent.messages import Message, pending
+from agent.messages import HERE, Message, pending
+from agent.protocols import Strategy
 from strategies import json_table, terminal_text
 from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
-Form = Literal["minified", "table", "text"]
-FORMS: tuple[Form, ...] = ("minified", "table", "text")
+Form = Literal["minified", "table", "text", "recallable"]
+WHOLE: tuple[Form, ...] = ("minified", "table", "text")
+"""The forms that say all that a reader of the original is told."""
+FORMS: tuple[Form, ...] = ("minified", "table", "recallable")
+"""The forms where `recall` shows the original."""
 LEAST = 200
 """Characters of a result that is worth a look."""
 
@@ -23,24 +27,26 @@ LEAST = 200
 @lru_cache(maxsize=2048)
 def written(message: Message, form: Form) -> Message:
     """A copy in this form, which depends on nothing but the message; itself where it has no such form."""
-    if form == "text":
-        text, went = terminal_text.tidied(message.content)
+    if form in ("text", "recallable"):
+        recallable = form == "recallable"
+        text, went = terminal_text.tidied(message.content, lossy=recallable)
         what = ", ".join(f"{count:,} {name}" for name, count in went.items())
-        head = f'[tidied, {what}: recall(id="{message.id}") shows the original]'
-        return message.rewritten(f"{head}\n{text}", f"tidied: {what}", ref=message.id) if went else message
+        original = f': recall(id="{message.id}") shows the original' * recallable
+        head, ref = f"[tidied, {what}{original}]", message.id if recallable else HERE
+        return message.rewritten(f"{head}\n{text}", f"without {what}", ref=ref) if went else message
     json = json_table.found(message.content)
     if not json:
         return message
     text = json.minified if form == "minified" else json.table or message.content
-    why = "its JSON without blanks" if form == "minified" else "its JSON as tables, nothing left out"
-    return message.rewritten(text, why, ref=message.id)
+    why = "its JSON without blanks" if form == "minified" else "its JSON as tables"
+    return message.rewritten(text, f"{why}, nothing left out", ref=HERE)
 
 
-def smallest(message: Message, budget: Budget) -> tuple[Message, Form | None]:
+def smallest(message: Message, budget: Budget, forms: tuple[Form, ...] = FORMS) -> tuple[Message, Form | None]:
     """The copy with the fewest tokens, and its form; the message itself where none saves a tenth."""
     if message.role != "tool" or message.why or message.name == "recall" or len(message.content or "") < LEAST:
         return message, None
-    tokens, form = min((budget.count(written(message, form)), form) for form in FORMS)
+    tokens, form = min((budget.count(written(message, form)), form) for form in forms)
     return (written(message, form), form) if tokens <= 0.9 * budget.count(message) else (message, None)
 
 
@@ -66,14 +72,74 @@ class Tidy(Stateful):
 
     tools = ("recall",)
 
+    forms: tuple[Form, ...] = FORMS
     memory: Forms = field(default_factory=Forms)
     _view: Rewriting = field(default_factory=lambda: Rewriting(written), init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with each result in its smallest form; see the class. A form stays."""
         history = History.of(messages)
-        self._view.goes_on(history, budget, self.memory.forms, lambda message: smallest(message, budget)[0])
+        self._view.goes_on(history, budget, self.memory.forms, lambda message: smallest(message, budget, self.forms)[0])
         offers = self._view.offers(0, len(history) - len(pending(history)))
-        forms = ((one.id, smallest(one, budget)[1]) for _, one, _ in offers)
+        forms = ((one.id, smallest(one, budget, self.forms)[1]) for _, one, _ in offers)
         self._view.choose({id_: form for id_, form in forms if form})
         return self._view.view
+
+
+@dataclass
+class Tidied(Strategy):
+    """A strategy that sees each result tidied: the setting `--tidy`. In all else it is that strategy.
+
+    A setting adds no tool to a request. So what a reader of the original could miss goes only where the strategy offers
+    `recall`: walls of base64, drawings of a line, sequences of a terminal that hold a text. All else is whole for a
+    reader: JSON has the same value, and a line says how often it came.
+
+    What it remembers is the strategy's alone: a form depends only on its result and the counter.
+    """
+
+    strategy: Strategy
+    tidy: Tidy
+
+    @property
+    def parts(self) -> Sequence[Strategy]:
+        """What makes the view, from left to right."""
+        return (self.tidy, *getattr(self.strategy, "parts", (self.strategy,)))
+
+    @property
+    def fitted(self) -> bool:
+        """Whether the strategy's view is made to fit the budget."""
+        return self.strategy.fitted
+
+    @property
+    def tools(self) -> Sequence[str]:
+        """The tools that the strategy brings."""
+        return self.strategy.tools
+
+    @property
+    def priced(self) -> bool:
+        """Whether the strategy depends on the price card."""
+        return self.strategy.priced
+
+    @property
+    def state(self) -> Any:
+        """What the strategy remembers."""
+        return self.strategy.state
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        self.strategy.state = state
+
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+        """The strategy's view of the tidied history."""
+        return self.strategy.prepare(self.tidy.prepare(messages, budget), budget)
+
+    def why(self, message: Message) -> str:
+        """The strategy's reason for leaving a message out."""
+        return self.strategy.why(message)
+
+
+def tidied(strategy: Strategy) -> Strategy:
+    """The strategy under the setting `--tidy`; itself where it begins with `tidy`."""
+    if isinstance(getattr(strategy, "parts", (strategy,))[0], Tidy):
+        return strategy
+    return Tidied(strategy, Tidy(FORMS if "recall" in strategy.tools else WHOLE))

@@ -76,6 +76,7 @@ FLAGS: dict[str, dict[str, Any]] = {
         "CARD",
         "what a token costs, as in cached=0.1,output=4; dollars=3 is for a million computed ones; default: auto",
     ),
+    "--tidy": _value("HOW", "on or off: each tool result in the smallest form that says the same; default: on"),
     "--corpus": _value("DIR", "the folder of articles; default: the built-in ones"),
     "--files": _value("DIR", "the folder that the file tools may read; default: the built-in one"),
     "--notes": _value("FILE", "keep what the model notes in this file too, for later sessions"),
@@ -129,6 +130,7 @@ PREPARE_FLAGS = {
     "backend": "whom such a strategy asks: auto, ollama, vllm, openai or reader; default: auto",
     "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
     "embeddings": FLAGS["--embeddings"]["help"],
+    "tidy": FLAGS["--tidy"]["help"],
 }
 
 

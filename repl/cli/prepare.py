@@ -28,6 +28,7 @@ from session.embeddings import embedder_of
 from session.jsonl import from_json, to_line
 from session.settings import AUTO
 from strategies import parse
+from strategies.tidy import tidied
 
 if TYPE_CHECKING:
     from agent.protocols import Backend
@@ -60,7 +61,8 @@ def run(settings: Settings, budget: str | None) -> int:
     scripted = Scripted([], counter_for(settings.model))  # no model is made for a strategy that asks none
     side = SideModel(scripted, embedder_of(settings), worker=Lagged())
     with Apart():  # what a strategy of the user's own prints
-        strategy = parse(settings.strategy, side)
+        parsed = parse(settings.strategy, side)
+        strategy = tidied(parsed) if settings.tidy else parsed
         document = read(_standard_input())
         counter = side.backend.counter
         prices = Prices() if settings.price == AUTO else read_prices(settings.price)  # a filter has seen no timings

@@ -16,6 +16,7 @@ from models import READER
 from session.bounded import MOST_BYTES, file_bytes
 from session.hardware import machines
 from session.journal import folder
+from session.journal.header import LATER
 from session.journal.lines import Line
 from session.playback import Pace, Playback, Recording, read_recording
 from session.replayed_seconds import WORD_LETTERS, replayed_seconds
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 SHIPPED = Path(__file__).parents[2] / "models" / "cassettes"
-SHAPING = ("max_turns", "price")
+SHAPING = ("max_turns", "price", "tidy")
 """The settings, beside strategy and budget, that shape what is shown of a played session."""
 ORIGINAL, KEY, AT_ONCE = "original", "key", "0"
 
@@ -125,7 +126,7 @@ def settled(settings: Settings, recording: Recording) -> Settings:
     """
     opened = recording.opened
     then: dict[str, Any] = {"backend": READER, "model": "", "base_url": "", "summariser": "", "memory": ""}
-    recorded = {name: value for name, value in opened.settings.items() if name in SHAPING}
+    recorded = {name: value for name, value in {**LATER, **opened.settings}.items() if name in SHAPING}
     origins = dict(settings.origins)
     for name, value in {"strategy": opened.strategy, "budget": opened.limit, **recorded}.items():
         if name in settings.flags:

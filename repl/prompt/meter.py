@@ -23,6 +23,7 @@ BAR = 8
 PAUSE_SECONDS = 0.08
 """Typing that is faster is waited out before the next look."""
 DEEDS: dict[Fate, str] = {
+    "tidied": "tidies",
     "masked": "masks",
     "shortened": "shortens",
     "summarised": "summarises",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 FATE_LETTERS = {
     "kept": "K",
+    "tidied": "E",
     "masked": "M",
     "shortened": "S",
     "summarised": "U",

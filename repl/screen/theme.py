@@ -30,6 +30,7 @@ STYLES: Mapping[str, str] = {
     "step": "bold reverse",
     "answer": "none",
     "fate.kept": "green",
+    "fate.tidied": "bold green",
     "fate.masked": "magenta",
     "fate.shortened": "yellow",
     "fate.summarised": "blue",

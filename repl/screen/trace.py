@@ -214,7 +214,7 @@ def cut(text: str, width: int) -> str:
 
 
 def _of_fate(fate: Fate, count: int) -> str:
-    return figures.several(count, "result" if fate in ("masked", "shortened", "offloaded") else "message")
+    return figures.several(count, "result" if fate in ("tidied", "masked", "shortened", "offloaded") else "message")
 
 
 def _inserted(view: View) -> list[Message]:

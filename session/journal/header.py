@@ -22,6 +22,7 @@ KEPT = (
     "memory",
     "embeddings",
     "price",
+    "tidy",
     "corpus",
     "files",
     "budget",
@@ -32,6 +33,8 @@ KEPT = (
     "keep_alive",
 )
 """The settings that shape what a model is sent, beside those that can be swapped."""
+LATER: dict[str, str | bool | int | float] = {"tidy": True}
+"""The settings that a journal names only where they are otherwise: older ones do not know them."""
 MODEL_SETTINGS = ("backend", "base_url", "model")
 """The settings that say which model answers."""
 
@@ -40,6 +43,7 @@ def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> O
     """The first line, as the session is now. `widest` is its largest budget so far, in tokens."""
     kept = {name: AUTO if (value := getattr(settings, name)) is None else value for name in KEPT}
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
+    kept = {name: value for name, value in kept.items() if name not in LATER or value != LATER[name]}
     kept["budget"] = widest
     kept["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
     kept |= {
@@ -57,7 +61,8 @@ def sampling(began: Opened) -> dict[str, str | bool | int | float]:
 
 def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, object]:
     """The settings with which the session goes on, where `others` are asked for: with another server another model."""
-    own: dict[str, object] = {name: value for name, value in saved.opened.settings.items() if name in KEPT}
+    began = {**LATER, **saved.opened.settings}
+    own: dict[str, object] = {name: value for name, value in began.items() if name in KEPT}
     own |= {"strategy": saved.strategy, "budget": saved.limit}
     own |= {"backend": saved.model.backend, "model": saved.model.name}
     elsewhere = "backend" in others or "base_url" in others or ("model" in others and saved.model.backend == READER)

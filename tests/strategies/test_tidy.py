@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.errors import BudgetError
 from agent.messages import Message
 from agent.view import prepare
 from strategies import json_table, terminal_text
 from strategies.json_table import found
-from strategies.tidy import Tidy
+from strategies.tidy import Tidy, tidied
 from tests.support import tables
-from tests.support.histories import Story, budget, calls_of
-from tests.support.records import RECORDS
+from tests.support.histories import LIMITS, Story, budget, calls_of, is_faithful, is_sound, sound_histories
+from tests.support.records import PRINTED, RECORDS
+from tests.support.specs import build
 
 NAMES = st.one_of(st.sampled_from(["a", "b", "c", "a.b", "x y", "", "é", "items", "3 rows: "]), st.text(max_size=3))
 WORDS = st.one_of(
@@ -59,14 +61,47 @@ def lists_of_alike(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]
     )
 
 
+@st.composite
+def lists_of_templates(draw: st.DrawFn) -> list[Any]:
+    """Objects whose texts share a beginning and an end, with each other or with another field."""
+    around = st.sampled_from(
+        ["", "https://example.org/", " of many words", "{", "}", "{n}", "{o}/{}", "|", "]", '"', "1", "é "]
+    )
+    edges = [draw(st.tuples(around, around)) for _ in range(2)]
+    rows = []
+    for _ in range(draw(st.integers(2, 4))):
+        n = draw(st.sampled_from(["1", "10", "-2", "a", "", "1/10", "b c", "{o}"]))
+        number = tables.Digits(n) if tables.NUMBER.fullmatch(n) and draw(st.booleans()) else n
+        other = draw(st.sampled_from(["x", "y", "null", "", "src/view.py", "]"]))
+        row = {"n": number, "key": other, "m": edges[0][0] + n + edges[0][1], "o": edges[1][0] + other + edges[1][1]}
+        kept = draw(st.sets(st.sampled_from(sorted(row)), max_size=1)) if draw(st.integers(0, 3)) == 0 else set()
+        rows.append({name: value for name, value in row.items() if name not in kept} or {"n": "1"})
+    return rows
+
+
+def by_key(inner: st.SearchStrategy[list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    """The same rows under keys."""
+    keys = st.lists(st.one_of(NAMES, WORDS), min_size=4, max_size=4, unique=True)
+    return st.tuples(keys, inner).map(lambda both: dict(zip(*both, strict=False)))
+
+
 VALUES = st.recursive(
     SCALARS,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3), lists_of_alike(inner)
+        st.lists(inner, max_size=3),
+        st.dictionaries(NAMES, inner, max_size=3),
+        lists_of_alike(inner),
+        by_key(lists_of_alike(inner)),
+        lists_of_templates(),
     ),
     max_leaves=12,
 )
-DOCUMENTS = st.one_of(lists_of_alike(VALUES), st.dictionaries(NAMES, VALUES, max_size=3))
+DOCUMENTS = st.one_of(
+    lists_of_alike(VALUES),
+    st.dictionaries(NAMES, VALUES, max_size=3),
+    lists_of_templates(),
+    by_key(lists_of_templates()),
+)
 
 
 @settings(max_examples=30)
@@ -100,10 +135,10 @@ def test_how_a_table_reads() -> None:
     assert it.table.split("\n")[:6] == [
         "Found 9:",
         "```json",
-        json_table.HEAD,
+        json_table.HEAD.format(json_table.TEMPLATES),
         "total: 9",
-        "items, 9 rows: number|title|state=open|by{login=ann}",
-        "0|Cache 0 is lost, and slow",
+        "items, 9 rows: number|title=Cache {number} is lost, and slow|state=open|by{login=ann}",
+        "0",
     ]
     assert it.table.endswith("\n```\nMore: page 2")
 
@@ -121,6 +156,15 @@ def test_what_goes_from_the_text_of_a_terminal() -> None:
         == "red\n100%\nsame\n[the line above, 40 times in all]\nend\nQUJD1a+/QUJD1a+/[784 more characters of base64]"
     )
     assert sum(went.values()) == 46
+
+
+def test_without_recall_nothing_goes_that_a_reader_could_miss() -> None:
+    bar = "Reading  10% [#   ]\rReading  50% [##  ]\rReading 100% [####]\n"
+    assert terminal_text.tidied(f"\x1b[32m{bar}", lossy=False)[0] == "Reading 100% [####]\n"
+    title, old_ends, wall = "\x1b]0;the title\x07", "ann,3\rbob,5\rcem,7\n", "QUJD1a+/" * 100
+    for text in (title, old_ends, wall):
+        assert terminal_text.tidied(text, lossy=False) == (text, {})
+        assert terminal_text.tidied(text)[0] != text
 
 
 @given(st.text(alphabet="ab \n.é"), st.text())
@@ -152,7 +196,7 @@ def test_the_smallest_form_is_taken_and_says_what_went() -> None:
         "x" + "50%\r" * 99 + "ready  \n" * 9,
         "word " * 99,
     )
-    assert table.content.startswith(json_table.HEAD)
+    assert table.content.startswith(tables.HEAD)
     assert minified.content == '{"a":[' + ",".join(map(str, range(99))) + "]}"
     assert text.content.startswith("[tidied, 99 drawings of lines, ")
     assert 'recall(id="m7r") shows the original]\n' in text.content
@@ -170,7 +214,7 @@ def test_the_prefix_never_changes() -> None:
     for messages in calls_of(story.messages):
         before = prepare(messages, strategy, budget(), before)
         assert not before.edited
-    assert [fate for fate in before.fates if fate != "kept"] == ["offloaded"] * 12
+    assert [fate for fate in before.fates if fate != "kept"] == ["offloaded", "tidied"] * 6
 
 
 HOSTILE = {
@@ -195,11 +239,28 @@ def test_hostile_results_come_to_an_end(kind: str) -> None:
     assert len(view(HOSTILE[kind])) == 1
 
 
-@pytest.mark.parametrize("kind", RECORDS)
+@pytest.mark.parametrize("kind", [*RECORDS, *PRINTED])
 def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
-    text = json.dumps(RECORDS[kind], indent=2)
+    text = json.dumps({**RECORDS, **PRINTED}[kind], indent=2)
     it = found(text)
     assert it
     assert it.table
     assert len(it.table) < 0.55 * len(text)
     assert tables.read(it.table) == tables.exact(text)
+
+
+@pytest.mark.parametrize("spec", ["none", "sliding-window", "observation-masking", "offload", "dedup", "thrifty"])
+@settings(max_examples=10)
+@given(sound_histories(most_turns=12), LIMITS)
+def test_a_strategy_under_the_setting_keeps_the_laws(spec: str, history: list[Message], limit: int) -> None:
+    strategy, allowed, before = tidied(build(spec)), budget(limit, overhead=20), None
+    for messages in calls_of(history):
+        try:
+            before = prepare(messages, strategy, allowed, before)
+        except BudgetError:
+            continue
+        assert before.notes == ()
+        assert is_sound(before.messages) == []
+        assert is_faithful(before.messages, messages) == []
+        assert before.tokens <= before.history_tokens
+        assert before.tokens <= limit or spec == "none"

@@ -32,6 +32,7 @@ ABSENT = object()
 class Column:
     name: str
     constant: Any = ABSENT
+    template: str = ""
     inner: list[Column] = field(default_factory=list)
     kind: str = ""
 
@@ -71,12 +72,25 @@ class Reader:
             self.at += 1
         return scalar(self.text[start : self.at])
 
+    def part(self, ends: str) -> Any:
+        """A cell that is a text whatever it looks like."""
+        found = re.compile(f"[^{re.escape(ends)}]*").match(self.text, self.at)
+        assert found
+        if found[0][:1] == '"':
+            return self.json()
+        self.at = found.end()
+        return found[0] or ABSENT
+
     def columns(self, end: str) -> list[Column]:
         found = []
         while True:
             column = Column(self.name())
             if self.take("="):
-                column.constant = self.cell("|]}\n")
+                unquoted = re.compile(r'(?!["\[])(?:[^|\]{}\n]|\{[^|{}\n]*\})*').match(self.text, self.at)
+                if unquoted and "{" in unquoted[0]:
+                    column.template, self.at = unquoted[0], unquoted.end()
+                else:
+                    column.constant = self.cell("|]}\n")
             elif self.take("{"):
                 column.kind, column.inner = "{", self.columns("}")
             elif self.take("["):
@@ -87,13 +101,16 @@ class Reader:
                 self.need(end)
                 return found
 
-    def row(self, columns: list[Column], ends: str) -> dict[str, Any]:
+    def row(self, columns: list[Column], ends: str, keys: list[str] | None = None) -> dict[str, Any]:
+        """A row, and its key added to `keys` if it begins with one."""
         values: dict[int, Any] = {}
+        if keys is not None:
+            keys.append(self.cell("|" + ends))
         for at, column in enumerate(self.shown(columns)):
-            if at:
+            if at or keys is not None:
                 self.need("|")
             values[id(column)] = self.value(column, ends)
-        return built(columns, values)
+        return built(columns, values, {"key": keys[-1]} if keys else {})
 
     def shown(self, columns: list[Column]) -> list[Column]:
         """The columns that have a cell."""
@@ -101,11 +118,13 @@ class Reader:
         for one in columns:
             if one.kind == "{":
                 found += self.shown(one.inner)
-            elif one.constant is ABSENT:
+            elif one.constant is ABSENT and (not one.template or "{}" in one.template):
                 found.append(one)
         return found
 
     def value(self, column: Column, ends: str) -> Any:
+        if column.template:
+            return self.part("|" + ends)
         if column.kind != "[":
             return self.cell("|" + ends)
         if not self.take("["):
@@ -125,13 +144,26 @@ def scalar(text: str) -> Any:
     return words[text] if text in words else Digits(text) if NUMBER.fullmatch(text) else text
 
 
-def built(columns: list[Column], values: dict[int, Any]) -> dict[str, Any]:
+def built(columns: list[Column], values: dict[int, Any], key: dict[str, str] | None = None) -> dict[str, Any]:
     """A row of these columns; an object without a field is absent itself."""
-    made = {}
+    made: dict[str, Any] = {}
+    texts = {**(key or {})}
     for column in columns:
-        value = built(column.inner, values) or ABSENT if column.kind == "{" else values.get(id(column), column.constant)
-        if value is not ABSENT:
-            made[column.name] = value
+        value = values.get(id(column))
+        texts[column.name] = value.text if isinstance(value, Digits) else value if isinstance(value, str) else ""
+
+    def filled(template: str, own: Any) -> str:
+        texts[""] = own
+        return re.sub(r"\{([^{}]*)\}", lambda name: texts.get(name[1], name[0]), template)
+
+    for column in columns:
+        own = values.get(id(column), column.constant)
+        if column.kind == "{":
+            own = built(column.inner, values) or ABSENT
+        elif column.template and (own is not ABSENT or "{}" not in column.template):
+            own = filled(column.template, own)
+        if own is not ABSENT:
+            made[column.name] = own
     return made
 
 
@@ -143,7 +175,7 @@ def read(text: str) -> Any:
     root: Any = {}
     while reader.at < len(text):
         path = []
-        while not reader.take(" rows: ") and not re.match(r"\d+ rows: |: |, \d+ rows: ", text[reader.at :]):
+        while not re.match(r"(, )?\d+ rows( by key)?: |: ", text[reader.at : reader.at + 40]):
             path.append(reader.name())
             reader.take(".")
         if reader.take(": "):
@@ -151,13 +183,19 @@ def read(text: str) -> Any:
             reader.take("\n")
         else:
             reader.take(", ")
-            count = int(re.match(r"\d+", text[reader.at :])[0])  # type: ignore[index]
-            reader.at += len(f"{count} rows: ")
-            columns = reader.columns("\n")
-            value = []
+            count = int(re.match(r"\d+", text[reader.at : reader.at + 20])[0])  # type: ignore[index]
+            reader.at += len(f"{count} rows")
+            keys: list[str] | None = [] if reader.take(" by key: key") else None
+            if keys is not None:
+                columns = [] if reader.take("\n") else reader.columns("\n") if reader.take("|") else []
+            else:
+                reader.need(": ")
+                columns = reader.columns("\n")
+            rows = []
             for _ in range(count):
-                value.append(reader.row(columns, "\n"))
+                rows.append(reader.row(columns, "\n", keys))
                 reader.take("\n")
+            value = rows if keys is None else dict(zip(keys, rows, strict=True))
         if not path:
             return value
         into = root

@@ -90,6 +90,11 @@ def broke(error: BaseException, spec: str) -> str:
 
 
 def lost(view: View, budget: Budget) -> int:
-    """Tokens of the history that a view no longer holds: the history, without what the view has of its messages."""
+    """Tokens of the history that a view no longer holds: the history, without what the view has of its messages.
+
+    A tidied message is there whole.
+    """
     inserted = sum(budget.count(view.messages[at]) for at in view.inserted)
-    return view.history_tokens - (view.tokens - inserted)
+    whole = {message.id: budget.count(message) for message, fate in view.fated if fate == "tidied"}
+    tidied = sum(budget.count(message) for message in view.messages if message.id in whole)
+    return view.history_tokens - (view.tokens - inserted) - (sum(whole.values()) - tidied)

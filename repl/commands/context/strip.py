@@ -15,7 +15,7 @@ from repl.commands.context.rows import Row, Xray, spread
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.theme import say
 
-FILLS = {"kept": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
+FILLS = {"kept": "█", "tidied": "█", "inserted": "█", "shortened": "▓", "dropped": "░"}
 """The fill of a block after its letter: the lighter, the less is left of the message."""
 ALTERED = "▒"
 FREE = "·"

@@ -23,6 +23,7 @@ from repl.commands.table import obey
 from session.session import Session
 from strategies.spec import parse
 from strategies.table import STRATEGIES, asks_a_model
+from strategies.tidy import tidied
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.sessions import Paper, ask, scripted
@@ -65,7 +66,7 @@ def text_of(session: Session, command: str, width: int = 80, drawn: bool = False
 def test_it_says_what_the_replay_of_prepare_says(spec: str, history: list[Message], limit: int) -> None:
     session = told(history, limit)
     agent, found = session.agent, replayed(session, spec)
-    strategy = parse(spec, SideModel(Summariser()))
+    strategy = tidied(parse(spec, SideModel(Summariser())))
     as_if = replace(agent, strategy=strategy)
     budget = as_if.budget(as_if.schemas())
     try:
@@ -95,7 +96,7 @@ def test_survivors_and_what_is_lost_add_up_and_nothing_changes(spec: str, histor
     assert sum(found.fates.values()) == len(view.history)
     count = session.agent.backend.counter.count
     shown = {message.id: message for message in view.messages}
-    gone = [message for message, fate in zip(view.history, view.fates, strict=True) if fate != "kept"]
+    gone = [message for message, fate in zip(view.history, view.fates, strict=True) if fate not in ("kept", "tidied")]
     assert found.lost == sum(map(count, gone)) - sum(count(shown[m.id]) for m in gone if m.id in shown)
 
 

@@ -1,0 +1,126 @@
+"""The setting --tidy: each result is sent in its smallest form, whatever the strategy, and nothing else changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent.messages import HERE, Message
+from repl.cli.recordings import load, settled
+from repl.commands.table import obey
+from session.forecast import forecast
+from session.journal.folder import new_path, reopened
+from session.journal.journal import Journal
+from session.session import Session, open_session
+from session.settings import Settings
+from strategies import STRATEGIES
+from strategies.tidy import Tidied
+from tests.support.records import RECORDS
+from tests.support.sessions import Paper, ask, scripted, tool_call
+from tools.schema import tool
+
+ISSUES = RECORDS["60 issues"][:20]
+WALL = "iVBORw0KGgoAAAANSUhEUgAA" * 40
+
+
+def fetch(what: str) -> str:
+    """Fetch something."""
+    return {"issues": json.dumps(ISSUES, indent=2), "picture": f"one picture\n{WALL}\n"}[what]
+
+
+def looked(*what: str, **settings: object) -> Session:
+    """A session that has fetched these things."""
+    calls = [tool_call("fetch", number, what=one) for number, one in enumerate(what, 1)]
+    session = scripted(*calls, "Done.", "And done.", **{"budget": 20_000, **settings})
+    session.agent.tools = {**session.agent.tools, "fetch": tool(fetch)}
+    ask(session, "What is there?")
+    return session
+
+
+def sent(session: Session) -> list[str]:
+    """The results in the newest prompt."""
+    view = session.agent.ledger.view
+    assert view
+    return [message.content for message in view.messages if message.role == "tool"]
+
+
+@pytest.mark.parametrize("spec", [*STRATEGIES, "tidy+none", "observation-masking+tidy+dedup"])
+def test_every_strategy_gets_results_tidied_and_no_tool_more(spec: str) -> None:
+    on, off = looked("issues", strategy=spec), looked("issues", strategy=spec, tidy=False)
+    view = on.agent.ledger.view
+    assert view
+    assert view.fates[3] == "tidied"
+    assert on.agent.history[3].content == fetch("issues")
+    assert on.agent.schemas() == off.agent.schemas()
+    assert on.spec == spec
+    whole = sent(off)[0] == fetch("issues")
+    assert whole == ("tidy" not in spec)
+    assert sent(looked("issues", strategy="tidy", tidy=False)) == sent(on)
+
+
+def test_it_is_seen_and_its_reason_told() -> None:
+    session = looked("issues")
+    paper = Paper(100, drawn=False)
+    for line in ("/context", "/why 4", "/stats", "/compare"):
+        obey(session, line, paper.console)
+    assert "4; who: fetch; fate: tidied; " in paper.text
+    assert "message 4 (fetch), tidied, 1,549 → 524 tokens: its JSON as tables, nothing left out." in paper.text
+    assert "tidied; messages: 1; in history: 1,549; in view: 524" in paper.text
+    assert "lost tokens: 0; fates: 1 tidied" in paper.text
+
+
+def test_what_a_reader_could_miss_goes_only_where_recall_gives_it_back() -> None:
+    assert WALL in sent(looked("picture"))[0]
+    shown = sent(looked("picture", strategy="offload:share=1"))[0]
+    assert WALL not in shown
+    assert 'recall(id="m4") shows the original' in shown
+
+
+def test_a_bulky_result_is_still_moved_or_masked() -> None:
+    for spec in ("offload:share=0.01", "observation-masking:when=always,window=0"):
+        session = looked("issues", "issues", strategy=spec)
+        assert all(len(text) < 600 for text in sent(session)[:1])
+
+
+def test_a_strategy_of_the_users_own_sees_the_tidied_history(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def prepare(messages, budget):\n    return messages\n")
+    session = looked("issues", strategy=str(path))
+    assert sent(session) == sent(looked("issues"))
+    assert forecast(session, "And?", foreign=True).view
+
+
+def test_forks_swaps_and_forecasts_are_under_the_same_setting() -> None:
+    for on in (True, False):
+        session = looked("issues", strategy="none", tidy=on)
+        for strategy in (session.fork("hybrid").strategy, session.fork().strategy):
+            assert isinstance(strategy, Tidied) == on
+        seen = forecast(session, "And?")
+        assert seen.view
+        assert ("tidied" in seen.view.fates) == on
+        session.use_strategy("sliding-window")
+        ask(session, "And?")
+        assert ("JSON as tables" in sent(session)[0]) == on
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_session_goes_on_as_it_was(tmp_path: Path, on: bool) -> None:
+    journal = Journal(new_path(tmp_path))
+    session = open_session(Settings(backend="reader", tidy=on), journal)
+    ask(session)
+    session.leave()
+    assert journal.path
+    settings, again, _ = reopened(Settings(tidy=not on), journal.path)
+    again.close()
+    assert settings.tidy is on
+
+
+def test_a_cassette_that_does_not_say_was_recorded_with_it() -> None:
+    assert settled(Settings(tidy=False), load("reader/none", Path())).tidy
+
+
+def test_a_copy_of_a_tidied_result_is_not_whole() -> None:
+    tidy = Message("m", "tool", "x", ref=HERE)
+    assert tidy.rewritten("[gone]", "why").ref == ""
