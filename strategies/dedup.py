@@ -84,13 +84,15 @@ class Dedup(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with references in the place of repeated lines; see the class."""
         history = History.of(messages)
-        done = history.upto(len(history) - len(pending(history)))
+        waiting = pending(history)
+        done = history.upto(len(history) - len(waiting))
         counted = budget.tokens, budget.limit - budget.overhead
         if counted != self._counted or done.shared(self._read) < len(self._read):
             self._begin()
         self._counted = counted
         self._go_on(done, budget)
-        if budget.limit < budget.size(history.begun(self._view)) < budget.size(history):
+        room = budget.limit - sum(map(budget.count, waiting))
+        if room < budget.size(self._view) < budget.size(done):
             self.memory.upto = done[-1].id
             self._begin()
             self._go_on(done, budget)
