@@ -65,8 +65,8 @@ class Dedup(Stateful):
 
     A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
     model gave to a tool) and lines that are new. One line stands for each run: how many lines, how the first begins and
-    how the last ends. The reader finds the run at the newest line above that begins so. If this saves a tenth of the
-    tokens, it stands in the place of the result; `recall` shows the whole. A copy depends only on what stands before
+    how the last ends. The run stands in the newest message above that has a line which begins so. If this saves a tenth
+    of the tokens, it takes the place of the result; `recall` shows the whole. A copy depends only on what stands before
     it, so the prefix stays.
 
     Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one may
