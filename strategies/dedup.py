@@ -96,7 +96,7 @@ class Dedup(Stateful):
             self.memory.upto = done[-1].id
             self._begin()
             self._go_on(done, budget)
-        return history.begun(self._view)
+        return history.begun(self._view) if waiting else self._view  # the next view goes on from what is counted of it
 
     def _begin(self) -> None:
         self._read, self._view, self._places = History(), History(), {}
