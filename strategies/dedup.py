@@ -1,116 +1,123 @@
-"""dedup: a result that repeats an earlier one of the view says only what changed."""
+"""dedup: lines of a result that stand in the view already become a reference to where they stand."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import unified_diff
-from functools import lru_cache
 
+from agent import foreign
 from agent.budget import Budget
+from agent.figures import several
 from agent.history import History
 from agent.messages import Message, pending
+from strategies.repeated_lines import Places, Run, cut, head
 from strategies.state import Stateful
 
-LEAST = 200
-"""Characters of a result that is worth a look."""
-LINES = 2_000
-"""Lines of a text that is compared with another one; a longer one only repeats what it equals."""
-LINE = 8
-"""Characters of a line that two results share by more than chance."""
-CONTEXT = 1
-"""Unchanged lines around a change."""
+TAIL = 16
+"""Characters at the end of its last line that a reference shows."""
+REFERENCE = re.compile(r"^\[[0-9,]+ lines? as above, from `", re.MULTILINE)
 
 
-@lru_cache(maxsize=2048)
-def difference(earlier: str, text: str) -> str | None:
-    """What changed, as a unified diff without its two first lines; None where one is too long to compare.
-
-    A line ends at a newline and nowhere else: the earlier text and the diff make the text again, byte for byte.
-    """
-    old, new = earlier.split("\n"), text.split("\n")
-    if old != new and max(len(old), len(new)) > LINES:
-        return None
-    return "\n".join(list(unified_diff(old, new, n=CONTEXT, lineterm=""))[2:])
+def reference(lines: Sequence[str], id_: str = "") -> str:
+    """The line that stands for these; with an id, it also says how to get the whole result."""
+    recall = f'; recall(id="{id_}") shows all' if id_ else ""
+    count, last = several(len(lines), "line"), lines[-1].strip()[-TAIL:]
+    return f"[{count} as above, from `{head(lines[0])}` to `{last}`{recall}]"
 
 
-@lru_cache(maxsize=2048)
-def reference(message: Message, earlier: Message) -> Message:
-    """A copy that names the earlier result and says what changed; the message itself if one is too long."""
-    changed = difference(earlier.content, message.content)
-    if changed is None:
-        return message
-    begins = " ".join(earlier.content[:200].split())[:40]
-    but = ", but for this diff" if changed else ""
-    head = f'[the same as the earlier result that begins "{begins}"{but}; recall(id="{message.id}") shows it whole]'
-    return message.rewritten("\n".join(filter(None, (head, changed))), f"repeats {earlier.id}", ref=message.id)
+def with_references(message: Message, runs: Sequence[Run]) -> Message:
+    """A copy with a reference in the place of each run of lines."""
+    text, parts, at = message.content, list[str](), 0
+    for start, end in runs:
+        parts += text[at:start], reference(text[start:end].split("\n"), "" if parts else message.id)
+        at = end
+    return message.rewritten("".join([*parts, text[at:]]), "repeats lines that stand above", ref=message.id)
 
 
-def smaller(message: Message, earlier: Message | None, budget: Budget) -> Message | None:
-    """The reference to the earlier result; None where it does not save a tenth, or where there is no such result."""
-    if earlier is None or not earlier.content:
-        return None
-    copy = reference(message, earlier)
-    return copy if budget.count(copy) <= 0.9 * budget.count(message) else None
+def arguments(message: Message) -> Iterator[str]:
+    """The texts in the arguments of the calls."""
+    for call in message.calls:
+        try:
+            yield from _strings(foreign.read(call.arguments))
+        except ValueError:
+            continue
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
 
 
 @dataclass
-class Repeats:
-    """The earlier result that each result repeats, by id; "" for a result that is shown whole, from then on."""
+class Whole:
+    """The newest message when the view was last over the budget, by id: up to there, no result has references."""
 
-    repeats: dict[str, str] = field(default_factory=dict)
+    upto: str = ""
 
 
 @dataclass
 class Dedup(Stateful):
-    """Show a result that repeats an earlier one as a reference to it and what changed. Put it last.
+    """Show lines of a result that stand above in the view as a reference to them. Put it last.
 
-    A result that comes is compared with the one of the same tool that shares most lines with it and is shown whole. If
-    a unified diff to that one saves a tenth of the tokens, it stands in its place; `recall` shows the whole. This is
-    decided once, so the prefix stays.
+    A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
+    model gave to a tool) and lines that are new. One line stands for each run: how many lines, how the first begins and
+    how the last ends. The run stands in the newest message above that has a line which begins so. If this saves a tenth
+    of the tokens, it takes the place of the result; `recall` shows the whole. A copy depends only on what stands before
+    it, so the prefix stays.
 
-    In its view each reference names a result of the same view that is there as it was given. Where that has gone, or
-    the view is over the budget (then `fit` will cut), the references become whole results again, and stay whole. A
-    strategy after it may break this rule: write `observation-masking+dedup`, not the other way round.
+    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one may
+    hide lines that a reference needs: write `observation-masking+dedup`, not the other way round.
     """
 
     tools = ("recall",)
 
-    memory: Repeats = field(default_factory=Repeats)
+    memory: Whole = field(default_factory=Whole)
+    _read: History = field(default_factory=History, init=False, repr=False, compare=False)
+    _view: History = field(default_factory=History, init=False, repr=False, compare=False)
+    _places: Places = field(default_factory=dict, init=False, repr=False, compare=False)
+    _counted: object = field(default=None, init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
-        """The history with references in the place of repeats; see the class."""
+        """The history with references in the place of repeated lines; see the class."""
         history = History.of(messages)
-        self._decide(history, budget)
-        copies: dict[str, Message] = {}
-        for id_, earlier in self.memory.repeats.items():
-            message = history.named(id_) if earlier else None
-            copy = message and smaller(message, history.named(earlier), budget)
-            if copy:
-                copies[id_] = copy
-            elif message:
-                self.memory.repeats[id_] = ""
-        view = history.rewritten(copies.values())
-        if copies and budget.over(view):
-            self.memory.repeats.update(dict.fromkeys(copies, ""))
-            return history
-        return view
+        waiting = pending(history)
+        done = history.upto(len(history) - len(waiting))
+        counted = budget.tokens, budget.limit - budget.overhead
+        if counted != self._counted or done.shared(self._read) < len(self._read):
+            self._begin()
+        self._counted = counted
+        self._go_on(done, budget)
+        room = budget.limit - sum(map(budget.count, waiting))
+        if room < budget.size(self._view) < budget.size(done):
+            self.memory.upto = done[-1].id
+            self._begin()
+            self._go_on(done, budget)
+        return history.begun(self._view) if waiting else self._view  # the next view goes on from what is counted of it
 
-    def _decide(self, history: History, budget: Budget) -> None:
-        """Find the earlier result for each one that is new."""
-        waiting = {message.id for message in pending(history)}
-        repeats = self.memory.repeats
-        results = [one for one in history if one.role == "tool" and one.id not in waiting and one.content]
-        if all(one.id in repeats for one in results):
-            return
-        newest: dict[tuple[str, str], str] = {}
-        for one in results:
-            lines = {(one.name, line) for line in one.content.split("\n") if len(line) >= LINE}
-            if one.id not in repeats:
-                votes = Counter(newest[line] for line in lines if line in newest)
-                best = min(votes, key=lambda id_: (-votes[id_], -(history.place(id_) or 0)), default="")
-                likely = best and len(one.content) >= LEAST and one.name != "recall"
-                repeats[one.id] = best if likely and smaller(one, history.named(best), budget) else ""
-            if not repeats[one.id]:
-                newest.update(dict.fromkeys(lines, one.id))
+    def _begin(self) -> None:
+        self._read, self._view, self._places = History(), History(), {}
+
+    def _go_on(self, history: History, budget: Budget) -> None:
+        """Read the messages that are new."""
+        known, whole = len(self._read), history.place(self.memory.upto)
+        first = len(history) if budget.over(self._view) else 0 if whole is None else whole + 1
+        new = enumerate(history[known:], known)
+        shown = [self._shown(message, budget, place >= first) for place, message in new]
+        self._read, self._view = history, history.begun(self._view).rewritten(shown)
+
+    def _shown(self, message: Message, budget: Budget, may_refer: bool) -> Message:
+        """The message, or the copy that is shown of it; its lines have their places then."""
+        text, copy = message.content or "", message
+        result = message.role == "tool" and message.name != "recall" and not REFERENCE.search(text)
+        runs, new = cut(text, self._places if may_refer and result else None)
+        if runs:
+            copy = with_references(message, runs)
+            if budget.count(copy) > 0.9 * budget.count(message):
+                copy, new = message, cut(text)[1]
+        for places in (new, *(cut(each)[1] for each in arguments(message))):
+            self._places.update(places)
+        return copy

@@ -1,121 +1,181 @@
-"""dedup: a reference names a result that stands whole in the same view, and the diff gives the text back."""
+"""dedup: a reader who has only the view finds each line that a reference stands for, byte for byte."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent.budget import Budget
 from agent.errors import BudgetError
-from agent.messages import Message
+from agent.history import History
+from agent.messages import Message, ToolCall
 from agent.view import prepare
-from strategies.dedup import Dedup, difference
-from tests.support.histories import LIMITS, Story, budget, calls_of
+from strategies.dedup import Dedup
+from tests.support.histories import LIMITS, Story, TinyCounter, budget, calls_of
 from tests.support.specs import build
 
-LINES = st.lists(
-    st.sampled_from(["def one():", "return 1", "", "-x", "+x", "@@ -1 +1 @@", " ", "\r", "é"]), max_size=20
+WHY = "repeats lines that stand above"
+MARK = re.compile(r'\[([\d,]+) lines? as above, from `(.*?)` to `.*`(?:; recall\(id="\w+"\) shows all)?\]')
+Shown = list[str | None]
+"""The lines of a text, and None in the place of a reference."""
+
+
+# --- a reader ---------------------------------------------------------------------------------------------------------
+
+
+def begins(line: str | None, words: str) -> bool:
+    return line is not None and line.strip()[:32].split("` to ")[0] == words
+
+
+def found(above: Sequence[Shown], own: Shown, count: int, words: str) -> list[str]:
+    """The lines that a reference names: the first that begins so in the newest text that has one, and those after."""
+    text = next(text for text in (own, *reversed(above)) if any(begins(line, words) for line in text))
+    at = next(at for at, line in enumerate(text) if begins(line, words))
+    lines = [line for line in text[at : at + count] if line is not None]
+    assert len(lines) == count
+    return lines
+
+
+def strings(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for each in inner for text in strings(each)]
+
+
+def read_back(view: Sequence[Message]) -> dict[str, str]:
+    """Each content of a view with the lines that its references name."""
+    above, contents = list[Shown](), dict[str, str]()
+    for message in view:
+        lines, own = list[str](), Shown()
+        for line in (message.content or "").split("\n"):
+            mark = MARK.fullmatch(line) if message.why == WHY else None
+            lines += found(above, own, int(mark[1].replace(",", "")), mark[2]) if mark else [line]
+            own += [None] if mark else [line]
+        contents[message.id] = "\n".join(lines)
+        above.append(own)
+        for call in message.calls:
+            above += [[*text.split("\n")] for text in strings(json.loads(call.arguments))]
+    return contents
+
+
+# --- laws -------------------------------------------------------------------------------------------------------------
+
+FILES = [[f"line {line} of file {file}, which is long enough" for line in range(30)] for file in range(3)]
+ODD = st.sampled_from(
+    [
+        *("", " ", "\r", "x", "changed", "é" * 150, "\x85 \u2028 \x0c", "` to `" * 9, "12345678` to "),
+        *("    line 3 of file 0", FILES[0][0], FILES[1][29]),
+        "[3 lines as above, from `line 3 of file 0, which is long ` to `h`]",
+    ]
 )
 
 
-def patched(old: str, diff: str) -> str:
-    """The text that a unified diff makes of an old one, read as the manual of diff has it."""
-    lines, made, at, left = old.split("\n"), list[str](), 0, 0
-    for line in diff.split("\n") if diff else ():
-        if not left:
-            hunk = re.fullmatch(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@", line)
-            assert hunk
-            old_lines, new_lines = int(hunk[2] or 1), int(hunk[3] or 1)
-            start, left = int(hunk[1]) - bool(old_lines), old_lines + new_lines
-            made += lines[at:start]
-            at = start
-            continue
-        left -= 2 if line[0] == " " else 1
-        if line[0] in " +":
-            made.append(line[1:])
-        if line[0] in " -":
-            assert lines[at] == line[1:]
-            at += 1
-    return "\n".join(made + lines[at:])
-
-
-@given(LINES, LINES)
-def test_the_earlier_text_and_the_diff_make_the_text(old: list[str], new: list[str]) -> None:
-    changed = difference("\n".join(old), "\n".join(new))
-    assert changed is not None
-    assert patched("\n".join(old), changed) == "\n".join(new)
-
-
-FILES = [[f"line {line} of file {file}, which is long enough" for line in range(30)] for file in range(3)]
+def say(story: Story, result: str, name: str = "read_file", **arguments: str) -> None:
+    """A turn with this result; the arguments are those of its call."""
+    story.turn(0)
+    call, last = story.messages[-2:]
+    calls = (ToolCall(call.calls[0].id, name, json.dumps(arguments)),)
+    story.messages[-2:] = [
+        Message(call.id, "assistant", call.content, calls=calls),
+        Message(last.id, "tool", result, call_id=last.call_id, name=name),
+    ]
 
 
 @st.composite
 def readings(draw: st.DrawFn) -> list[Message]:
-    """Files that are read again and again, with a line changed here and there."""
+    """Files that are read and written again and again, whole and in parts, with lines changed here and there."""
     story, files = Story().ask("?"), [list(lines) for lines in FILES]
-    for _ in range(draw(st.integers(1, 12))):
-        lines = files[draw(st.integers(0, 2))]
-        if draw(st.booleans()):
-            lines[draw(st.integers(0, 29))] = draw(st.sampled_from(["changed", "", "+", "@@ -1 +1 @@"]))
-        story.turn(0)
-        last = story.messages[-1]
-        story.messages[-1] = Message(last.id, "tool", "\n".join(lines), call_id=last.call_id, name="read_file")
+    for step in draw(st.binary(min_size=1, max_size=14)):
+        lines = files[step % 3]
+        if step & 4:
+            lines[draw(st.integers(0, 29))] = draw(ODD)
+        if step & 24 == 24:
+            say(story, "Written.", name="write_file", path="a", text="\n".join(lines))
+        else:
+            start = draw(st.integers(0, 25)) if step & 32 else 0
+            twice = lines[start:] * (2 if step & 64 else 1)
+            say(story, "\n".join(twice))
     return story.messages
 
 
-SPECS = [
-    "dedup",
-    "tidy+dedup",
-    "observation-masking+dedup",
-    "tidy+thrifty+dedup",
-    "offload+dedup",
-    "sliding-window+dedup",
-]
+FIRST = ["none", "tidy", "observation-masking", "tidy+thrifty", "offload", "sliding-window"]
 
 
-@pytest.mark.parametrize("spec", SPECS)
-@settings(max_examples=20)
+@pytest.mark.parametrize("first", FIRST)
+@settings(max_examples=30)
 @given(readings(), LIMITS)
-def test_what_a_reference_names_stands_whole_in_the_same_view(spec: str, history: list[Message], limit: int) -> None:
-    strategy, before = build(spec), None
-    whole = {message.id: message for message in history}
+def test_a_reader_of_the_view_alone_has_every_byte(first: str, history: list[Message], limit: int) -> None:
+    strategy, alone, before = build(f"{first}+dedup"), build(first), None
+    allowed = budget(limit, overhead=20)
     for messages in calls_of(history):
+        given_ = {message.id: message for message in alone.prepare(History(messages), allowed)}
         try:
-            before = prepare(messages, strategy, budget(limit, overhead=20), before)
+            before = prepare(messages, strategy, allowed, before)
         except BudgetError:
             continue
-        shown = {message.id: message for message in before.messages}
+        contents = read_back(before.messages)
         for message in before.messages:
-            if message.why.startswith("repeats "):
-                earlier = shown[message.why.removeprefix("repeats ")]
-                assert earlier.content == whole[earlier.id].content
-                head, _, diff = message.content.partition("\n")
-                assert head.endswith(f'recall(id="{message.id}") shows it whole]')
-                assert patched(earlier.content, diff) == whole[message.id].content
+            if message.why == WHY:
+                assert contents[message.id] == given_[message.id].content
+                assert allowed.count(message) <= 0.9 * allowed.count(given_[message.id])
+
+
+@given(readings())
+def test_a_copy_depends_only_on_what_stands_before_it(history: list[Message]) -> None:
+    whole = Dedup().prepare(history, budget(1_000_000))
+    strategy, grown = Dedup(), History()
+    for messages in calls_of(history):
+        grown = grown.plus(*messages[len(grown) :])
+        view = strategy.prepare(grown, budget(1_000_000))
+        assert view == whole[: len(messages)]
+        assert strategy.state == {}
+
+
+# --- examples ---------------------------------------------------------------------------------------------------------
 
 
 def read(*texts: str) -> list[Message]:
     story = Story().ask("?")
     for text in texts:
-        story.turn(0)
-        last = story.messages[-1]
-        story.messages[-1] = Message(last.id, "tool", text, call_id=last.call_id, name="read_file")
+        say(story, text)
     return story.messages
+
+
+def copies(view: Sequence[Message]) -> list[str]:
+    return [message.content for message in view if message.ref]
 
 
 def test_how_a_reference_reads() -> None:
     lines = FILES[0]
     changed = [*lines[:9], "new", *lines[10:]]
     view = Dedup().prepare(read("\n".join(lines), "\n".join(lines), "\n".join(changed)), budget())
-    assert [message.content for message in view if message.ref] == [
-        '[the same as the earlier result that begins "line 0 of file 0, which is long enough l"; '
-        'recall(id="m6") shows it whole]',
-        '[the same as the earlier result that begins "line 0 of file 0, which is long enough l", but for this diff; '
-        'recall(id="m8") shows it whole]\n@@ -9,3 +9,3 @@\n'
-        f" {lines[8]}\n-{lines[9]}\n+new\n {lines[10]}",
+    assert copies(view) == [
+        '[30 lines as above, from `line 0 of file 0, which is long ` to `h is long enough`; recall(id="m6") shows all]',
+        "[9 lines as above, from `line 0 of file 0, which is long ` to `h is long enough`; "
+        'recall(id="m8") shows all]\nnew\n'
+        "[20 lines as above, from `line 10 of file 0, which is long` to `h is long enough`]",
     ]
+
+
+def test_a_file_that_the_model_wrote_is_a_source() -> None:
+    story, text = Story().ask("?"), "\n".join(FILES[0])
+    say(story, "Written.", name="write_file", path="a", text=text)
+    say(story, f"cat a\n{text}\n")
+    (copy,) = copies(Dedup().prepare(story.messages, budget()))
+    assert copy.startswith("cat a\n[30 lines as above, from `line 0")
+
+
+def test_arguments_that_are_no_json_are_no_source() -> None:
+    history = read("\n".join(FILES[0]))
+    call = history[2]
+    history[2] = Message(call.id, "assistant", calls=(ToolCall("c1", "read_file", "[" * 100_000),))
+    assert copies(Dedup().prepare(history, budget())) == []
 
 
 def test_the_prefix_stays_and_a_text_that_came_back_stays() -> None:
@@ -124,12 +184,41 @@ def test_the_prefix_stays_and_a_text_that_came_back_stays() -> None:
     for messages in calls_of(history):
         before = prepare(messages, strategy, budget(1_000), before)
         assert not before.edited
+    assert before
     assert before.tokens < 1_000 < before.history_tokens
-    view = strategy.prepare(history, budget(500))
-    assert not any(message.ref for message in view)
+    view = strategy.prepare(history, budget(300))
+    assert copies(view) == []
     assert strategy.prepare(history, budget(1_000)) == view
+    longer = read(*["\n".join(FILES[0])] * 13)
+    assert len(copies(strategy.prepare(longer, budget(100_000)))) == 1
 
 
-def test_long_texts_are_compared_only_with_what_they_equal() -> None:
-    assert difference("a\n" * 10_000, "b\n" * 10_000) is None
-    assert difference("a\n" * 10_000, "a\n" * 10_000) == ""
+HOSTILE = {
+    "one line": "x" * 10_000_000,
+    "equal lines": "a line of some length\n" * 2_000,
+    "lines that begin alike": "\n".join(f"{'begins alike ' * 4}{number}" for number in range(20_000)),
+    "blank lines": "telling it\n" + "\n" * 20_000,
+    "short lines": "\n".join(map(str, range(20_000))),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_a_hostile_result_can_be_read_back(text: str) -> None:
+    history = read(text, f"{text}\nand more", text)
+    assert read_back(Dedup().prepare(history, budget(10**9))) == {one.id: one.content for one in history}
+
+
+def test_a_call_reads_only_what_is_new() -> None:
+    class Reading(TinyCounter):
+        read = 0
+
+        def count(self, message: Message) -> int:
+            self.read += 1
+            return super().count(message)
+
+    counter, strategy, messages = Reading(), Dedup(), read(*["\n".join(FILES[0])] * 500)
+    allowed, history = Budget(10**9, counter), History(messages[:-2])
+    strategy.prepare(history, allowed)
+    first, counter.read = counter.read, 0
+    strategy.prepare(history.plus(*messages[-2:]), allowed)
+    assert counter.read < 20 < first
