@@ -10,7 +10,7 @@ view of every call. Its budget is what the conversation needs without these resu
 *Alone* has one output in a conversation, *together* all of them.
 
 - *marked*, *plain*: facts whose needles all stand in the copy of their result in the last view;
-- *with recall*: all facts of which this holds, or which `recall` opens, because the copy has a reference and the
+- *with recall*: all facts of which this holds, or which `recall` opens, because the copy names its call and the
   strategy brings the tool;
 - *dropped*: results that are not in the last view;
 - *tokens*: those of all copies, as a share of the results'.
@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
@@ -66,6 +67,7 @@ ROOMS = (1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4)
 """The budgets that are tried for a copy of some size at most, as multiples of it."""
 SHORT = 2
 """The short turns after the outputs, so that all of these are old."""
+RECALL = re.compile(r'recall\(id="([^"]+)"\)')
 COUNTER = counter_for("qwen2.5:7b")
 
 Outputs = Callable[[int], Sequence[Output]]
@@ -131,8 +133,8 @@ def under(spec: str, outputs: Sequence[Output], share: float) -> list[Tally]:
     tallies = []
     for at, output in enumerate(outputs):
         copy = copies.get(f"r{at}")
-        ref = copy.ref if copy and "recall" in strategy.tools else ""
-        tallies.append(judged(output, copy, opened(history, ref) if ref else ""))
+        named = RECALL.search(copy.content) if copy and "recall" in strategy.tools else None
+        tallies.append(judged(output, copy, opened(history, named[1]) if named else ""))
     return tallies
 
 
@@ -164,13 +166,13 @@ def tokens(text: str) -> int:
     return COUNTER.count(Message("r", "tool", text))
 
 
-def opened(history: Sequence[Message], ref: str) -> str:
-    """All pages that the tool `recall` returns for a reference; "" where it opens nothing."""
+def opened(history: Sequence[Message], id_: str) -> str:
+    """All pages that the tool `recall` returns for an id; "" where it opens nothing."""
     (recall,) = recall_tools(lambda: history)
     pages: list[str] = []
     for page in count(1):
         try:
-            pages.append(recall.run({"id": ref, "page": page}))
+            pages.append(recall.run({"id": id_, "page": page}))
         except ToolError:
             return "\n".join(pages)
     raise AssertionError

@@ -1,4 +1,4 @@
-"""compress: old observations lose their least informative words and keep numbers, names and errors."""
+"""compress: old observations keep what tells most, by their kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
 MARK = "[compressed from {letters:,} characters: words that say little are left out]"
-TIMES = (1, 2, 3, 4)
+TIMES = (1, 2, 3, 4, 5, 6)
 """How often an observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on."""
 
 
@@ -33,24 +33,27 @@ class Compressed:
 
 @dataclass
 class Compress(Stateful):
-    """Drop the least informative words of old observations. Numbers, names and errors stay; grammar suffers.
+    """Keep the units of old observations that tell most, by their kind; `recall` shows the whole.
 
-    Token-level compression. Over the budget, observations older than the `window` newest turns keep the `ratio` of
-    their words with the most self-information (Selective Context: Li et al., 2023), oldest first, until the view is
-    down to `target` of the budget. If that is not enough, they are compressed once more; then the oldest turns go, as
-    in sliding-window. A copy depends only on its message, so it is the same at every call. After an edit the server
-    recomputes about half of the prompt, more than after masks.
+    A unit is a record of a log, a row of a table, a failed test, a signature, a sentence. What it tells is counted in
+    bits of self-information (`kinds/excerpt.py`). The first and the last unit stay, and a marker in each gap says how
+    many are left out. Prose first loses its least informative words (Selective Context: Li et al., 2023).
 
-    With `by=llmlingua` the LLMLingua package chooses the words (Jiang et al., 2023; Pan et al., 2024).
+    Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
+    first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that, and so on. A
+    view that is over the budget even then has the newest ones compressed too; then the oldest turns go, as in
+    sliding-window. A copy depends only on its message, so it is the same at every call.
+
+    With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """
 
     tools = ("recall",)
 
-    window: int = parameter(2, "newest turns whose observations stay")
-    ratio: float = parameter(0.5, "share of an observation's words that stays", 0.1, 0.9)
+    window: int = parameter(2, "newest turns whose observations stay if they can")
+    ratio: float = parameter(0.5, "share of an observation's size that stays", 0.1, 0.9)
     target: float = parameter(0.5, "share of the budget to come down to when over it", 0.1, 1)
     by: Literal["information", "llmlingua"] = parameter(
-        "information", "who chooses: self-information under a model of our own, or LLMLingua (an extra)"
+        "information", "who chooses: the kind and self-information, or LLMLingua (an extra)"
     )
     memory: Compressed = field(default_factory=Compressed)
     _view: Rewriting = field(init=False, repr=False, compare=False)
@@ -64,16 +67,15 @@ class Compress(Stateful):
         """The history with old observations compressed; see the class."""
         history = History.of(messages)
         self._view.goes_on(history, budget, self.memory.times)
-        size = budget.size(self._view.view)
-        if size > budget.limit:
-            self._view.choose(self._more(history, self._reachable(self._view.view, budget), size, budget))
+        self._make_room(history, budget, self._old(self._view.view, budget), self.target * budget.limit)
+        self._make_room(history, budget, self._recent(self._view.view), budget.limit)
         sliding = SlidingWindow(self.target, memory=self.memory.window)
         view = sliding.prepare(self._view.view, budget)
         self.memory.window = sliding.memory
         return view
 
-    def _reachable(self, view: History, budget: Budget) -> list[str]:
-        """The old results, oldest first, without the ones so old that they slide out even when compressed."""
+    def _old(self, view: History, budget: Budget) -> list[str]:
+        """The results before the newest turns, without the ones so old that they slide out even when compressed."""
         split = view.newest(max(1, self.window))
         left, found = float(budget.limit), []
         for place, message in zip(reversed(range(len(view))), reversed(view), strict=True):
@@ -85,25 +87,32 @@ class Compress(Stateful):
                 found.append(message.id)
         return found[::-1]
 
-    def _more(self, history: History, old: Sequence[str], size: int, budget: Budget) -> dict[str, int]:
-        """How often to compress each observation, by id: once, oldest first; twice if once is not enough.
+    def _recent(self, view: History) -> list[str]:
+        """The results of the newest turns."""
+        return [message.id for message in view[view.newest(max(1, self.window)) :] if message.role == "tool"]
 
-        If compression cannot reach the target (then the oldest turns go), it waits until it saves a quarter of the
+    def _make_room(self, history: History, budget: Budget, ids: Sequence[str], goal: float) -> None:
+        """Over the budget, compress these results, oldest first, until the view is down to the goal; then once more.
+
+        If they cannot bring it into the budget (then the oldest turns go), it waits until they save a quarter of the
         budget: few edits, each of them large.
         """
-        results = {one: message for one in old if (message := history.named(one))}
+        size = left = budget.size(self._view.view)
+        if size <= budget.limit:
+            return
+        results = {one: message for one in ids if (message := history.named(one))}
         before = {one: self.memory.times.get(one, 0) for one in results}
-        times, left = dict(before), size
+        times = dict(before)
         for step in TIMES:
             for message in (results[one] for one in results if times[one] < step):
-                if left <= self.target * budget.limit:
+                if left <= goal:
                     break
                 now, then = self._copy(message, times[message.id]), self._copy(message, step)
                 if budget.count(then) < budget.count(now):
                     left -= budget.count(now) - budget.count(then)
                     times[message.id] = step
-        worth = left <= self.target * budget.limit or size - left >= budget.limit / 4
-        return {one: step for one, step in times.items() if step > before[one]} if worth else {}
+        if left <= budget.limit or size - left >= budget.limit / 4:
+            self._view.choose({one: step for one, step in times.items() if step > before[one]})
 
     def _copy(self, message: Message, times: int) -> Message:
         return compressed(message, self.ratio**times, self.by) if times else message
@@ -111,7 +120,7 @@ class Compress(Stateful):
 
 @lru_cache(maxsize=8192)
 def compressed(message: Message, ratio: float, by: str) -> Message:
-    """A copy with about `ratio` of the message's words. It depends on nothing else, so the prefix stays the same."""
+    """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
     if by == "llmlingua":
         mark = MARK.format(letters=len(message.content))
         text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
