@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from strategies.kinds.aligned_table import TABLE
 from strategies.kinds.diff import DIFF
+from strategies.kinds.html_page import HTML_PAGE
 from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
@@ -20,7 +21,20 @@ from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, SEPARATED, SEARCH_HITS, TABLE, PATHS, SOURCE_CODE)
+STRUCTURED = (
+    HTML_PAGE,
+    TIDIED,
+    JSON,
+    DIFF,
+    TEST_REPORT,
+    LOG,
+    STACK_TRACE,
+    SEPARATED,
+    SEARCH_HITS,
+    TABLE,
+    PATHS,
+    SOURCE_CODE,
+)
 KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
 """The last one cuts every text."""
 
