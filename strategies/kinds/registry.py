@@ -12,6 +12,7 @@ from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
 from strategies.kinds.log import LOG
+from strategies.kinds.markdown import MARKDOWN
 from strategies.kinds.paths import PATHS
 from strategies.kinds.prose import PROSE
 from strategies.kinds.search_hits import SEARCH_HITS
@@ -35,7 +36,7 @@ STRUCTURED = (
     PATHS,
     SOURCE_CODE,
 )
-KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
+KINDS: tuple[Kind, ...] = (*STRUCTURED, MARKDOWN, PROSE, LINES)
 """The last one cuts every text."""
 
 
