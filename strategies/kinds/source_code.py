@@ -35,7 +35,7 @@ KEYWORD = re.compile(
     r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end|sub|my)\b"
     r"|#include|#define"
 )
-STATEMENT = re.compile(r".*[{};]\s*+$|.*\w\(.*\)|\s*+[\w.]+ :?= ")
+STATEMENT = re.compile(r".*[{};]\s*+$|[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
 OPENS = re.compile(r".*(?:[{:(\[]|\)|=>|->|=|\b(?:do|then))\s*+$")
 KEYWORDS, CODE, LOOKED_AT = 0.1, 0.5, 20_000
 """Shares of code that begin with a keyword, and that are statements, at least; characters from which that is seen."""
@@ -104,8 +104,10 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
     legal = after_remark = False
     for place, (code, remark) in enumerate(zip(codes, remarks(codes), strict=True)):
         if remark:
-            first, near = not after_remark, "".join(codes[place : place + LONGEST])
-            legal = (legal or (first and place < LONGEST)) and bool(LICENCE.search(near))
+            first = not after_remark
+            legal = legal or (
+                first and place < LONGEST and bool(LICENCE.search("".join(codes[place : place + LONGEST])))
+            )
             yield LEGAL if legal else FIRST * first - DEEPER * len(around)
         else:
             here = indent(code)
@@ -118,11 +120,12 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
             if opens:
                 around.append((here, bool(CONTAINER.match(code))))
         after_remark = remark
+        legal = legal and remark
 
 
 def indent(line: str) -> int:
     """The columns before its first character."""
-    return len(line.expandtabs(4)) - len(line.lstrip().expandtabs(4))
+    return len(line[: len(line) - len(line.lstrip())].expandtabs(4))
 
 
 SOURCE_CODE = Kind("source code", "lines of code", units)
