@@ -39,7 +39,7 @@ STATEMENT = re.compile(r".*[{};]\s*+$|[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
 OPENS = re.compile(r".*(?:[{:(\[]|\)|=>|->|=|\b(?:do|then))\s*+$")
 KEYWORDS, CODE, LOOKED_AT = 0.1, 0.5, 20_000
 """Shares of code that begin with a keyword, and that are statements, at least; characters from which that is seen."""
-SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 6.0, 3.0, 1.0, 1.0, -8.0
+SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 7.0, 3.0, 1.0, 1.0, -8.0
 """Bits of a line that opens a block, of another line of the outline, of a comment's first line; of each level; of a
 licence."""
 LONGEST = 12
