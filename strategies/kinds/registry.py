@@ -7,10 +7,12 @@ from functools import lru_cache
 
 from strategies.kinds.aligned_table import TABLE
 from strategies.kinds.diff import DIFF
+from strategies.kinds.html_page import HTML_PAGE
 from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
 from strategies.kinds.log import LOG
+from strategies.kinds.markdown import MARKDOWN
 from strategies.kinds.paths import PATHS
 from strategies.kinds.prose import PROSE
 from strategies.kinds.search_hits import SEARCH_HITS
@@ -20,8 +22,8 @@ from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-STRUCTURED = (TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, TABLE, SEPARATED, SEARCH_HITS, PATHS, SOURCE_CODE)
-KINDS: tuple[Kind, ...] = (*STRUCTURED, PROSE, LINES)
+BY_FORM = (HTML_PAGE, TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, TABLE, SEPARATED, SEARCH_HITS, PATHS)
+KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, MARKDOWN, PROSE, LINES)
 """The last one cuts every text."""
 
 

@@ -19,6 +19,7 @@ CONTINUES = re.compile(r"(?=.*\w\()[^{};\n]*[^{};:\s]\s*+$")
 COMMENT = re.compile(
     r"\s*+(?:#(?!include|define|if|el|end|undef|pragma|\[|!\[)|//|/\*|\*(?:\s|/|$)|--\s|;;|\"\"\"|''')"
 )
+BRACKETS = {"/*": "*/", '"""': '"""', "'''": "'''"}
 LICENCE = re.compile(r"licen[sc]e|copyright", re.IGNORECASE)
 CONTROL = re.compile(
     r"[\s})]*+(?:if|else|elif|elsif|unless|for|foreach|while|until|loop|do|switch|match|select|case|when|default|try"
@@ -28,16 +29,17 @@ CONTAINER = re.compile(
     r"\s*+(?:\w+(?:\([^()\n]*\))?\s++){0,4}?(?:class|struct|interface|enum|union|trait|impl|namespace|module|mod"
     r"|object|record|protocol|extension|typedef|extern|const|var|import|type|message|service)\b"
 )
-STATEMENT = re.compile(
+KEYWORD = re.compile(
     r"\s*+(?:import|from|package|use|using|require|def|class|func|fun|fn|function|const|let|var|val|public|private"
     r"|protected|static|export|type|struct|interface|enum|return|if|else|for|while|switch|case|pub|impl|async|await"
-    r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end)\b"
-    r"|#include|#define|.*[{};]\s*+$|.*\w\(.*\)|\s*+[\w.]+ (?::)?= "
+    r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end|sub|my)\b"
+    r"|#include|#define"
 )
+STATEMENT = re.compile(r".*[{};]\s*+$|[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
 OPENS = re.compile(r".*(?:[{:(\[]|\)|=>|->|=|\b(?:do|then))\s*+$")
-CODE, LOOKED_AT = 0.7, 12_000
-"""Share of statements in code, at least; characters from which that is decided."""
-SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 6.0, 3.0, 1.0, 1.0, -8.0
+KEYWORDS, CODE, LOOKED_AT = 0.1, 0.5, 20_000
+"""Shares of code that begin with a keyword, and that are statements, at least; characters from which that is seen."""
+SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 7.0, 3.0, 1.0, 1.0, -8.0
 """Bits of a line that opens a block, of another line of the outline, of a comment's first line; of each level; of a
 licence."""
 LONGEST = 12
@@ -59,10 +61,12 @@ def units(text: str) -> Sequence[Unit] | None:
 
 
 def is_code(lines: Sequence[str]) -> bool:
-    """Whether most lines are statements, and two of them open blocks."""
-    lines = [line for line in lines if line.strip() and not COMMENT.match(line)]
+    """Whether most lines are statements, some begin with a keyword, and two open blocks."""
+    lines = [line for line, remark in zip(lines, remarks(lines), strict=True) if line.strip() and not remark]
     opening = [a for a, b in pairwise(lines) if indent(b) > indent(a) and OPENS.match(a)]
-    return len(opening) > 1 and sum(bool(STATEMENT.match(line)) for line in lines) >= CODE * len(lines)
+    keyed = sum(bool(KEYWORD.match(line)) for line in lines)
+    others = sum(bool(STATEMENT.match(line)) and not KEYWORD.match(line) for line in lines)
+    return len(opening) > 1 and keyed >= KEYWORDS * len(lines) and keyed + others >= CODE * len(lines)
 
 
 def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
@@ -81,33 +85,47 @@ def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
         yield whole, code
 
 
+def remarks(codes: Sequence[str]) -> Iterator[bool]:
+    """Whether each line is one of a comment or of a docstring."""
+    closes = ""
+    for code in codes:
+        begins = "" if closes else (found := COMMENT.match(code)) and found[0].strip()
+        yield bool(closes or begins)
+        after = code.strip().removeprefix(begins or "")
+        if begins in BRACKETS and BRACKETS[begins] not in after:
+            closes = BRACKETS[begins]
+        elif closes and closes in code:
+            closes = ""
+
+
 def weights(codes: Sequence[str]) -> Iterator[float]:
     """The weight of each statement: the outline's most, the deeper the less."""
     around: list[tuple[int, bool]] = []
-    comment = legal = False
-    for place, code in enumerate(codes):
-        after = codes[place + 1] if place + 1 < len(codes) else ""
-        if COMMENT.match(code):
-            near = "".join(codes[place : place + LONGEST])
-            legal = (legal or (not comment and place < LONGEST)) and bool(LICENCE.search(near))
-            yield LEGAL if legal else FIRST * (not comment) - DEEPER * len(around)
-            comment = True
-            continue
-        comment = legal = False
-        here = indent(code)
-        while around and around[-1][0] >= here and not code.startswith("#"):
-            around.pop()
-        inside = not all(container for _, container in around)
-        opens = indent(after) > here
-        signature = opens and not CONTROL.match(code)
-        yield (SIGNATURE if signature and not inside else 0.0 if inside else MEMBER) - DEEPER * len(around)
-        if opens:
-            around.append((here, bool(CONTAINER.match(code))))
+    legal = after_remark = False
+    for place, (code, remark) in enumerate(zip(codes, remarks(codes), strict=True)):
+        if remark:
+            first = not after_remark
+            legal = legal or (
+                first and place < LONGEST and bool(LICENCE.search("".join(codes[place : place + LONGEST])))
+            )
+            yield LEGAL if legal else FIRST * first - DEEPER * len(around)
+        else:
+            here = indent(code)
+            while around and around[-1][0] >= here and not code.startswith("#"):
+                around.pop()
+            inside = not all(container for _, container in around)
+            opens = place + 1 < len(codes) and indent(codes[place + 1]) > here
+            outline = SIGNATURE if opens and not CONTROL.match(code) else MEMBER
+            yield outline * (not inside) - DEEPER * len(around)
+            if opens:
+                around.append((here, bool(CONTAINER.match(code))))
+        after_remark = remark
+        legal = legal and remark
 
 
 def indent(line: str) -> int:
     """The columns before its first character."""
-    return len(line.expandtabs(4)) - len(line.lstrip().expandtabs(4))
+    return len(line[: len(line) - len(line.lstrip())].expandtabs(4))
 
 
 SOURCE_CODE = Kind("source code", "lines of code", units)

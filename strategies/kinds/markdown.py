@@ -1,0 +1,63 @@
+"""markdown: a page of Markdown; its units are headings, sentences, and the lines of its tables and code blocks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
+from strategies.kinds.prose import LINE, SENTENCE
+from strategies.self_information import dropped, without
+
+FENCE = re.compile(r" {0,3}(?:```|~~~)")
+HEADING = re.compile(r"#{1,6} \S")
+UNDERLINE = re.compile(r"(?:={3,}|-{3,})\s*+")
+ROW = re.compile(r"\s*+\|")
+PICTURES = re.compile(r"(?:\[?!\[[^\]\n]*+\]\([^)\n]*+\)(?:\]\([^)\n]*+\))?\s*+)++")
+HEADS, CODE, BADGES = 3.0, 1.0, -8.0
+"""Bits of a heading, of a line of a code block, of a line of badges."""
+LOOKED_AT = 8_000
+"""Characters from which it is decided whether a text is Markdown."""
+
+
+def units(text: str) -> Sequence[Unit] | None:
+    """The units of a page of Markdown; None where headings after blank lines are missing.
+
+    Comments of a shell or of settings begin with one `#` too: so a page needs a heading of level two, or a fence.
+    """
+    lines = lines_of(text[:LOOKED_AT])
+    headings = [line for before, line in pairwise(["\n", *lines]) if HEADING.match(line) and before.isspace()]
+    deep = len(headings) > 1 and any(line.startswith("##") for line in headings)
+    page = deep or (headings and any(map(FENCE.match, lines)))
+    return [unit for unit, _ in pieces(text)] if page and 3 * len(headings) <= len(lines) else None
+
+
+def pieces(text: str) -> Iterator[tuple[Unit, bool]]:
+    """The units of a text that is Markdown, and whether each may lose words."""
+    fenced = False
+    for line in LINE.findall(text):
+        fence = bool(FENCE.match(line))
+        if fence or fenced:
+            yield line_unit(line, 0.0 if fence else CODE), False
+            fenced = fenced != fence
+        elif HEADING.match(line) or UNDERLINE.fullmatch(line):
+            yield Unit(line, "heading", weight=HEADS), False
+        elif PICTURES.fullmatch(line):
+            yield Unit(line, "badges", weight=BADGES), False
+        elif ROW.match(line):
+            yield line_unit(line), False
+        else:
+            yield from ((line_unit(one), True) for one in SENTENCE.findall(line))
+
+
+def with_words(text: str, share: float) -> Iterator[Unit]:
+    """Its units, where the sentences have this share of their words: those that tell least are not shown."""
+    gone, end = dropped(text, share), 0
+    for unit, loses in pieces(text):
+        start, end = end, end + len(unit.text)
+        yield replace(unit, shown=without(text, start, end, gone)) if loses else unit
+
+
+MARKDOWN = Kind("markdown", "parts of the page", units, with_words)
