@@ -56,10 +56,12 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     if kind.with_words:
         ratio = most / len(text)
         for share in (ratio, 0.8 * ratio, 0.6 * ratio, FEWEST_WORDS):
-            units = list(kind.with_words(text, max(FEWEST_WORDS, share)))
-            fewer = WORDLESS.format(whole=whole) + written(units, set(range(len(units))), most)
+            shorter = list(kind.with_words(text, max(FEWEST_WORDS, share)))
+            fewer = WORDLESS.format(whole=whole) + written(shorter, set(range(len(shorter))), most)
             if len(fewer) <= most:
                 return fewer
+        if ratio > FEWEST_WORDS:
+            units = shorter
     head = f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
     chosen = choose(units, most - len(head))
     return head.format(len(chosen)) + written(units, chosen, most)
@@ -72,9 +74,10 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
         if stays:
             parts += [shown(units[place], most) for place in places]
         else:
-            line = not parts or parts[-1].endswith("\n")
-            left = f"[{sum(1 for _ in places):,} left out]"
-            parts.append(f"{left}\n" if line else f" {left} ")
+            gap = list(places)
+            before = "" if not parts or parts[-1].endswith("\n") else " "
+            after = "\n" if units[gap[-1]].text.endswith("\n") or not before else " "
+            parts.append(f"{before}[{len(gap):,} left out]{after}")
     return "".join(parts)
 
 
