@@ -72,8 +72,8 @@ def _places(report: Report, model: str, found: Mapping[int, Sequence[Tally]]) ->
             for budget, tallies in found.items()
         },
         unit=PERCENT,
-        caption="Answers that need exactly one fact, all strategies together; the band is the 95 % interval by Wilson, too "
-        "narrow, since an answer counts once under each strategy. "
+        caption="Answers that need exactly one fact, all strategies together; the band is the 95 % interval by Wilson, "
+        "too narrow, since a question counts once under each strategy. "
         + ". ".join(f"At {budget:,} tokens it was not there {one[TENTHS].of:,} times" for budget, one in found.items())
         + ".",
     )

@@ -131,8 +131,8 @@ def _places(model: str, found: dict[int, list[Tally]]) -> Table:
     return Table(
         f"Where the needed passage stood in the prompt of the answer: {model}",
         "Right answers of all strategies together, where the question needs exactly one fact, by the place of a "
-        "passage that proves it, word for word. The first tenth is the start of the prompt. An answer counts once under "
-        "each strategy, so the intervals are too narrow.",
+        "passage that proves it, word for word. The first tenth is the start of the prompt. A question counts once "
+        "under each strategy, so the intervals are too narrow.",
         ("place", *(f"@{budget:,}" for budget in found)),
         [
             (name, *(_tally(tallies[at]) for tallies in found.values()))
