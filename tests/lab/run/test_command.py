@@ -27,7 +27,8 @@ def test_a_study_stops_at_its_ceiling_goes_on_and_is_printed_from_its_store(capf
     part, told = capfd.readouterr()
     done = int(re.match(r"\d+", part)[0])  # type: ignore[index]
     assert 2 <= done < 12
-    assert told == f"{12 - done} of 12 jobs are left: the same command with a higher --ceiling goes on\n"
+    left = f"{12 - done} of 12 jobs are left: the same command with a higher --ceiling goes on\n"
+    assert told.endswith(left)  # a slow machine tells how far it is, too
     assert main([*flags]) == 0
     whole, told = capfd.readouterr()
     assert whole.startswith("12 finished jobs, 0 of them failed")
