@@ -5,7 +5,8 @@
 
 A job is a question in a session of its own, whose scripted model answers at once. First all jobs are done on two
 workers, by processes and by Ray; overhead is the time of a worker a job, less the time that the job itself took. Then
-Ray does them again while workers are killed (SIGKILL) at random moments, and the driver twice; another driver goes on.
+Ray does them again while workers are killed (SIGKILL) at random moments of it, and the driver twice; another driver
+goes on.
 Exits 1 if a row is missing, twice, failed, or done again although it was kept.
 """
 
@@ -41,7 +42,6 @@ from tests.support.studies import job
 os.environ["PYTHONPATH"] = sys.path[0]  # for the workers
 JOBS, KILLS, WORKERS = 10_000, 40, 2
 DRIVER_KILLS = 2
-LONGEST_SECONDS = 8.0
 
 
 def scripted(one: Job) -> Result:
@@ -57,7 +57,8 @@ def study(path: Path, jobs: int, pool: Pool) -> None:
     store.close()
 
 
-def overhead(name: str, pool: Pool, jobs: int, folder: Path) -> None:
+def overhead(name: str, pool: Pool, jobs: int, folder: Path) -> float:
+    """Print what a job costs, and return the seconds of all jobs."""
     path = folder / f"{name}.db"
     study(folder / f"{name}-warm.db", 4, pool)
     started = perf_counter()
@@ -66,6 +67,7 @@ def overhead(name: str, pool: Pool, jobs: int, folder: Path) -> None:
     took = sum(row.seconds for row in Store(path).rows())
     lost, inside = (1000 * each / jobs for each in (WORKERS * seconds - took, took))
     print(f"{name}: {jobs:,} jobs in {seconds:.0f} s, {inside:.1f} ms each and {lost:.1f} ms of overhead", flush=True)
+    return seconds
 
 
 # ---- kills ----
@@ -94,7 +96,8 @@ def kept(path: Path) -> dict[str, float]:
     return found
 
 
-def killed(jobs: int, kills: int, folder: Path, seed: int) -> bool:
+def killed(jobs: int, kills: int, folder: Path, seed: int, longest: float) -> bool:
+    """Whether all rows are there in the end. `longest`: the most seconds between two kills."""
     draw, path = random.Random(seed), folder / "killed.db"
     done, drivers, before = 0, 0, dict[str, float]()
     fresh = True
@@ -105,7 +108,7 @@ def killed(jobs: int, kills: int, folder: Path, seed: int) -> bool:
         while driver.poll() is None and not (path.exists() and kept(path).keys() - before.keys()):
             time.sleep(1)  # before its first job, Ray 2.60 waits for ever for a worker that was killed
         while driver.poll() is None and done < last:
-            time.sleep(draw.uniform(0, LONGEST_SECONDS))
+            time.sleep(draw.uniform(0, longest))
             found = [*workers(driver.pid)]
             if found:
                 os.kill(draw.choice(found), signal.SIGKILL)
@@ -141,8 +144,9 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as name:
         overhead("processes", partial(pooled, processes=WORKERS), options.jobs, Path(name))
-        overhead("Ray", on_this, options.jobs, Path(name))
-        return int(not killed(options.jobs, options.kills, Path(name), options.seed))
+        seconds = overhead("Ray", on_this, options.jobs, Path(name))
+        longest = 1.5 * seconds / max(1, options.kills)
+        return int(not killed(options.jobs, options.kills, Path(name), options.seed, longest))
 
 
 if __name__ == "__main__":

@@ -112,10 +112,13 @@ def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """The p values, corrected for their number (Holm, A Simple Sequentially Rejective Test, 1979); same order."""
+    """The p values, corrected for their number (Holm, A Simple Sequentially Rejective Test, 1979); same order.
+
+    A p of 0 only says that it is less than 2 / RESAMPLES, and counts as that.
+    """
     order = sorted(range(len(ps)), key=ps.__getitem__)
     corrected, highest = [0.0] * len(ps), 0.0
     for rank, at in enumerate(order):
-        highest = max(highest, min(1.0, (len(ps) - rank) * ps[at]))
+        highest = max(highest, min(1.0, (len(ps) - rank) * max(ps[at], 2 / RESAMPLES)))
         corrected[at] = highest
     return corrected

@@ -16,10 +16,10 @@ from agent.errors import UsageError
 from agent.prices import MOST
 from agent.side import SideModel
 from lab.forms import add_forms, console, print_csv, print_json
+from lab.progress import progress
 from lab.replay import plot, tables
 from lab.replay.jobs import Job, work
 from lab.replay.page import page
-from lab.replay.progress import progress
 from lab.replay.rows import RAW, Found, Row, rows, table
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
@@ -184,7 +184,7 @@ def replayed(
     done = 0
     total = sum(runs[job.run].size for job in jobs)
     try:
-        with progress(len(jobs), total) as advance, closing(work(runs, jobs, views, processes)) as working:
+        with progress("replayed", len(jobs), total) as advance, closing(work(runs, jobs, views, processes)) as working:
             for job, figures in working:
                 done += 1
                 found[job.setting].append(figures)

@@ -46,4 +46,4 @@ def page(rows: Sequence[Row], raw: Row, command: str) -> Report:
 def _totals(row: Row, raw: Row) -> Row:
     costs = {f"cost % at {float(price):g}": against(row, raw, price) for price in raw["cost"]}
     names = ("prompt_tokens", "prefill_tokens", "over_budget", "edits", "side_calls", "side_tokens")
-    return {"strategy": row["strategy"]} | costs | {name.replace("_", " "): row[name] for name in names}
+    return {"strategy": row["strategy"]} | costs | {name: row[name] for name in names}

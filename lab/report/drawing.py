@@ -12,7 +12,7 @@ from itertools import groupby
 from lab.report.cells import Value, cut, finite, safe, shown
 from lab.report.scale import Scale, scale
 
-WIDTH, HEIGHT = 880, 340
+WIDTH, HEIGHT = 720, 300
 LINE, LETTER, MARGIN = 16, 6.6, 12
 """Height of a row of letters, width of a letter and the space around them, in pixels."""
 KINDS = 8
@@ -35,7 +35,8 @@ def lines(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, 
     name, places = x
     across = [finite(place) for place in places]
     height = max(HEIGHT, LINE * (len(series) + 4))
-    right = WIDTH - MARGIN - _room([f"{one} (no values)" for one in series])
+    named = {called: called if _drawn(across, values) else f"{called} (no values)" for called, values in series.items()}
+    right = WIDTH - MARGIN - _room([*named.values()])
     down = scale(_all(series, intervals), height - 3 * LINE, 2 * LINE)
     left = MARGIN + _room([shown(tick) for tick in down.ticks()])
     along = scale((place for place in across if place is not None), left, right, zero=False)
@@ -47,7 +48,7 @@ def lines(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, 
         points = [None if a is None or b is None else (along(a), down(b)) for a, b in zip(across, heights, strict=True)]
         pieces += _band(across, intervals.get(called, ()), along, down, kind)
         pieces += _line(points, kind, looks[called])
-        ends.append((called, kind, next((point for point in reversed(points) if point), None)))
+        ends.append((named[called], kind, next((point for point in reversed(points) if point), None)))
     pieces += _names(ends, right, height)
     return _svg(height, pieces, f"Lines of {unit} by {name}. {_told(places, series)}")
 
@@ -60,9 +61,9 @@ def bars(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, u
     named = MARGIN + _room([shown(label) for label in labels])
     left = named + (_room(series) if len(series) > 1 else 0)
     right = WIDTH - MARGIN - _room(values)
-    height = 3 * LINE + (LINE + 4) * len(rows) + 6 * len(labels)
+    bottom = LINE + (LINE + 4) * len(rows) + 6 * len(labels)
     along = scale(_all(series, intervals), left, right)
-    pieces = [*_feet(along, height - 2 * LINE, unit, 4)]
+    pieces = [*_feet(along, bottom, unit, 4)]
     for number, ((at, label, called), value) in enumerate(zip(rows, values, strict=True)):
         top, kind = 8 + (LINE + 4) * number + 6 * at, _kind(looks[called])
         if number % len(series) == 0:
@@ -81,31 +82,37 @@ def bars(x: tuple[str, Sequence[Value]], series: Series, intervals: Intervals, u
             pieces.append(f'<path class="whisker" d="M{low:.1f} {top + 3}v10m0-5H{high:.1f}m0-5v10"/>')
         pieces.append(_text(WIDTH - MARGIN, top + 12, cut(value), "end"))
     zero = along(0)
-    pieces.append(f'<path class="axis" d="M{zero:.1f} 4V{height - 2 * LINE}"/>')
-    return _svg(height, pieces, f"Bars of {unit} by {name}. {_told(labels, series)}")
+    pieces.append(f'<path class="axis" d="M{zero:.1f} 4V{bottom}"/>')
+    return _svg(bottom + 2.5 * LINE, pieces, f"Bars of {unit} by {name}. {_told(labels, series)}")
 
 
 def heat(rows: tuple[str, Sequence[Value]], columns: tuple[str, Sequence[Value]], values: Sequence[Sequence[Value]],
          unit: str) -> str:  # fmt: skip
-    """A cell for each row and column; the darker, the more, with its value where there is room."""
-    left = MARGIN + _room([shown(label) for label in rows[1]])
+    """A cell for each row and column, with its value where there is room; the stronger its colour, the farther from 0.
+
+    If there are values on both sides of 0, those above have another colour.
+    """
+    beside = f"{rows[0]} ↓"
+    left = MARGIN + _room([beside, *map(shown, rows[1])])
     wide = min(max(60.0, _room([*map(shown, columns[1])])), (WIDTH - MARGIN - left) / max(1, len(columns[1])))
     tall = LINE + 8
     numbers = [number for row in values for value in row if (number := finite(value)) is not None]
-    darkness = scale(numbers, 0.04, 0.6, zero=False)
+    both = bool(numbers) and min(numbers) < 0 < max(numbers)
+    strength = scale(map(abs, numbers), 0.04, 0.5, zero=both)
     every = max(1, math.ceil(max((_width(shown(label)) for label in columns[1]), default=0) / wide))
-    pieces = [_text(left, LINE, f"{columns[0]} →", "quiet")]
+    pieces = [_text(left, LINE, f"{columns[0]} →", "quiet"), _text(left - 8, 2 * LINE + 2, cut(beside), "end quiet")]
     for at, label in enumerate(columns[1][::every]):
         pieces.append(_text(left + wide * (at * every + 0.5), 2 * LINE + 2, cut(shown(label)), "middle"))
     top = 2.5 * LINE
     for down, (label, row) in enumerate(zip(rows[1], values, strict=True)):
         pieces.append(_text(left - 8, top + tall * down + LINE, cut(shown(label)), "end"))
         for at, value in enumerate(row):
-            pieces += _cell(left + wide * at, top + tall * down, (wide, tall), value, darkness)
+            colour = "c1" if both and (finite(value) or 0) > 0 else "c0"
+            pieces += _cell(left + wide * at, top + tall * down, (wide, tall), value, strength, colour)
     foot = top + tall * len(values) + LINE
     if numbers:
-        said = f"{unit}: from {shown(min(numbers))} (light) to {shown(max(numbers))} (dark)"
-        pieces.append(_text(left, foot + 4, said, "quiet"))
+        said = f"{unit}, from {shown(min(numbers))} to {shown(max(numbers))}{', above 0 in orange' * both}"
+        pieces.append(_text(MARGIN, foot + 4, said, "quiet"))
     told = "; ".join(f"{shown(label)}: {_most(columns[1], row)}" for label, row in zip(rows[1], values, strict=True))
     return _svg(foot + LINE, pieces, f"Heat map of {unit} by {rows[0]} and {columns[0]}. {told}")
 
@@ -195,14 +202,14 @@ def _names(ends: Sequence[tuple[str, str, Point | None]], right: float, height: 
         name, kind, point = ends[at]
         if point:
             yield f'<path class="lead {kind}" d="M{point[0]:.1f} {point[1]:.1f}L{right + 8:.1f} {y:.1f}"/>'
-        yield _text(right + 12, y + 4, cut(name if point else f"{name} (no values)"), kind)
+        yield _text(right + 12, y + 4, cut(name))
 
 
-def _cell(x: float, y: float, size: Point, value: Value, darkness: Scale) -> Iterator[str]:
+def _cell(x: float, y: float, size: Point, value: Value, strength: Scale, colour: str) -> Iterator[str]:
     number = finite(value)
-    opacity = "" if number is None else f' fill-opacity="{darkness(number):.3f}"'
-    look = "none" if number is None else "c0"
-    yield f'<rect class="cell {look}" x="{x:.2f}" y="{y:.1f}" width="{size[0]:.2f}" height="{size[1]}"{opacity}/>'
+    look, opacity = ("none", 0.0) if number is None else (colour, strength(abs(number)))
+    box = f'x="{x:.2f}" y="{y:.1f}" width="{size[0]:.2f}" height="{size[1]}"'
+    yield f'<rect class="cell {look}" {box} fill-opacity="{opacity:.3f}"/>'
     if _width(shown(value)) - 6 <= size[0]:
         yield _text(x + size[0] / 2, y + LINE, shown(value), "middle")
 
@@ -230,6 +237,11 @@ def _finite(intervals: Intervals, called: str, at: int) -> Point | None:
 def _between(intervals: Intervals, called: str, at: int) -> str:
     interval = intervals[called][at] if called in intervals else None
     return f" [{shown(interval[0])}, {shown(interval[1])}]" if interval else ""
+
+
+def _drawn(across: Sequence[float | None], values: Sequence[Value]) -> bool:
+    """Whether a line has a point."""
+    return any(place is not None and finite(value) is not None for place, value in zip(across, values, strict=True))
 
 
 def _told(places: Sequence[Value], series: Series) -> str:

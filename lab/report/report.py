@@ -58,7 +58,8 @@ class Report:
     def table(self, title: str, rows: Sequence[Mapping[str, Value]], *, caption: str = "") -> None:
         """A table of these rows; a column for each key, in the order in which they come."""
         columns = list(dict.fromkeys(key for row in rows for key in row))
-        self.parts.append(Part(title, caption, columns, [[row.get(key) for key in columns] for row in rows]))
+        heads = [key.replace("_", " ") for key in columns]
+        self.parts.append(Part(title, caption, heads, [[row.get(key) for key in columns] for row in rows]))
 
     def lines(
         self, title: str, x: Axis, series: Series, intervals: Intervals | None = None, *, unit: str, caption: str = ""
@@ -77,7 +78,7 @@ class Report:
     def heat(
         self, title: str, rows: Axis, columns: Axis, values: Sequence[Sequence[Value]], *, unit: str, caption: str = ""
     ) -> None:
-        """A map with a row of cells for each of `rows`, the darker, the more."""
+        """A map with a row of cells for each of `rows`: the stronger the colour, the farther from 0."""
         svg = drawing.heat(rows, columns, values, unit)
         data = [[label, *cells] for label, cells in zip(rows[1], values, strict=True)]
         self.parts.append(Part(title, caption, [rows[0], *map(shown, columns[1])], data, svg))

@@ -72,8 +72,10 @@ def _places(report: Report, model: str, found: Mapping[int, Sequence[Tally]]) ->
             for budget, tallies in found.items()
         },
         unit=PERCENT,
-        caption="Answers that need exactly one fact, all strategies together; the band is the 95 % interval by Wilson. "
-        + ". ".join(f"At {budget:,} tokens it was not there {one[TENTHS].of:,} times" for budget, one in found.items()),
+        caption="Answers that need exactly one fact, all strategies together; the band is the 95 % interval by Wilson, "
+        "too narrow, since a question counts once under each strategy. "
+        + ". ".join(f"At {budget:,} tokens it was not there {one[TENTHS].of:,} times" for budget, one in found.items())
+        + ".",
     )
 
 
@@ -93,5 +95,5 @@ def _flat(record: Group | Difference) -> dict[str, Value]:
         if isinstance(value, dict):
             found |= {part if name == "setting" else f"{name} {part}": each for part, each in value.items()}
         else:
-            found[name.replace("_", " ")] = value
+            found[name] = value
     return found

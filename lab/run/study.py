@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 
+from lab.progress import progress
 from lab.run.ask import Result, ask
 from lab.run.jobs import Job
-from lab.run.progress import progress
 from lab.run.store import Store
 
 Do = Callable[[Job], Result]
@@ -37,8 +37,8 @@ def go_on(jobs: Sequence[Job], store: Store, pool: Pool, ceiling: float = math.i
                 return
             yield job
 
-    with progress(len(left)) as advance, closing(pool(do, affordable())) as results:
+    with progress("asked", len(left), len(left)) as advance, closing(pool(do, affordable())) as results:
         for job, result in results:
             store.add(job, result)
             spent += result.spent
-            advance()
+            advance(1)

@@ -10,7 +10,7 @@ from agent.figures import several
 from lab import forms
 from lab.run.analysis import RAW, TENTHS, Difference, Group, Setting, Tally, differences, groups, places
 from lab.run.store import Row, made_by
-from lab.statistics import RESAMPLES, wilson
+from lab.statistics import wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,8 @@ def _places(model: str, found: dict[int, list[Tally]]) -> Table:
     return Table(
         f"Where the needed passage stood in the prompt of the answer: {model}",
         "Right answers of all strategies together, where the question needs exactly one fact, by the place of a "
-        "passage that proves it, word for word. The first tenth is the start of the prompt.",
+        "passage that proves it, word for word. The first tenth is the start of the prompt. A question counts once "
+        "under each strategy, so the intervals are too narrow.",
         ("place", *(f"@{budget:,}" for budget in found)),
         [
             (name, *(_tally(tallies[at]) for tallies in found.values()))
@@ -157,9 +158,9 @@ def _differences(model: str, baseline: str, found: Sequence[Difference]) -> Tabl
                 _named(one.setting),
                 f"{one.questions:,}",
                 f"{100 * one.right.difference:+.1f} ({100 * one.right.low:+.1f} to {100 * one.right.high:+.1f})",
-                _p(one.right.p),
+                f"{one.right.p:.4f}",
                 _cost(one),
-                _p(one.cost.p) if one.cost else "?",
+                f"{one.cost.p:.4f}" if one.cost else "?",
             )
             for one in found
         ],
@@ -173,7 +174,3 @@ def _cost(one: Difference) -> str:
         100 * value / one.base_cost for value in (one.cost.difference, one.cost.low, one.cost.high)
     )
     return f"{difference:+.1f} % ({low:+.1f} to {high:+.1f})"
-
-
-def _p(value: float) -> str:
-    return f"{value:.4f}" if value else f"< {2 / RESAMPLES:g}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from lab.report.report import Report
 from lab.sweep import records
-from lab.sweep.maps import Map, maps
+from lab.sweep.maps import BUDGET, Map, maps
 from lab.sweep.sheet import Best, Sheet
 from lab.sweep.tables import MEANING, best_table
 
@@ -18,8 +18,13 @@ def page(sheets: Sequence[Sheet], bests: Sequence[Best], command: str, measured_
         _heat(report, one) if one.columns else _line(report, one)
     best = best_table(bests)
     report.table(best.title, [dict(zip(best.columns, row, strict=True)) for row in best.rows], caption=MEANING)
-    report.table("All settings", list(records.lines(bests)))
+    report.table("All settings", [_known(line) for line in records.lines(bests)])
     return report
+
+
+def _known(line: records.Record) -> records.Record:
+    """A line without the conditions that say nothing; no budget is a value."""
+    return {name: value for name, value in (line | {BUDGET: line[BUDGET] or "none"}).items() if value is not None}
 
 
 def _heat(report: Report, one: Map) -> None:

@@ -18,10 +18,11 @@ BAR = 24
 LIGHT, DARK = (247, 251, 255), (107, 174, 214)
 """The colours of the least and the largest value of a map: black text can be read on both."""
 MARK = "*"
+MARKED = f"{MARK}: the best of its condition."
 MEANING = (
-    f"{MARK}: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for "
-    "all comparisons (Holm). The best is chosen on the same runs that it is compared on, which flatters it; chosen: "
-    "how often it is the best in resamples of the runs, where equal ones are chosen together."
+    "In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all comparisons (Holm). The best is "
+    "chosen on the same runs that it is compared on, which flatters it; chosen: how often it is the best in resamples "
+    "of the runs, where equal ones are chosen together."
 )
 
 
@@ -129,7 +130,7 @@ def show(console: Console, told: Sequence[str], tables: Sequence[Shown]) -> None
             drawn.add_row(*(Text(cell, _style(table.shades.get((down, at)))) for at, cell in enumerate(row)))
         console.print(f"\n{table.title}\n", highlight=False, markup=False)
         console.print(drawn)
-    console.print(f"\n{MEANING}", highlight=False, markup=False)
+    console.print(f"\n{MARKED} {MEANING}", highlight=False, markup=False)
 
 
 def _style(shade: float | None) -> str:
@@ -146,4 +147,4 @@ def markdown(told: Sequence[str], tables: Sequence[Shown]) -> Iterator[str]:
         yield f"\n{table.title}\n"
         rows = ([cell.strip().replace(MARK, r"\*") for cell in row] for row in table.rows)
         yield from forms.markdown(table.columns, rows, table.columns[1:] if table.shades else ())
-    yield f"\n{MEANING}"
+    yield f"\n{MARKED} {MEANING}"

@@ -18,7 +18,8 @@ def of_paper(tables: Mapping[str, Sequence[Cell]], command: str) -> Report:
     report.text(MEANING)
     verdicts = list(dict.fromkeys(cell.verdict for found in tables.values() for cell in found))
     counts = {word: [sum(cell.verdict == word for cell in found) for found in tables.values()] for word in verdicts}
-    report.bars("Cells by verdict", ("table", list(tables)), counts, unit="cells")
+    names = [title.partition(".")[0].partition(":")[0] for title in tables]
+    report.bars("Cells by verdict", ("table", names), counts, unit="cells")
     for title, found in tables.items():
         report.table(title, [asdict(cell) for cell in found])
     return report

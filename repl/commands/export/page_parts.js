@@ -63,10 +63,10 @@ function contents(side) {
 /** Tokens sent and tokens of the whole history over the calls, under the line of the budget; a click goes to a call. */
 function curve(side, now) {
   const { calls, exchanges } = side.branch;
-  const width = Math.max(300, side.main.clientWidth - 80), height = 120, left = 4, top = 16;
+  const width = Math.max(300, side.main.clientWidth - 80), height = 120, left = 4, across = width - left - 20, top = 16; // the last number needs room
   const most = Math.max(...calls.map((call) => Math.max(call.tokens, call.limit)));
   const highest = Math.min(Math.max(...calls.map((call) => Math.max(call.all, call.limit))), most * 1.8);
-  const x = (at) => left + (calls.length < 2 ? 0.5 : at / (calls.length - 1)) * (width - 2 * left);
+  const x = (at) => left + (calls.length < 2 ? 0.5 : at / (calls.length - 1)) * across;
   const y = (tokens) => top + height * (1 - tokens / highest); // what is higher leaves the picture
   const path = (value) => calls.map((call, at) => `${at ? "L" : "M"}${x(at).toFixed(1)} ${y(value(call)).toFixed(1)}`).join("");
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height + 2 * top}`, width, height: height + 2 * top, role: "img",
@@ -88,7 +88,7 @@ function curve(side, now) {
     draw("circle", { cx: x(now), cy: y(calls[now].tokens), r: 5 }));
   svg.addEventListener("click", (event) => {
     const box = svg.getBoundingClientRect();
-    const at = ((event.clientX - box.left) / box.width * width - left) / (width - 2 * left) * (calls.length - 1);
+    const at = ((event.clientX - box.left) / box.width * width - left) / across * (calls.length - 1);
     goToCall(side, Math.min(calls.length - 1, Math.max(0, Math.round(at))));
   });
   const key = (name, words) => make("span", {}, make("i", { className: name }), words);

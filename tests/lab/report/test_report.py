@@ -160,6 +160,9 @@ def test_an_axis_keeps_the_order_of_its_numbers_and_its_ticks_are_on_it(values: 
     ticks = axis.ticks()
     assert 1 <= len(ticks) <= 8
     assert all(9.9 <= axis(tick) <= 300.1 for tick in ticks)
+    if zero and max(map(abs, values), default=0) < LARGEST / 100:
+        assert (axis(ticks[0]), axis(ticks[-1])) == pytest.approx((10, 300))
+        assert min(map(abs, ticks)) == 0
 
 
 # --- what stands on it ------------------------------------------------------------------------------------------------
@@ -189,6 +192,17 @@ def test_a_figure_has_a_caption_its_numbers_and_the_name_of_its_file() -> None:
     assert [line.count("M") for line in lines] == [2, 1]  # none has a gap, lost is not drawn
     assert "lost (no values)" in "".join(growth.itertext())
     assert [one.get("href") for one in root.iter(f"{HTML}a")][:2] == ["#data-1", "./r-1.csv"]
+
+
+def test_cells_above_0_have_a_colour_of_their_own_if_there_are_others_below() -> None:
+    report = Report("", "", "")
+    for values in ([-50.0, 0.0, 25.0], [-50.0, -25.0, 0.0]):
+        report.heat("", ("window", ["5"]), ("price", [1, 2, 3]), [values], unit="percent")
+    looks = [one for one in ElementTree.fromstring(report.page("r")).iter(f"{SVG}rect")]
+    assert [one.get("class") for one in looks] == ["cell c0", "cell c0", "cell c1"] + ["cell c0"] * 3
+    strength = [float(one.get("fill-opacity", 0)) for one in looks]
+    assert sorted(strength[:3]) == [strength[1], strength[2], strength[0]]
+    assert strength[3:] == sorted(strength[3:], reverse=True)
 
 
 def test_series_differ_without_colour() -> None:

@@ -120,7 +120,7 @@ def test_a_difference_pairs_questions_and_is_corrected(rows: list[Row]) -> None:
     if found:
         ours, theirs = ([mean(right(pair[at]) for pair in pairs) for pairs in shared.values()] for at in (0, 1))
         expected = paired(ours, theirs)
-        assert found[0].right == expected
+        assert found[0].right == replace(expected, p=max(expected.p, 0.0002))
         assert found[0].questions == len(shared)
 
 

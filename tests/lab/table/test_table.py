@@ -410,10 +410,10 @@ def test_a_report_has_every_difference_with_its_interval(own: Path, tmp_path: Pa
     with (tmp_path / "page-1.csv").open(newline="") as file:
         (drawn,) = csv.DictReader(file)
     (other,) = (row for row in figures if row["pairs"] != "0")
-    assert (drawn["strategy"], drawn["difference"]) == (other["strategy"], other["solved_difference"])
+    assert (drawn["strategy"], drawn["difference"]) == (other["strategy"], other["solved difference"])
     assert (drawn["difference low"], drawn["difference high"]) == (
-        other["solved_difference_low"],
-        other["solved_difference_high"],
+        other["solved difference low"],
+        other["solved difference high"],
     )
 
 

@@ -1,4 +1,4 @@
-"""The progress of a replay where standard error is no terminal."""
+"""The progress of a command where standard error is no terminal, and the size of a run."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab.replay.progress import PAUSE, progress
+from agent.figures import duration
+from lab.progress import PAUSE, progress
 from lab.replay.trajectories import Trajectory
 from tests.support.histories import react
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.floats(0, 30)), max_size=30))
-def test_lines_are_apart_and_tell_the_share_of_the_size(done: list[tuple[int, float]]) -> None:
+def test_lines_are_apart_and_tell_the_time_for_the_rest_of_the_size(done: list[tuple[int, float]]) -> None:
     now = 0.0
     told: list[tuple[float, str]] = []
     total = sum(size for size, _ in done)
-    with redirect_stderr(io.StringIO()) as paper, progress(len(done), total, lambda: now) as advance:
+    with redirect_stderr(io.StringIO()) as paper, progress("done", len(done), total, lambda: now) as advance:
         for size, seconds in done:
             now += seconds
             advance(size)
             told += [(now, line) for line in paper.getvalue().splitlines()[len(told) :]]
-    for _, line in told:
-        found = re.fullmatch(rf"replayed (\d+) of {len(done)}, (\d+)% of the work", line)
+    for at, line in told:
+        found = re.fullmatch(rf"done (\d+) of {len(done)}(?:, about (.*) left)?", line)
         assert found
         so_far = sum(size for size, _ in done[: int(found[1])])
-        assert abs(int(found[2]) - 100 * so_far / max(1, total)) <= 0.5
+        assert found[2] == (duration(at / so_far * (total - so_far)) if so_far else None)
     times = [0.0, *(at for at, _ in told)]
     assert all(later - earlier >= PAUSE for earlier, later in pairwise(times))
     assert now - times[-1] < PAUSE
