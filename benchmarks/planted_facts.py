@@ -16,8 +16,9 @@ view of every call. Its budget is what the conversation needs without these resu
 - *tokens*: those of all copies, as a share of the results'.
 
 *At equal size*: the largest copy of each output alone that has at most that share of its tokens, of those that
-`compress` makes in budgets of several sizes, with and without `target=1`; *dropped* where no copy is so small. *Beside*
-a rival, `compress` gets the share that the rival needs for the same output. Only what stays in view counts for a rival.
+`compress` makes in budgets of several sizes, with and without `target=1`; *dropped* where no copy is so small. Below
+*all*, what needs no thought leaves at that share: lines drawn at random, and the beginning and the end. *Beside* a
+rival, `compress` gets the share that the rival needs for the same output. Only what stays in view counts for a rival.
 
 `thrifty` is without summaries, for which it asks a model. Tokens are counted as Qwen2.5 does.
 """
@@ -28,12 +29,14 @@ import argparse
 import json
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import count, product
+from itertools import accumulate, count, product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
@@ -151,6 +154,27 @@ def at_most(share: float, output: Output) -> Tally:
     return judged(output, max(copies, key=COUNTER.count, default=None))
 
 
+def cut_to(share: float, output: Output, cut: Callable[[str, int], str]) -> Tally:
+    """The facts in the largest cut with at most this share of the tokens of its result."""
+    most = share * tokens(output.text)
+    size = bisect_right(range(len(output.text)), most, key=lambda size: tokens(cut(output.text, size))) - 1
+    return judged(output, Message("r", "tool", cut(output.text, size)))
+
+
+def random_lines(text: str, size: int) -> str:
+    """Lines drawn at random, at most `size` characters, in their order."""
+    lines = text.splitlines(keepends=True)
+    drawn = Random(text).sample(range(len(lines)), len(lines))
+    ends = accumulate(len(lines[place]) for place in drawn)
+    kept = {place for place, end in zip(drawn, ends, strict=True) if end <= size}
+    return "".join(line for place, line in enumerate(lines) if place in kept)
+
+
+def head_and_tail(text: str, size: int) -> str:
+    """The beginning and the end, half of `size` characters each."""
+    return f"{text[: size // 2]}\n{text[len(text) - size // 2 :]}"
+
+
 def started(spec: str) -> Strategy:
     return parse(spec, SideModel(Scripted([], COUNTER)))
 
@@ -216,6 +240,9 @@ def measured(sets: Sequence[Sequence[Output]]) -> dict[str, Rows]:
     for share in SHARES:
         of_kind = {kind: total(at_most(share, one) for one in everything if one.kind == kind) for kind in kinds}
         equal[f"{share:.0%} all"] = total(of_kind.values())
+        for cut in (random_lines, head_and_tail):
+            name = cut.__name__.replace("_", " ")
+            equal[f"{share:.0%} {name}"] = total(cut_to(share, one, cut) for one in everything)
         equal |= {f"{share:.0%} {kind}": tally for kind, tally in of_kind.items()}
     return {"Alone": alone, "Together": together, EQUAL_SIZE: equal}
 
