@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from benchmarks.planted_facts import (
     Tally,
     at_most,
     conversation,
+    cut_to,
+    head_and_tail,
     main,
     opened,
     outputs_of,
+    random_lines,
     rivalled,
     spoken,
     total,
@@ -69,6 +73,26 @@ def test_a_copy_at_equal_size_has_at_most_its_share(share: float) -> None:
 def test_the_whole_result_is_the_largest_copy_of_its_own_size() -> None:
     tally = at_most(1, SOME[0])
     assert shown(tally) == tally.of_marked + tally.of_plain
+
+
+@pytest.mark.parametrize("cut", [random_lines, head_and_tail])
+@pytest.mark.parametrize("share", [0.53, 0.1])
+def test_a_cut_without_thought_has_at_most_its_share(cut: Callable[[str, int], str], share: float) -> None:
+    for output in SOME:
+        tally = cut_to(share, output, cut)
+        assert share / 2 <= tally.tokens / tally.of_tokens <= share
+        assert shown(tally) < tally.of_marked + tally.of_plain
+
+
+def test_random_lines_are_lines_in_their_order_and_head_and_tail_are_both_ends() -> None:
+    text = "".join(f"line {number}\n" for number in range(100))
+    lines = random_lines(text, 300).splitlines(keepends=True)
+    places = [text.index(line) for line in lines]
+    assert places == sorted(places)
+    assert 30 < len(lines) < 45
+    assert places[0] > 0 or places[-1] < len(text) - 8
+    assert random_lines(text, len(text)) == text
+    assert head_and_tail(text, 20) == f"{text[:10]}\n{text[-10:]}"
 
 
 def halved(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
