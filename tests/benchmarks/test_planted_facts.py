@@ -15,7 +15,6 @@ from benchmarks.planted_facts import (
     Tally,
     at_most,
     conversation,
-    cut_to,
     head_and_tail,
     main,
     opened,
@@ -79,7 +78,7 @@ def test_the_whole_result_is_the_largest_copy_of_its_own_size() -> None:
 @pytest.mark.parametrize("share", [0.53, 0.1])
 def test_a_cut_without_thought_has_at_most_its_share(cut: Callable[[str, int], str], share: float) -> None:
     for output in SOME:
-        tally = cut_to(share, output, cut)
+        tally = at_most(share, output, cut)
         assert share / 2 <= tally.tokens / tally.of_tokens <= share
         assert shown(tally) < tally.of_marked + tally.of_plain
 
@@ -100,7 +99,7 @@ def halved(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_rival_is_judged_by_what_it_leaves_and_ours_gets_no_more_tokens() -> None:
-    rows = rivalled("halved", halved, [SOME])
+    rows = rivalled("halved", halved, lambda text: None, [SOME])
     for way in ("alone", "together"):
         theirs, ours = rows[f"halved, {way}"], rows[f"compress, in as many tokens as halved {way}"]
         assert 0 < shown(theirs) < FACTS
