@@ -26,7 +26,8 @@ from typing import Any
 
 from agent import foreign
 
-HEAD = "[JSON as tables: name=value holds in every row{}, an empty cell is an absent field]"
+BEGINS = "[JSON as tables: name=value holds in every row"
+HEAD = BEGINS + "{}, an empty cell is an absent field]"
 TEMPLATES = ", {x} in it is the row's x and {} its own cell"
 TEMPLATE = re.compile(r"=[^|\"]*\{")
 SPACE = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\r\n]++', re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from strategies.json_table import HEAD
+from strategies.json_table import BEGINS
 from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
 
 ROWS = re.compile(r"(?:.*?, )?(\d{1,9}) rows: ")
@@ -17,7 +17,7 @@ HEADING = 16.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """The lines of a text with such tables; a row has its cells."""
-    return list(_units(lines_of(text))) if f"\n{HEAD}" in f"\n{text}" else None
+    return list(_units(lines_of(text))) if f"\n{BEGINS}" in f"\n{text}" else None
 
 
 def _units(lines: Sequence[str]) -> Iterator[Unit]:
@@ -31,7 +31,7 @@ def _units(lines: Sequence[str]) -> Iterator[Unit]:
             yield Unit(line, line, (), HEADING)
             rows, table = int(heading[1]), f"{line} row"
         else:
-            yield line_unit(line, HEADING if line.startswith(HEAD) else 0.0)
+            yield line_unit(line, HEADING if line.startswith(BEGINS) else 0.0)
 
 
 TIDIED = Kind("tidied JSON", "rows", units)
