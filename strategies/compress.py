@@ -9,7 +9,7 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.history import History
-from agent.messages import Message
+from agent.messages import Message, pending
 from strategies import llmlingua
 from strategies.kinds.excerpt import excerpt
 from strategies.kinds.registry import recognised
@@ -88,8 +88,9 @@ class Compress(Stateful):
         return found[::-1]
 
     def _recent(self, view: History) -> list[str]:
-        """The results of the newest turns."""
-        return [message.id for message in view[view.newest(max(1, self.window)) :] if message.role == "tool"]
+        """The results of the newest turns, without a turn that waits for others."""
+        done = view[view.newest(max(1, self.window)) : len(view) - len(pending(view))]
+        return [message.id for message in done if message.role == "tool"]
 
     def _make_room(self, history: History, budget: Budget, ids: Sequence[str], goal: float) -> None:
         """Over the budget, compress these results, oldest first, until the view is down to the goal; then once more.

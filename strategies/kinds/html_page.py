@@ -1,4 +1,4 @@
-"""html-page: a page of HTML or a file of XML; its units are the pieces of text between the tags of blocks.
+"""HTML page: a page of HTML or a file of XML; its units are the pieces of text between the tags of blocks.
 
 One pattern finds the tags, in linear time: html.parser takes minutes for a text of tags that are not closed.
 """
@@ -92,4 +92,4 @@ def piece(text: str, said: Sequence[str], weight: float) -> Unit:
     return Unit(text, like.shape, like.cells, weight, f"{line}\n" if line else "")
 
 
-HTML_PAGE = Kind("html-page", "pieces of the page", units)
+HTML_PAGE = Kind("HTML page", "pieces of the page", units)

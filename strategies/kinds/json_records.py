@@ -80,4 +80,4 @@ def _cells(shapes: Sequence[str], records: Sequence[Mapping[str, str]]) -> Itera
         yield *(fields.get(name, "") for name in columns[shape]), " ".join(rare)
 
 
-JSON = Kind("json", "JSON records", units)
+JSON = Kind("JSON", "JSON records", units)

@@ -60,4 +60,4 @@ def with_words(text: str, share: float) -> Iterator[Unit]:
         yield replace(unit, shown=without(text, start, end, gone)) if loses else unit
 
 
-MARKDOWN = Kind("markdown", "parts of the page", units, with_words)
+MARKDOWN = Kind("Markdown", "parts of the page", units, with_words)

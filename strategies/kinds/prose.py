@@ -1,4 +1,4 @@
-"""prose: running text of any page; its units are sentences, its headings and the rows of its tables."""
+"""prose: running text; its units are sentences."""
 
 from __future__ import annotations
 
@@ -14,15 +14,11 @@ from strategies.self_information import AROUND, dropped, without
 SENTENCE = re.compile(r".+?[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])|.+", re.DOTALL)
 LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
 """A line and the blank lines after it."""
-HEADING = re.compile(r"\s*+(#{1,6} |={3,}|-{3,})")
-ROW = re.compile(r"\s*+(\||```|\$ )")
 WORD = re.compile(r"\S+")
 LOOKED_AT = 600
 """Words from which it is decided whether a text is prose."""
 COMMON = 0.2
 """Share of stop words in prose, at least; English has twice as many, logs and code a fraction."""
-HEADS = 1.0
-"""Bits of a heading."""
 
 
 def units(text: str) -> Sequence[Unit] | None:
@@ -38,12 +34,7 @@ def units(text: str) -> Sequence[Unit] | None:
 def sentences(text: str) -> Iterator[Unit]:
     """The units of a text that is prose."""
     for line in LINE.findall(text):
-        if HEADING.match(line):
-            yield Unit(line, "heading", weight=HEADS)
-        elif ROW.match(line):
-            yield line_unit(line)
-        else:
-            yield from (Unit(one, "sentence") for one in SENTENCE.findall(line))
+        yield from map(line_unit, SENTENCE.findall(line))
 
 
 def with_words(text: str, share: float) -> Iterator[Unit]:

@@ -59,4 +59,4 @@ def _unit(line: str, one: re.Match[str] | None, file: str, new: bool) -> Unit:
     return Unit(line, said, (), NONE if one else 0.0)
 
 
-SEARCH_HITS = Kind("search-hits", "hits and lines", units)
+SEARCH_HITS = Kind("search hits", "hits and lines", units)

@@ -78,4 +78,4 @@ def _cut(rows: Sequence[Row]) -> list[Unit]:
     return found
 
 
-SEPARATED = Kind("separated", "rows", units)
+SEPARATED = Kind("fields", "rows", units)

@@ -67,4 +67,4 @@ def pieces(text: str) -> Iterator[Unit]:
             yield line_unit(line, RAISED if raised else 0.0)
 
 
-STACK_TRACE = Kind("stack-trace", "frames and lines", units)
+STACK_TRACE = Kind("stack trace", "frames and lines", units)

@@ -55,4 +55,4 @@ def _unit(unit: Unit) -> Unit:
     return Unit(unit.text, shape, cells, BITS[role])
 
 
-TEST_REPORT = Kind("test-report", "lines and frames", units)
+TEST_REPORT = Kind("test report", "lines and frames", units)

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from strategies.json_table import BEGINS
 from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
 
-ROWS = re.compile(r"(?:.*?, )?(\d{1,9}) rows: ")
+BEGINS, _, _ = HEAD.partition("{}")
+ROWS = re.compile(r"(?:.*?, )?(\d{1,9}) rows(?: by key)?: ")
 CELL = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[\[{](?:[^\]}\n]|[\]}](?!\||$))*+[\]}]?+|[^|\n]++|(?:^|(?<=\|))')
 """A cell of a row: quoted, in brackets, plain, or empty."""
 HEADING = 16.0

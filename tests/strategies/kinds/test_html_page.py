@@ -1,4 +1,4 @@
-"""html-page shows a page without its markup, and navigation, forms and scripts weigh little."""
+"""html_page shows a page without its markup, and navigation, forms and scripts weigh little."""
 
 from __future__ import annotations
 

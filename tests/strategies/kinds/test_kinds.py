@@ -75,4 +75,4 @@ def test_pages_and_sources_are_not_outputs() -> None:
     pages = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "pyproject.toml", *(ROOT / "docs").rglob("*.md")]
     for path in [*pages, *(ROOT / "strategies").glob("*.py"), *(ROOT / "agent").glob("*.py")]:
         kind, _ = recognised(path.read_text("utf-8"))
-        assert kind.name not in {"log", "test-report", "stack-trace", "search-hits", "paths"}, path
+        assert kind.name not in {"log", "test report", "stack trace", "search hits", "paths"}, path
