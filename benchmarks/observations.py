@@ -80,23 +80,23 @@ def hit(n: int) -> str:
 
 Form = tuple[str, Callable[[int], str], str]
 FORMS: dict[str, Form] = {
-    "html-page": ("<html><body>\n", lambda n: f"<h2>Part {n}</h2>\n<p>{words(n, 30)}</p>\n", "</body></html>\n"),
+    "HTML page": ("<html><body>\n", lambda n: f"<h2>Part {n}</h2>\n<p>{words(n, 30)}</p>\n", "</body></html>\n"),
     "tidied JSON": (
         f"{HEAD.format('')}\n999999999 rows: id|name|seconds\n",
         lambda n: f"{n}|item-{n}|{n * 37 % 911}\n",
         "",
     ),
-    "json": ("[", record, "{}]\n"),
+    "JSON": ("[", record, "{}]\n"),
     "diff": ("diff --git a/app.py b/app.py\n--- a/app.py\n+++ b/app.py\n", change, ""),
-    "test-report": ("=== test session starts ===\n", report, "=== 9 passed in 1.00s ===\n"),
+    "test report": ("=== test session starts ===\n", report, "=== 9 passed in 1.00s ===\n"),
     "log": ("", log, ""),
-    "stack-trace": ("Traceback (most recent call last):\n", trace, "ValueError: no job\n"),
+    "stack trace": ("Traceback (most recent call last):\n", trace, "ValueError: no job\n"),
     "table": ("NAME           READY   SECONDS\n", lambda n: f"{f'job-{n}':14} {n % 3}/3     {n * 37 % 911}\n", ""),
-    "separated": ("id,name,seconds\n", lambda n: f"{n},job-{n},{n * 37 % 911}\n", ""),
-    "search-hits": ("", hit, ""),
+    "fields": ("id,name,seconds\n", lambda n: f"{n},job-{n},{n * 37 % 911}\n", ""),
+    "search hits": ("", hit, ""),
     "paths": ("", lambda n: f"./src/part_{n // 9}/step_{n}.{('py', 'md', 'json')[n % 3]}\n", ""),
     "source code": ("import jobs\n\n\n", function, ""),
-    "markdown": ("# A page\n\n", lambda n: f"## Part {n}\n\n{words(n, 60)}.\n\n- {words(n + 7, 9)}\n\n", ""),
+    "Markdown": ("# A page\n\n", lambda n: f"## Part {n}\n\n{words(n, 60)}.\n\n- {words(n + 7, 9)}\n\n", ""),
     "prose": ("", lambda n: f"{words(n, 60)}.\n\n", ""),
     "lines": ("", lambda n: f"item_{n} {n * 37 % 911} kB, {n % 7} left\n", ""),
 }

@@ -26,8 +26,7 @@ from typing import Any
 
 from agent import foreign
 
-BEGINS = "[JSON as tables: name=value holds in every row"
-HEAD = BEGINS + "{}, an empty cell is an absent field]"
+HEAD = "[JSON as tables: name=value holds in every row{}, an empty cell is an absent field]"
 TEMPLATES = ", {x} in it is the row's x and {} its own cell"
 TEMPLATE = re.compile(r"=[^|\"]*\{")
 SPACE = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\r\n]++', re.DOTALL)

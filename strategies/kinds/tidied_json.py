@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from strategies.json_table import BEGINS
+from strategies.json_table import HEAD
 from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
 
 BEGINS, _, _ = HEAD.partition("{}")
