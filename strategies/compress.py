@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 from typing import Literal
 
 from agent.budget import Budget
@@ -67,53 +68,55 @@ class Compress(Stateful):
         """The history with old observations compressed; see the class."""
         history = History.of(messages)
         self._view.goes_on(history, budget, self.memory.times)
-        self._make_room(history, budget, self._old(self._view.view, budget), self.target * budget.limit)
-        self._make_room(history, budget, self._recent(self._view.view), budget.limit)
+        size = budget.size(self._view.view)
+        if size > budget.limit:
+            self._view.choose(self._more(history, size, budget))
         sliding = SlidingWindow(self.target, memory=self.memory.window)
         view = sliding.prepare(self._view.view, budget)
         self.memory.window = sliding.memory
         return view
 
-    def _old(self, view: History, budget: Budget) -> list[str]:
-        """The results before the newest turns, without the ones so old that they slide out even when compressed."""
-        split = view.newest(max(1, self.window))
-        left, found = float(budget.limit), []
-        for place, message in zip(reversed(range(len(view))), reversed(view), strict=True):
-            old = message.role == "tool" and place < split
-            left -= budget.count(message) * (self.ratio ** TIMES[-1] if old else 1)
+    def _reachable(self, history: History, budget: Budget) -> tuple[list[Message], list[Message]]:
+        """The results before the newest turns and those of these, without a turn that waits for more.
+
+        Those so old that they slide out even when they are compressed are left out.
+        """
+        results: list[Message] = []
+        waiting = pending(history)
+        done = history.upto(len(history) - len(waiting))
+        left = budget.limit - sum(map(budget.count, waiting))
+        for message in reversed(done):
+            result = message.role == "tool"
+            left -= int(budget.count(message) * (self.ratio ** TIMES[-1] if result else 1))
             if left < 0:
                 break
-            if old:
-                found.append(message.id)
-        return found[::-1]
+            if result:
+                results.append(message)
+        newest = {message.id for message in history[history.newest(max(1, self.window)) :]}
+        old = [message for message in reversed(results) if message.id not in newest]
+        return old, [message for message in reversed(results) if message.id in newest]
 
-    def _recent(self, view: History) -> list[str]:
-        """The results of the newest turns, without a turn that waits for others."""
-        done = view[view.newest(max(1, self.window)) : len(view) - len(pending(view))]
-        return [message.id for message in done if message.role == "tool"]
+    def _more(self, history: History, size: int, budget: Budget) -> dict[str, int]:
+        """How often to compress results, by id: old ones down to the target, then new ones down to the limit.
 
-    def _make_room(self, history: History, budget: Budget, ids: Sequence[str], goal: float) -> None:
-        """Over the budget, compress these results, oldest first, until the view is down to the goal; then once more.
-
-        If they cannot bring it into the budget (then the oldest turns go), it waits until they save a quarter of the
-        budget: few edits, each of them large.
+        Once each, oldest first; then once more. If that cannot bring the view into the budget (then the oldest turns
+        go), it waits until it saves a quarter of the budget: few edits, each of them large.
         """
-        size = left = budget.size(self._view.view)
-        if size <= budget.limit:
-            return
-        results = {one: message for one in ids if (message := history.named(one))}
-        before = {one: self.memory.times.get(one, 0) for one in results}
-        times = dict(before)
-        for step in TIMES:
-            for message in (results[one] for one in results if times[one] < step):
+        times, left = dict(self.memory.times), size
+        for results, goal in zip(
+            self._reachable(history, budget), (self.target * budget.limit, budget.limit), strict=True
+        ):
+            for step, message in product(TIMES, results):
                 if left <= goal:
                     break
-                now, then = self._copy(message, times[message.id]), self._copy(message, step)
-                if budget.count(then) < budget.count(now):
-                    left -= budget.count(now) - budget.count(then)
-                    times[message.id] = step
-        if left <= budget.limit or size - left >= budget.limit / 4:
-            self._view.choose({one: step for one, step in times.items() if step > before[one]})
+                before = times.get(message.id, 0)
+                if before < step:
+                    saved = budget.count(self._copy(message, before)) - budget.count(self._copy(message, step))
+                    if saved > 0:
+                        left -= saved
+                        times[message.id] = step
+        worth = left <= budget.limit or size - left >= budget.limit / 4
+        return {one: step for one, step in times.items() if step != self.memory.times.get(one)} if worth else {}
 
     def _copy(self, message: Message, times: int) -> Message:
         return compressed(message, self.ratio**times, self.by) if times else message
