@@ -54,6 +54,7 @@ bench: .venv/dev.stamp
 	$(BIN)/python benchmarks/commands.py --check
 	$(BIN)/python benchmarks/journal.py --check
 	$(BIN)/python benchmarks/corpus.py --check
+	$(BIN)/python benchmarks/observations.py --check
 
 cassettes: .venv/dev.stamp  # those that ship, one a strategy, made anew with the built-in reader
 	$(BIN)/python -m scripts.cassettes

@@ -15,9 +15,10 @@ view of every call. Its budget is what the conversation needs without these resu
 - *dropped*: results that are not in the last view;
 - *tokens*: those of all copies, as a share of the results'.
 
-*At equal size*: the largest copy of each output alone that has at most that share of its tokens, of those that
-`compress` makes in budgets of several sizes, with and without `target=1`; *dropped* where no copy is so small. *Beside*
-a rival, `compress` gets the share that the rival needs for the same output. Only what stays in view counts for a rival.
+*At equal size*: the largest excerpt of each output, as `compress` makes it, that has at most that share of its tokens.
+Below *all*, what needs no thought: lines drawn at random, and the beginning and the end. *Beside* a rival, the excerpt
+has at most the tokens that the rival leaves of the same output; *shortened* are those of which the rival leaves less
+than 95 %. With recall: what the rival's own tool gives back, if its module has `original(text)`.
 
 `thrifty` is without summaries, for which it asks a model. Tokens are counted as Qwen2.5 does.
 """
@@ -28,12 +29,14 @@ import argparse
 import json
 import re
 import sys
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import count, product
+from itertools import accumulate, count, product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
@@ -44,12 +47,12 @@ from agent.messages import Message, ToolCall
 from agent.protocols import Strategy
 from agent.replay import replay
 from agent.side import SideModel
-from agent.view import prepare
 from benchmarks.planted import made
 from benchmarks.planted.output import Output, stands
 from models.counting.choose import counter_for
 from models.scripted import Scripted
 from strategies import parse
+from strategies.kinds.excerpt import excerpt
 from tools.recall import recall_tools
 
 SPECS = (
@@ -61,17 +64,16 @@ SPECS = (
     "thrifty:summaries=off",
     "none",
 )
-EQUAL = ("compress", "compress:target=1")
 SHARES = (0.53, 0.30, 0.10)
-ROOMS = (1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4)
-"""The budgets that are tried for a copy of some size at most, as multiples of it."""
 SHORT = 2
 """The short turns after the outputs, so that all of these are old."""
 RECALL = re.compile(r'recall\(id="([^"]+)"\)')
 COUNTER = counter_for("qwen2.5:7b")
 
 Outputs = Callable[[int], Sequence[Output]]
+Cut = Callable[[str, int], str]
 Compressed = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
+Original = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,17 +140,31 @@ def under(spec: str, outputs: Sequence[Output], share: float) -> list[Tally]:
     return tallies
 
 
-def at_most(share: float, output: Output) -> Tally:
-    """The facts in the largest copy with at most this share of the tokens of its result."""
-    history, most = conversation([output]), share * tokens(output.text)
-    copies: list[Message] = []
-    for spec, size in product(EQUAL, sorted({min(share * room, 1) for room in ROOMS})):
-        try:
-            view = prepare(history, started(spec), budget(history, [output], size))
-        except BudgetError:
-            continue
-        copies += [message for message in view.messages if message.id == "r0" and COUNTER.count(message) <= most]
-    return judged(output, max(copies, key=COUNTER.count, default=None))
+def excerpted(text: str, size: int) -> str:
+    """What tells most, in about `size` characters."""
+    return excerpt(text, size, '; recall(id="r") shows all')
+
+
+def at_most(share: float, output: Output, cut: Cut = excerpted) -> Tally:
+    """The facts in the largest excerpt, or other cut, with at most this share of the tokens of its result."""
+    most = share * tokens(output.text)
+    fit = bisect_right(range(len(output.text) + 1), most, key=lambda size: tokens(cut(output.text, size)))
+    copy = Message("r", "tool", cut(output.text, fit - 1)) if fit else None
+    return judged(output, copy, output.text if copy and RECALL.search(copy.content) else "")
+
+
+def random_lines(text: str, size: int) -> str:
+    """Lines drawn at random, at most `size` characters, in their order."""
+    lines = text.splitlines(keepends=True)
+    drawn = Random(text).sample(range(len(lines)), len(lines))
+    ends = accumulate(len(lines[place]) for place in drawn)
+    kept = {place for place, end in zip(drawn, ends, strict=True) if end <= size}
+    return "".join(line for place, line in enumerate(lines) if place in kept)
+
+
+def head_and_tail(text: str, size: int) -> str:
+    """The beginning and the end, half of `size` characters each."""
+    return f"{text[: size // 2]}\n{text[len(text) - size // 2 :]}"
 
 
 def started(spec: str) -> Strategy:
@@ -178,12 +194,12 @@ def opened(history: Sequence[Message], id_: str) -> str:
     raise AssertionError
 
 
-def beside(compressed: Compressed, outputs: Sequence[Output]) -> Iterator[tuple[Tally, Tally]]:
+def beside(compressed: Compressed, original: Original, outputs: Sequence[Output]) -> Iterator[tuple[Tally, Tally]]:
     """What a rival leaves of each output of a conversation, and what ours leaves of it in as many tokens."""
     back = {one.get("tool_call_id"): one["content"] for one in compressed([*map(spoken, conversation(outputs))])}
     for at, output in enumerate(outputs):
         text = back.get(f"c{at}")
-        theirs = judged(output, None if text is None else Message("r", "tool", text))
+        theirs = judged(output, None if text is None else Message("r", "tool", text), original(text or "") or "")
         yield theirs, at_most(theirs.tokens / theirs.of_tokens, output)
 
 
@@ -216,18 +232,23 @@ def measured(sets: Sequence[Sequence[Output]]) -> dict[str, Rows]:
     for share in SHARES:
         of_kind = {kind: total(at_most(share, one) for one in everything if one.kind == kind) for kind in kinds}
         equal[f"{share:.0%} all"] = total(of_kind.values())
+        for cut in (random_lines, head_and_tail):
+            name = cut.__name__.replace("_", " ")
+            equal[f"{share:.0%} {name}"] = total(at_most(share, one, cut) for one in everything)
         equal |= {f"{share:.0%} {kind}": tally for kind, tally in of_kind.items()}
     return {"Alone": alone, "Together": together, EQUAL_SIZE: equal}
 
 
-def rivalled(name: str, compressed: Compressed, sets: Sequence[Sequence[Output]]) -> Rows:
+def rivalled(name: str, compressed: Compressed, original: Original, sets: Sequence[Sequence[Output]]) -> Rows:
     """The rows of a rival, each above ours in as many tokens."""
     rows = Rows()
     ways = {"alone": [[output] for outputs in sets for output in outputs], "together": sets}
     for way, conversations in ways.items():
-        found = [pair for outputs in conversations for pair in beside(compressed, outputs)]
-        rows[f"{name}, {way}"] = total(theirs for theirs, _ in found)
-        rows[f"compress, in as many tokens as {name} {way}"] = total(ours for _, ours in found)
+        pairs = [pair for outputs in conversations for pair in beside(compressed, original, outputs)]
+        shortened = [pair for pair in pairs if pair[0].tokens < 0.95 * pair[0].of_tokens]
+        for which, found in ((way, pairs), (f"{way}, the {len(shortened)} shortened", shortened)):
+            rows[f"{name}, {which}"] = total(theirs for theirs, _ in found)
+            rows[f"compress, in as many tokens as {name} {which}"] = total(ours for _, ours in found)
     return rows
 
 
@@ -283,18 +304,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rival", metavar="NAME", help="a module of benchmarks/rivals with `compressed(messages)`")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
-    compressed: Compressed | None = None
+    rival: Any = None
     if given.rival:
         try:
-            compressed = import_module(f"benchmarks.rivals.{given.rival}").compressed
+            rival = import_module(f"benchmarks.rivals.{given.rival}")
         except ModuleNotFoundError as error:
             print(f"without {given.rival}: {error}; to have it: pip install -e '.[peers]'", file=sys.stderr)
             return 1
     outputs = outputs_of(given.module) if given.module else made.outputs
     sets = [outputs(seed) for seed in given.seed]
     tables = measured(sets)
-    if compressed:
-        tables[f"Beside {given.rival}"] = rivalled(given.rival, compressed, sets)
+    if rival:
+        original = getattr(rival, "original", lambda text: None)
+        tables[f"Beside {given.rival}"] = rivalled(given.rival, rival.compressed, original, sets)
     if given.json:
         print(json.dumps({title: {name: asdict(row) for name, row in rows.items()} for title, rows in tables.items()}))
         return 0

@@ -86,9 +86,7 @@ def dropped(text: str, ratio: float) -> list[tuple[int, int]]:
 def without(text: str, start: int, end: int, gone: Sequence[tuple[int, int]]) -> str:
     """The text between two places without what goes there, and without blanks before the ends of its lines."""
     parts = []
-    for begin, after in gone[bisect_left(gone, (start, 0)) :]:
-        if begin >= end:
-            break
+    for begin, after in gone[bisect_left(gone, (start, 0)) : bisect_left(gone, (end, 0))]:
         parts.append(text[start:begin])
         start = min(after, end)
     return BLANKS.sub("", "".join([*parts, text[start:end]]))

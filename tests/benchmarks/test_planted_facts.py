@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from benchmarks.planted_facts import (
     Tally,
     at_most,
     conversation,
+    head_and_tail,
     main,
     opened,
     outputs_of,
+    random_lines,
     rivalled,
     spoken,
     total,
@@ -71,12 +74,32 @@ def test_the_whole_result_is_the_largest_copy_of_its_own_size() -> None:
     assert shown(tally) == tally.of_marked + tally.of_plain
 
 
+@pytest.mark.parametrize("cut", [random_lines, head_and_tail])
+@pytest.mark.parametrize("share", [0.53, 0.1])
+def test_a_cut_without_thought_has_at_most_its_share(cut: Callable[[str, int], str], share: float) -> None:
+    for output in SOME:
+        tally = at_most(share, output, cut)
+        assert share / 2 <= tally.tokens / tally.of_tokens <= share
+        assert shown(tally) < tally.of_marked + tally.of_plain
+
+
+def test_random_lines_are_lines_in_their_order_and_head_and_tail_are_both_ends() -> None:
+    text = "".join(f"line {number}\n" for number in range(100))
+    lines = random_lines(text, 300).splitlines(keepends=True)
+    places = [text.index(line) for line in lines]
+    assert places == sorted(places)
+    assert 30 < len(lines) < 45
+    assert places[0] > 0 or places[-1] < len(text) - 8
+    assert random_lines(text, len(text)) == text
+    assert head_and_tail(text, 20) == f"{text[:10]}\n{text[-10:]}"
+
+
 def halved(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [one | {"content": one["content"][: len(one["content"]) // 2]} for one in messages if one["role"] == "tool"]
 
 
 def test_a_rival_is_judged_by_what_it_leaves_and_ours_gets_no_more_tokens() -> None:
-    rows = rivalled("halved", halved, [SOME])
+    rows = rivalled("halved", halved, lambda text: None, [SOME])
     for way in ("alone", "together"):
         theirs, ours = rows[f"halved, {way}"], rows[f"compress, in as many tokens as halved {way}"]
         assert 0 < shown(theirs) < FACTS

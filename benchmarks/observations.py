@@ -1,0 +1,204 @@
+"""How much processor time does it take to write the result of a tool shorter?
+
+    python benchmarks/observations.py            # a table in Markdown, some ten minutes
+    python benchmarks/observations.py --check    # without the texts of 10 MB; exits 1 above a limit
+
+Milliseconds of processor time, which other work on the machine hardly changes, for a text that was not seen before:
+*tidy* chooses its smallest form, *dedup* finds the lines of its first half in an earlier result of its size, and
+*excerpt* chooses what tells most, in half of its characters; `compress` does this once for a result. Four characters
+are a token here, so that counting takes no time.
+
+The texts are made up, one for each kind and size, and some are hostile. Limits: `LIMIT_MS` for 4 KB, and from each size
+to the next at most `MOST_RATIO` times the time for a byte.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from time import process_time
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
+
+from agent.budget import Budget
+from agent.messages import Message, ToolCall
+from corpus.library import ARTICLES, load
+from models.counting.message_counter import ChatCounter
+from strategies.dedup import Dedup
+from strategies.json_table import HEAD
+from strategies.kinds.excerpt import excerpt
+from strategies.kinds.registry import recognised
+from strategies.tidy import smallest
+
+SIZES = (4_000, 40_000, 400_000, 10_000_000)
+LIMIT_MS, MOST_RATIO = 2.0, 2.0
+ENOUGH_SECONDS, MOST_TIMES = 0.3, 15
+"""A time is the least of at most so many, on another text each time."""
+MOST_TOKENS = 10**9
+ARTICLE_WORDS = " ".join(part.text for article in load(ARTICLES).articles for part in article.sections).split()
+
+
+def words(number: int, many: int) -> str:
+    """Words of the shipped articles."""
+    at = number * many % (len(ARTICLE_WORDS) - many)
+    return " ".join(ARTICLE_WORDS[at : at + many])
+
+
+def log(n: int) -> str:
+    return (
+        f"2026-03-{1 + n % 28:02} 12:{n % 60:02}:07,{n % 997:03} INFO  worker-{n % 7}: job {n} took {n * 37 % 911} ms\n"
+    )
+
+
+def record(n: int) -> str:
+    return f'{{"id": {n}, "name": "item-{n}", "state": "{("open", "done")[n % 3 == 0]}", "seconds": {n * 37 % 911}}},\n'
+
+
+def trace(n: int) -> str:
+    return f'  File "/srv/app/part_{n % 9}.py", line {n}, in step_{n % 13}\n    run(job={n}, retry={n % 3})\n'
+
+
+def function(n: int) -> str:
+    body = f"    if job.size > {n}:\n        return retry\n    return 0"
+    return f"def step_{n}(job: Job, retry: int = {n % 5}) -> int:\n{body}\n\n\n"
+
+
+def change(n: int) -> str:
+    lines = f"     job = find({n})\n-    wait({n % 7})\n+    wait({n % 5})\n     done()\n"
+    return f"@@ -{n},3 +{n},3 @@ def step_{n}():\n{lines}"
+
+
+def report(n: int) -> str:
+    return f"tests/test_{n % 40}.py::test_step_{n} PASSED   [ {n % 99:2}%]\n"
+
+
+def hit(n: int) -> str:
+    return f"src/part_{n // 9}/step.py:{n % 9 * 31 + 7}:    job = find({n}, retry={n % 3})\n"
+
+
+Form = tuple[str, Callable[[int], str], str]
+FORMS: dict[str, Form] = {
+    "HTML page": ("<html><body>\n", lambda n: f"<h2>Part {n}</h2>\n<p>{words(n, 30)}</p>\n", "</body></html>\n"),
+    "tidied JSON": (
+        f"{HEAD.format('')}\n999999999 rows: id|name|seconds\n",
+        lambda n: f"{n}|item-{n}|{n * 37 % 911}\n",
+        "",
+    ),
+    "JSON": ("[", record, "{}]\n"),
+    "diff": ("diff --git a/app.py b/app.py\n--- a/app.py\n+++ b/app.py\n", change, ""),
+    "test report": ("=== test session starts ===\n", report, "=== 9 passed in 1.00s ===\n"),
+    "log": ("", log, ""),
+    "stack trace": ("Traceback (most recent call last):\n", trace, "ValueError: no job\n"),
+    "table": ("NAME           READY   SECONDS\n", lambda n: f"{f'job-{n}':14} {n % 3}/3     {n * 37 % 911}\n", ""),
+    "fields": ("id,name,seconds\n", lambda n: f"{n},job-{n},{n * 37 % 911}\n", ""),
+    "search hits": ("", hit, ""),
+    "paths": ("", lambda n: f"./src/part_{n // 9}/step_{n}.{('py', 'md', 'json')[n % 3]}\n", ""),
+    "source code": ("import jobs\n\n\n", function, ""),
+    "Markdown": ("# A page\n\n", lambda n: f"## Part {n}\n\n{words(n, 60)}.\n\n- {words(n + 7, 9)}\n\n", ""),
+    "prose": ("", lambda n: f"{words(n, 60)}.\n\n", ""),
+    "lines": ("", lambda n: f"item_{n} {n * 37 % 911} kB, {n % 7} left\n", ""),
+}
+"""What a text of each kind begins with, what it repeats with other numbers, and what it ends with."""
+HOSTILE: dict[str, Callable[[int, int], str]] = {
+    "deep JSON": lambda size, n: f"{n}" + "[" * size,
+    "deep objects of JSON": lambda size, n: f"{n}" + '{"a": ' * (size // 6),
+    "one line": lambda size, n: " ".join(f"word{n + at % 997}" for at in range(size // 8)),
+    "one word": lambda size, n: f"{n}" + "x" * size,
+    "short lines": lambda size, n: "".join(f"{n + at % 7}\n" for at in range(size // 2)),
+    "empty lines": lambda size, n: f"{n}" + "\n" * size,
+}
+
+
+def text_of(form: Form, size: int, first: int) -> str:
+    """About so many characters, from piece number `first` on."""
+    head, piece, tail = form
+    parts = [head, tail]
+    length, number = len(head) + len(tail), first
+    while length < size:
+        parts.insert(-1, piece(number))
+        length, number = length + len(parts[-2]), number + 1
+    return "".join(parts)
+
+
+class QuickCounter(ChatCounter):
+    """Four characters are a token."""
+
+    def tokens(self, text: str) -> int:
+        """Tokens of a text."""
+        return len(text) // 4
+
+
+def result(id_: str, text: str) -> list[Message]:
+    """A call and its result."""
+    call = ToolCall(f"call {id_}", "read", "{}")
+    return [Message(f"a{id_}", "assistant", "", calls=(call,)), Message(id_, "tool", text, call_id=call.id)]
+
+
+def tidy(text: str) -> Callable[[], object]:
+    return lambda: smallest(Message("r", "tool", text), Budget(MOST_TOKENS, QuickCounter(), 0))
+
+
+def dedup(text: str) -> Callable[[], object]:
+    """The text after one that has the lines of its first half."""
+    middle = len(text) // 2
+    history = [Message("q", "user", "Read."), *result("r1", text[:middle] + text[middle:].replace("0", "o"))]
+    strategy, budget = Dedup(), Budget(MOST_TOKENS, QuickCounter(), 0)
+    strategy.prepare(history, budget)
+    return lambda: strategy.prepare([*history, *result("r2", text)], budget)
+
+
+def excerpted(text: str) -> Callable[[], object]:
+    return lambda: excerpt(text, len(text) // 2)
+
+
+Times = dict[str, float]
+TASKS = {"tidy": tidy, "dedup": dedup, "excerpt": excerpted}
+
+
+def milliseconds(task: Callable[[str], Callable[[], object]], text: Callable[[], str]) -> float:
+    """The least time of a task, each time with a text that it has not seen."""
+    recognised.cache_clear()  # it would keep gigabytes
+    times: list[float] = []
+    while sum(times) < ENOUGH_SECONDS and len(times) < MOST_TIMES:
+        run = task(text())
+        started = process_time()
+        run()
+        times.append(process_time() - started)
+    return 1_000 * min(times)
+
+
+def measured(text: Callable[[], str]) -> Times:
+    """The times of each task."""
+    return {name: milliseconds(task, text) for name, task in TASKS.items()}
+
+
+def row(name: str, size: int, times: Times, most: Times) -> bool:
+    """Print a row of the table; whether a time is above its limit, which is one for each character."""
+    missed = {task for task, limit in most.items() if times[task] > limit * size}
+    cells = (f"{times[task]:,.{2 if times[task] < 10 else 0}f}{', missed' * (task in missed)}" for task in TASKS)
+    print(f"| {name} | {size:,} | {' | '.join(cells)} |", flush=True)
+    return bool(missed)
+
+
+def main() -> int:
+    check = "--check" in sys.argv
+    sizes = SIZES[:-1] if check else SIZES
+    missed, number = False, count(1)
+    print("| kind | characters | tidy | dedup | excerpt |\n|---|--:|--:|--:|--:|")
+    for kind, form in FORMS.items():
+        most = dict.fromkeys(TASKS, LIMIT_MS / sizes[0])
+        for size in sizes:
+            taken_for = recognised(text_of(form, size, 0))[0].name
+            assert taken_for == kind, (size, taken_for)
+            times = measured(lambda: text_of(form, size, 1_000 * next(number)))  # noqa: B023
+            missed |= row(kind, size, times, most)
+            most = {task: MOST_RATIO * times[task] / size for task in TASKS}
+    for name, make in HOSTILE.items():
+        row(name, sizes[-1], measured(lambda: make(sizes[-1], next(number))), {})  # noqa: B023
+    return int(check and missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
