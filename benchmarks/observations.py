@@ -191,9 +191,9 @@ def main() -> int:
         most = dict.fromkeys(TASKS, LIMIT_MS / sizes[0])
         for size in sizes:
             taken_for = recognised(text_of(form, size, 0))[0].name
-            assert taken_for == kind, (size, taken_for)
+            name = kind if taken_for == kind else f"{kind}, taken for {taken_for}"
             times = measured(lambda: text_of(form, size, 1_000 * next(number)))  # noqa: B023
-            missed |= row(kind, size, times, most)
+            missed |= row(name, size, times, most)
             most = {task: MOST_RATIO * times[task] / size for task in TASKS}
     for name, make in HOSTILE.items():
         row(name, sizes[-1], measured(lambda: make(sizes[-1], next(number))), {})  # noqa: B023
