@@ -24,6 +24,10 @@ TIMES = (1, 2, 3, 4, 5, 6)
 """How often an observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on."""
 
 
+DEEP = 0.9
+"""Share of the budget to come down to with observations that are compressed more than twice."""
+
+
 @dataclass
 class Compressed:
     """How often each observation was compressed, by id; and the sliding window applied afterwards."""
@@ -41,8 +45,8 @@ class Compress(Stateful):
     many are left out. Prose first loses its least informative words (Selective Context: Li et al., 2023).
 
     Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
-    first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that, and so on. A
-    view that is over the budget even then has the newest ones compressed too; then the oldest turns go, as in
+    first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
+    still smaller, and then the newest ones too, only where the view would not fit; then the oldest turns go, as in
     sliding-window. A copy depends only on its message, so it is the same at every call.
 
     With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
@@ -97,18 +101,18 @@ class Compress(Stateful):
         return old, [message for message in reversed(results) if message.id in newest]
 
     def _more(self, history: History, size: int, budget: Budget) -> dict[str, int]:
-        """How often to compress results, by id: old ones down to the target, then new ones down to the limit.
+        """How often to compress results, by id: old ones twice down to the target, further and new ones to fit.
 
-        Once each, oldest first; then once more. If that cannot bring the view into the budget (then the oldest turns
-        go), it waits until it saves a quarter of the budget: few edits, each of them large.
+        If that cannot bring the view into the budget (then the oldest turns go), it waits until it saves a quarter of
+        the budget: few edits, each of them large.
         """
         times, left = dict(self.memory.times), size
-        for results, goal in zip(
-            self._reachable(history, budget), (self.target * budget.limit, budget.limit), strict=True
-        ):
+        old, new = self._reachable(history, budget)
+        target, deep = self.target * budget.limit, DEEP * budget.limit
+        for results, goals in ((old, (target, target, deep)), (new, (budget.limit,))):
             for step, message in product(TIMES, results):
-                if left <= goal:
-                    break
+                if left <= goals[min(step, len(goals)) - 1]:
+                    continue
                 before = times.get(message.id, 0)
                 if before < step:
                     saved = budget.count(self._copy(message, before)) - budget.count(self._copy(message, step))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from math import log2
 
 from corpus.words import STOPWORDS, words
@@ -71,6 +72,14 @@ def compressed(text: str, ratio: float) -> str:
 
 def dropped(text: str, ratio: float) -> list[tuple[int, int]]:
     """Where each unit that goes begins and ends, in their order."""
+    units, spare = _least_first(text)
+    surplus = len(units) - round(ratio * len(units))
+    return [units[place] for place in sorted(spare[: max(0, surplus)])]
+
+
+@lru_cache(maxsize=8)
+def _least_first(text: str) -> tuple[list[tuple[int, int]], list[int]]:
+    """Where the units of a text begin and end; and the places of those that may go, the least informative first."""
     units, whole, start = [], [], 0
     for line in text.split("\n"):
         found = [(start + one.start(), start + one.end()) for one in UNIT.finditer(line)]
@@ -79,8 +88,7 @@ def dropped(text: str, ratio: float) -> list[tuple[int, int]]:
         start += len(line) + 1
     words = [text[begin:end] for begin, end in units]
     bits = self_information([word.strip(AROUND).casefold() for word in words])
-    surplus = len(units) - round(ratio * len(units))
-    return [units[place] for place in sorted(sorted(_spare(words, whole), key=bits.__getitem__)[: max(0, surplus)])]
+    return units, sorted(_spare(words, whole), key=bits.__getitem__)
 
 
 def without(text: str, start: int, end: int, gone: Sequence[tuple[int, int]]) -> str:
