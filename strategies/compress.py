@@ -108,7 +108,7 @@ class Compress(Stateful):
         """
         times, left = dict(self.memory.times), size
         old, new = self._reachable(history, budget)
-        target, deep = self.target * budget.limit, DEEP * budget.limit
+        target, deep = self.target * budget.limit, max(self.target, DEEP) * budget.limit
         for results, goals in ((old, (target, target, deep)), (new, (budget.limit,))):
             for step, message in product(TIMES, results):
                 if left <= goals[min(step, len(goals)) - 1]:
