@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby, islice
 from math import log2, sqrt
 from statistics import fmean, median
 
 from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
-from strategies.self_information import AROUND, self_information
+from strategies.self_information import AROUND, dropped, self_information, without
 
 TROUBLE = (
     *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
@@ -53,10 +54,10 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     if len(text) <= most:
         return text
     kind, units = recognised(text)
-    if kind.with_words:
+    if any(unit.prose for unit in units):
         ratio = most / len(text)
         for share in (ratio, 0.8 * ratio, 0.6 * ratio, FEWEST_WORDS):
-            shorter = list(kind.with_words(text, max(FEWEST_WORDS, share)))
+            shorter = fewer_words(text, units, max(FEWEST_WORDS, share))
             fewer = WORDLESS.format(whole=whole) + written(shorter, set(range(len(shorter))), most)
             if len(fewer) <= most:
                 return fewer
@@ -65,6 +66,15 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     head = f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
     chosen = choose(units, most - len(head))
     return head.format(len(chosen)) + written(units, chosen, most)
+
+
+def fewer_words(text: str, units: Sequence[Unit], share: float) -> list[Unit]:
+    """The units of a text; those of prose are shown with this share of their words, which tell most."""
+    gone, end, found = dropped(text, share), 0, []
+    for unit in units:
+        start, end = end, end + len(unit.text)
+        found.append(replace(unit, shown=without(text, start, end, gone)) if unit.prose else unit)
+    return found
 
 
 def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:

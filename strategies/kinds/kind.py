@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 VARIABLE = re.compile(r"(?<![\w./:+-])(?:[^\W\d]|[./:+-])*+\d[\w./:+-]*+")
@@ -17,7 +17,8 @@ class Unit:
     The units of a text, joined, are that text. `shape`: units of one shape say the same about different things.
     `cells`: in what they differ; cell n of one unit compares with cell n of another one of this shape. `weight`: bits
     that its kind adds: 0 for a unit like any other, positive for a heading or a signature, negative for boilerplate.
-    `shown`: how the unit is written where it stays, if that is shorter than its text.
+    `shown`: how the unit is written where it stays, if that is shorter than its text. `prose`: whether it may lose the
+    words that tell least.
     """
 
     text: str
@@ -25,6 +26,7 @@ class Unit:
     cells: tuple[str, ...] = ()
     weight: float = 0.0
     shown: str | None = field(default=None, compare=False)
+    prose: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +34,17 @@ class Kind:
     """One kind of text. `noun`: its units in a marker, such as "log lines".
 
     `units` cuts a text, or returns None if the text is not of this kind. It looks at a few lines first, so that a text
-    of another kind costs little; its time is linear in the text, and no text makes it fail. `with_words`:
-    the units with a share of their words, for a kind where a unit may lose those that tell least.
+    of another kind costs little; its time is linear in the text, and no text makes it fail.
     """
 
     name: str
     noun: str
     units: Callable[[str], Sequence[Unit] | None]
-    with_words: Callable[[str, float], Iterable[Unit]] | None = None
 
 
-def line_unit(line: str, weight: float = 0.0) -> Unit:
+def line_unit(line: str, weight: float = 0.0, *, prose: bool = False) -> Unit:
     """A line as a unit: its shape is the line without its variables, which are its cells."""
-    return Unit(line, VARIABLE.sub("0", line.strip()), tuple(VARIABLE.findall(line)), weight)
+    return Unit(line, VARIABLE.sub("0", line.strip()), tuple(VARIABLE.findall(line)), weight, prose=prose)
 
 
 def lines_of(text: str) -> list[str]:

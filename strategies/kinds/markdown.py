@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
-from strategies.kinds.prose import LINE, SENTENCE
-from strategies.self_information import dropped, without
+from strategies.kinds.prose import LINE, sentences
 
 FENCE = re.compile(r" {0,3}(?:```|~~~)")
 HEADING = re.compile(r"#{1,6} \S")
@@ -31,33 +29,25 @@ def units(text: str) -> Sequence[Unit] | None:
     headings = [line for before, line in pairwise(["\n", *lines]) if HEADING.match(line) and before.isspace()]
     deep = len(headings) > 1 and any(line.startswith("##") for line in headings)
     page = deep or (headings and any(map(FENCE.match, lines)))
-    return [unit for unit, _ in pieces(text)] if page and 3 * len(headings) <= len(lines) else None
+    return list(pieces(text)) if page and 3 * len(headings) <= len(lines) else None
 
 
-def pieces(text: str) -> Iterator[tuple[Unit, bool]]:
-    """The units of a text that is Markdown, and whether each may lose words."""
+def pieces(text: str) -> Iterator[Unit]:
+    """The units of a text that is Markdown."""
     fenced = False
     for line in LINE.findall(text):
         fence = bool(FENCE.match(line))
         if fence or fenced:
-            yield line_unit(line, 0.0 if fence else CODE), False
+            yield line_unit(line, 0.0 if fence else CODE)
             fenced = fenced != fence
         elif HEADING.match(line) or UNDERLINE.fullmatch(line):
-            yield Unit(line, "heading", weight=HEADS), False
+            yield Unit(line, "heading", weight=HEADS)
         elif PICTURES.fullmatch(line):
-            yield Unit(line, "badges", weight=BADGES), False
+            yield Unit(line, "badges", weight=BADGES)
         elif ROW.match(line):
-            yield line_unit(line), False
+            yield line_unit(line)
         else:
-            yield from ((line_unit(one), True) for one in SENTENCE.findall(line))
+            yield from sentences(line)
 
 
-def with_words(text: str, share: float) -> Iterator[Unit]:
-    """Its units, where the sentences have this share of their words: those that tell least are not shown."""
-    gone, end = dropped(text, share), 0
-    for unit, loses in pieces(text):
-        start, end = end, end + len(unit.text)
-        yield replace(unit, shown=without(text, start, end, gone)) if loses else unit
-
-
-MARKDOWN = Kind("Markdown", "parts of the page", units, with_words)
+MARKDOWN = Kind("Markdown", "parts of the page", units)

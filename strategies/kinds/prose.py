@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import islice
 
 from corpus.words import STOPWORDS
 from strategies.kinds.kind import Kind, Unit, line_unit
-from strategies.self_information import AROUND, dropped, without
+from strategies.self_information import AROUND
 
 SENTENCE = re.compile(r".+?[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])|.+", re.DOTALL)
 LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
@@ -28,21 +27,15 @@ def units(text: str) -> Sequence[Unit] | None:
         return None
     read = [match[0].strip(AROUND).casefold() for match in islice(WORD.finditer(text), LOOKED_AT)]
     common = sum(word in STOPWORDS for word in read)
-    return list(sentences(text)) if len(read) >= 20 and common >= COMMON * len(read) else None
+    if len(read) < 20 or common < COMMON * len(read):
+        return None
+    return [unit for line in LINE.findall(text) for unit in sentences(line)]
 
 
-def sentences(text: str) -> Iterator[Unit]:
-    """The units of a text that is prose."""
-    for line in LINE.findall(text):
-        yield from map(line_unit, SENTENCE.findall(line))
+def sentences(line: str) -> Iterator[Unit]:
+    """The sentences of a line."""
+    for sentence in SENTENCE.findall(line):
+        yield line_unit(sentence, prose=True)
 
 
-def with_words(text: str, share: float) -> Iterator[Unit]:
-    """Its units with this share of its words; those that tell least are not shown."""
-    gone, end = dropped(text, share), 0
-    for unit in sentences(text):
-        start, end = end, end + len(unit.text)
-        yield replace(unit, shown=without(text, start, end, gone))
-
-
-PROSE = Kind("prose", "sentences", units, with_words)
+PROSE = Kind("prose", "sentences", units)

@@ -12,7 +12,7 @@ import pytest
 from agent.history import task
 from lab import __main__ as lab
 from lab.experiments import foresight
-from lab.experiments.facts import facts, left_in_view, left_when_compressed, pages, session, stands
+from lab.experiments.facts import facts, left_in_excerpts, left_in_view, pages, session, stands
 from models.counting.estimate import EstimateCounter
 from tests.support.histories import is_sound
 from tests.support.paths import ROOT
@@ -66,8 +66,8 @@ def test_every_fact_stands_in_its_article() -> None:
 def test_the_page_says_what_is_left_when_compressed() -> None:
     row = re.search(r"^\| 0\.5 .*$", PAGE, re.MULTILINE)
     assert row is not None
-    words, _, left = left_when_compressed(0.5, EstimateCounter()).strip("| ").split(" | ")[1:]
-    assert (words, left) == tuple(row[0].strip("| ").split(" | ")[i] for i in (1, 3))
+    *_, left = left_in_excerpts(0.5, EstimateCounter()).strip("| ").split(" | ")
+    assert left == row[0].strip("| ").split(" | ")[2]
 
 
 def test_what_is_hidden_is_brought_back() -> None:
