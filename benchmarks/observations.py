@@ -8,7 +8,7 @@ Milliseconds of processor time, which other work on the machine hardly changes, 
 *excerpt* chooses what tells most, in half of its characters; `compress` does this once for a result. Four characters
 are a token here, so that counting takes no time.
 
-The texts are made up, one for each kind and size, and some are hostile. Limits: `LIMITS_MS` for 4 KB, and from each size
+The texts are made up, one for each kind and size, and some are hostile. Limits: `LIMITS_MS` for 4 KB, and from a size
 to the next at most `MOST_RATIO` times the time for a byte.
 """
 
