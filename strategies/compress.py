@@ -38,7 +38,7 @@ class Compressed:
 
 @dataclass
 class Compress(Stateful):
-    """Keep the units of old observations that tell most, by their kind; `recall` shows the whole.
+    """Keep the units of old observations that tell most, by their kind. `recall` shows the whole.
 
     A unit is a record of a log, a row of a table, a failed test, a signature, a sentence. What it tells is counted in
     bits of self-information (`kinds/excerpt.py`). The first and the last unit stay, and a marker in each gap says how

@@ -12,11 +12,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby, islice
 from math import log2, sqrt
 from statistics import fmean, median
 
-from strategies.kinds.kind import Unit
+from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.registry import recognised
 from strategies.self_information import AROUND, dropped, self_information, without
 
@@ -53,7 +54,7 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     """The text in at most about `most` characters; itself if it is no longer. `whole`: where to get all of it."""
     if len(text) <= most:
         return text
-    kind, units = recognised(text)
+    kind, units, bits = judged(text)
     if any(unit.prose for unit in units):
         ratio = most / len(text)
         for share in (ratio, 0.8 * ratio, 0.6 * ratio, FEWEST_WORDS):
@@ -64,8 +65,15 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
         if ratio > FEWEST_WORDS:
             units = shorter
     head = f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
-    chosen = choose(units, most - len(head))
+    chosen = choose(units, bits, most - len(head))
     return head.format(len(chosen)) + written(units, chosen, most)
+
+
+@lru_cache(maxsize=256)
+def judged(text: str) -> tuple[Kind, Sequence[Unit], Sequence[float]]:
+    """The kind of a text, its units, and the bits that each tells: the same for excerpts of any size."""
+    kind, units = recognised(text)
+    return kind, units, told(units)
 
 
 def fewer_words(text: str, units: Sequence[Unit], share: float) -> list[Unit]:
@@ -101,12 +109,11 @@ def shown(unit: Unit, most: int) -> str:
         half = longest // 2
         return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
     pieces = [Unit(piece, "0" if any(map(str.isdigit, piece)) else piece) for piece in PIECE.findall(text)]
-    return written(pieces, choose(pieces, longest), len(text)) + ("\n" if text.endswith("\n") else "")
+    return written(pieces, choose(pieces, told(pieces), longest), len(text)) + ("\n" if text.endswith("\n") else "")
 
 
-def choose(units: Sequence[Unit], most: int) -> set[int]:
+def choose(units: Sequence[Unit], bits: Sequence[float], most: int) -> set[int]:
     """The places of the first unit, the last and those that tell most, at most about `most` characters with markers."""
-    bits = told(units)
     chosen: set[int] = set()
     left = most - MARK
     ends = (0, len(units) - 1)

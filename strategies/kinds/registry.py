@@ -27,7 +27,7 @@ KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, MARKDOWN, PROSE, LINES)
 """The last one cuts every text."""
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def recognised(text: str) -> tuple[Kind, Sequence[Unit]]:
     """The kind of a text and its units."""
     return next((kind, units) for kind in KINDS if (units := kind.units(text)) is not None)
