@@ -55,15 +55,14 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     if len(text) <= most:
         return text
     kind, units, bits = judged(text)
-    if any(unit.prose for unit in units):
-        ratio = most / len(text)
-        for share in (ratio, 0.8 * ratio, 0.6 * ratio, FEWEST_WORDS):
-            shorter = fewer_words(text, units, max(FEWEST_WORDS, share))
+    ratio = most / len(text)
+    if ratio > FEWEST_WORDS and any(unit.prose for unit in units):
+        for share in dict.fromkeys(max(FEWEST_WORDS, part * ratio) for part in (1, 0.8, 0.6, 0)):
+            shorter = fewer_words(text, units, share)
             fewer = WORDLESS.format(whole=whole) + written(shorter, set(range(len(shorter))), most)
             if len(fewer) <= most:
                 return fewer
-        if ratio > FEWEST_WORDS:
-            units = shorter
+        units = shorter
     head = f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
     chosen = choose(units, bits, most - len(head))
     return head.format(len(chosen)) + written(units, chosen, most)
