@@ -22,8 +22,6 @@ from strategies.state import Stateful
 MARK = "[compressed from {letters:,} characters: words that say little are left out]"
 TIMES = (1, 2, 3, 4, 5, 6)
 """How often an observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on."""
-
-
 DEEP = 0.9
 """Share of the budget to come down to with observations that are compressed more than twice."""
 

@@ -62,16 +62,12 @@ def prior(word: str) -> float:
     return COMMON / len(STOPWORDS) if word in STOPWORDS else (1 - COMMON) / VOCABULARY
 
 
-def compressed(text: str, ratio: float) -> str:
-    """The text with `ratio` of its words and all its lines; the words with the least self-information go.
-
-    The first words stay; so do headings, table rows, lines with errors, and every unit that may not go.
-    """
-    return without(text, 0, len(text), dropped(text, ratio))
-
-
 def dropped(text: str, ratio: float) -> list[tuple[int, int]]:
-    """Where each unit that goes begins and ends, in their order."""
+    """Where each unit that goes begins and ends, in their order, so that `ratio` of the words stays.
+
+    Those with the least self-information go. The first words stay; so do headings, table rows, lines with errors, and
+    every unit that may not go.
+    """
     units, spare = _least_first(text)
     surplus = len(units) - round(ratio * len(units))
     return [units[place] for place in sorted(spare[: max(0, surplus)])]

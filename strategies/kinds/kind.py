@@ -47,6 +47,11 @@ def line_unit(line: str, weight: float = 0.0, *, prose: bool = False) -> Unit:
     return Unit(line, VARIABLE.sub("0", line.strip()), tuple(VARIABLE.findall(line)), weight, prose=prose)
 
 
+def first_lines(text: str) -> list[str]:
+    """The first lines that are not blank, by which a text is known."""
+    return [line for line in text[:20_000].split("\n")[:80] if line.strip()]
+
+
 def lines_of(text: str) -> list[str]:
     """The lines of a text with their ends; joined, they are the text. A line ends at a newline and nowhere else."""
     return re.findall(r"[^\n]*\n|[^\n]+", text)

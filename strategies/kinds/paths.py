@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from strategies.kinds.kind import Kind, Unit, lines_of
+from strategies.kinds.kind import Kind, Unit, first_lines, lines_of
 
 LETTERS = r"[^\s:*?\"'<>|=;{}`,]"
 PATH = re.compile(rf"(?=[^\s/]{{0,255}}/)(?![A-Za-z0-9+/=]{{40,}}$){LETTERS}(?:{LETTERS}| (?! )){{0,500}}$")
@@ -17,7 +17,7 @@ HEADING, NONE = 4.0, -4.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """Each line is a unit, if seven of ten of the first lines are paths, or names below two folders or more."""
-    first = [line for line in text[:20_000].split("\n")[:80] if line.strip()]
+    first = first_lines(text)
     paths = sum(bool(PATH.match(line)) for line in first)
     folders = sum(bool(FOLDER.match(line)) for line in first)
     names = sum(bool(NAME.match(line)) for line in first)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from strategies.kinds.kind import Kind, Unit, lines_of
+from strategies.kinds.kind import Kind, Unit, first_lines, lines_of
 
 LINE = re.compile(
     r"(?P<none>\s*$|--$)"
@@ -22,7 +22,7 @@ FIRST, HEADING, NEAR, NONE = 2.0, 4.0, -2.0, -4.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """Each line is a unit, if seven of ten of the first lines are hits and what stands around them."""
-    first = [line for line in text[:20_000].split("\n")[:80] if line.strip()]
+    first = first_lines(text)
     found = [one for line in first if (one := LINE.match(line))]
     hits = [one for one in found if one["hit"]]
     if len(hits) < 3 or len(found) < 0.7 * len(first) or len(hits) < 0.2 * len(found) or _counted(found):

@@ -39,8 +39,12 @@ RAISED, NEAREST, OWN, OTHERS = 8.0, 6.0, 3.0, -3.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """Each frame and each other line is a unit, if a trace stands in the first or the last lines."""
-    ends = text[:4_000], text[-4_000:].partition("\n")[2]
-    return list(pieces(text)) if any(map(traced, ends)) else None
+    return list(pieces(text)) if any(map(traced, ends_of(text))) else None
+
+
+def ends_of(text: str) -> tuple[str, str]:
+    """The first lines of a text and the last, which are whole."""
+    return text[:4_000], text[-4_000:].partition("\n")[2]
 
 
 def traced(text: str) -> bool:

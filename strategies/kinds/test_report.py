@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from strategies.kinds.kind import Kind, Unit
-from strategies.kinds.stack_trace import pieces
+from strategies.kinds.stack_trace import ends_of, pieces
 
 COUNT = (
     r"\d+ (?:passed|failed|errors?|skipped|passing|failing|pending|deselected|warnings?|x?failed|xpassed|total|todo)"
@@ -38,8 +38,7 @@ BITS = {SUMMARY: 10.0, PASSED: -8.0, FAILED: 8.0, SAYS: 4.0}
 
 def units(text: str) -> Sequence[Unit] | None:
     """Each line and each frame is a unit, if the first or the last lines hold what only a run of tests prints."""
-    ends = text[:4_000], text[-4_000:].partition("\n")[2]
-    lines = [line for end in ends for line in end.split("\n")]
+    lines = [line for end in ends_of(text) for line in end.split("\n")]
     if any("```" in line for line in lines) or not any(START.match(line) or SUMMARY.match(line) for line in lines):
         return None
     return [_unit(unit) for unit in pieces(text)]
