@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, islice
@@ -19,7 +19,7 @@ from statistics import fmean, median
 
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.registry import recognised
-from strategies.self_information import AROUND, dropped, self_information, without
+from strategies.self_information import AROUND, fewer_words, self_information
 
 TROUBLE = (
     *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
@@ -30,8 +30,6 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 4.0
 """Bits of a unit that tells of trouble, of the first one of each shape, of one near the beginning or the end."""
-FEWEST_WORDS = 0.2
-"""Share of the words of prose that stays at least; to come further down, sentences go."""
 WORDLESS = "[words that say little are left out{whole}]\n"
 FAR = 3.0
 """Robust standard deviations from the median at which a number begins to stand out (Iglewicz and Hoaglin, 1993)."""
@@ -55,33 +53,26 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     if len(text) <= most:
         return text
     kind, units, bits = judged(text)
-    ratio = most / len(text)
-    if ratio > FEWEST_WORDS and any(unit.prose for unit in units):
-        for share in dict.fromkeys(max(FEWEST_WORDS, part * ratio) for part in (1, 0.8, 0.6, 0)):
-            shorter = fewer_words(text, units, share)
-            fewer = WORDLESS.format(whole=whole) + written(shorter, set(range(len(shorter))), most)
-            if len(fewer) <= most:
-                return fewer
-        units = shorter
-    head = f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
-    chosen = choose(units, bits, most - len(head))
+    prose = {place for place, unit in enumerate(units) if unit.prose}
+    head = WORDLESS.format(whole=whole) if prose else f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
+    if prose:
+        units = with_fewer_words(units, (most - len(head)) / len(text))
+    chosen = choose(units, bits, most - len(head), prose)
     return head.format(len(chosen)) + written(units, chosen, most)
 
 
 @lru_cache(maxsize=256)
 def judged(text: str) -> tuple[Kind, Sequence[Unit], Sequence[float]]:
-    """The kind of a text, its units, and the bits that each tells: the same for excerpts of any size."""
+    """The kind of a text, its units, and the bits that each tells that is no prose: the same for any size."""
     kind, units = recognised(text)
-    return kind, units, told(units)
+    bits = iter(told([unit for unit in units if not unit.prose]))
+    return kind, units, [0.0 if unit.prose else next(bits) for unit in units]
 
 
-def fewer_words(text: str, units: Sequence[Unit], share: float) -> list[Unit]:
-    """The units of a text; those of prose are shown with this share of their words, which tell most."""
-    gone, end, found = dropped(text, share), 0, []
-    for unit in units:
-        start, end = end, end + len(unit.text)
-        found.append(replace(unit, shown=without(text, start, end, gone)) if unit.prose else unit)
-    return found
+def with_fewer_words(units: Sequence[Unit], share: float) -> list[Unit]:
+    """The units; those of prose are shown with this share of their words, which tell most."""
+    shorter = iter(fewer_words([unit.text for unit in units if unit.prose], share))
+    return [replace(unit, shown=next(shorter)) if unit.prose else unit for unit in units]
 
 
 def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
@@ -111,12 +102,16 @@ def shown(unit: Unit, most: int) -> str:
     return written(pieces, choose(pieces, told(pieces), longest), len(text)) + ("\n" if text.endswith("\n") else "")
 
 
-def choose(units: Sequence[Unit], bits: Sequence[float], most: int) -> set[int]:
-    """The places of the first unit, the last and those that tell most, at most about `most` characters with markers."""
-    chosen: set[int] = set()
-    left = most - MARK
+def choose(units: Sequence[Unit], bits: Sequence[float], most: int, stay: Set[int] = frozenset()) -> set[int]:
+    """The places of units: those that stay, the first one, the last one and those that tell most.
+
+    They have at most about `most` characters with markers.
+    """
+    chosen = set(stay)
+    left = most - MARK - sum(len(shown(units[place], most)) for place in stay)
     ends = (0, len(units) - 1)
-    for place in sorted(range(len(units)), key=lambda place: (place not in ends, -bits[place], place)):
+    others = [place for place in range(len(units)) if place not in stay]
+    for place in sorted(others, key=lambda place: (place not in ends, -bits[place], place)):
         alone = (place - 1 not in chosen) + (place + 1 not in chosen) - 1
         cost = min(len(shown(units[place], most)), most) + alone * MARK
         if cost <= left:
@@ -127,15 +122,17 @@ def choose(units: Sequence[Unit], bits: Sequence[float], most: int) -> set[int]:
 
 def told(units: Sequence[Unit]) -> list[float]:
     """The bits that each unit tells beyond what one expects; fewer, the more units of its shape tell more."""
+    if not units:
+        return []
     shapes: dict[str, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):
         shapes[unit.shape].append(place)
     bits = surprises([unit.shape for unit in units])
     for places in shapes.values():
-        for column in range(min(COLUMNS, *(len(units[place].cells) for place in places))):
-            cells = [units[place].cells[column] for place in places]
-            for place, more in zip(places, surprising(cells), strict=True):
-                bits[place] += more
+        if len(places) > 1:
+            for cells in islice(zip(*(units[place].cells for place in places), strict=False), COLUMNS):
+                for place, more in zip(places, surprising(cells), strict=True):
+                    bits[place] += more
     for place, (unit, dense) in enumerate(zip(units, densities(units), strict=True)):
         edge = min(place, len(units) - 1 - place)
         bits[place] += unit.weight + dense + EDGE / (1 + edge) * (edge < 3)
@@ -168,22 +165,29 @@ def densities(units: Sequence[Unit]) -> list[float]:
 
 def surprising(cells: Sequence[str]) -> list[float]:
     """The bits of each cell of a column: by its value, by the pattern of its digits, and as a number."""
-    ways = (surprises(cells), surprises([DIGITS.sub("0", cell) for cell in cells]), outlying(cells))
-    return [max(ways_of_one) for ways_of_one in zip(*ways, strict=True)]
+    values = set(cells)
+    if len(values) == 1:
+        return [0.0] * len(cells)
+    patterns = {value: DIGITS.sub("0", value) for value in values}
+    ways = (surprises(cells), surprises([patterns[cell] for cell in cells]), outlying(cells))
+    return list(map(max, *ways))
 
 
 def surprises(values: Sequence[str]) -> list[float]:
     """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0."""
     total, counts = len(values), Counter(values)
+    if len(counts) in (1, total):
+        return [0.0] * total
     bits = {value: log2(total / count) for value, count in counts.items()}
-    entropy = sum(counts[value] * told for value, told in bits.items()) / max(1, total)
-    return [max(0.0, bits[value] - entropy - CHANCE) for value in values]
+    expected = CHANCE + sum(counts[value] * told for value, told in bits.items()) / total
+    more = {value: max(0.0, told - expected) for value, told in bits.items()}
+    return [more[value] for value in values]
 
 
 def outlying(cells: Sequence[str]) -> list[float]:
     """The bits of each cell as a number far from the median of its column, on a linear and on a logarithmic scale."""
-    found = [NUMBER.match(cell) for cell in cells]
-    if len(cells) < 5 or not all(found):
+    found = [NUMBER.match(cell) for cell in cells] if len(cells) >= 5 and NUMBER.match(cells[0]) else [None]
+    if not all(found):
         return [0.0] * len(cells)
     numbers = [float(one[0].replace(",", "")) for one in found if one]
     far = _distances(numbers)
