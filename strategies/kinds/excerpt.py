@@ -98,7 +98,9 @@ def shown(unit: Unit, most: int) -> str:
     if len(text) > HUGE * longest:
         half = longest // 2
         return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
-    pieces = [Unit(piece, "0" if any(map(str.isdigit, piece)) else piece) for piece in PIECE.findall(text)]
+    pieces = recognised(text)[1]
+    if len(pieces) == 1:
+        pieces = [Unit(piece, "0" if any(map(str.isdigit, piece)) else piece) for piece in PIECE.findall(text)]
     return written(pieces, choose(pieces, told(pieces), longest), len(text)) + ("\n" if text.endswith("\n") else "")
 
 
