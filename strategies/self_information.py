@@ -108,7 +108,7 @@ def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[in
             bits[place] += STAYS
         near.append(NEAR_MARK if written[-1:] in MARKS else NEAR)
         after = written[-20:]
-    above = reversed(list(_carried(reversed(bits), reversed([0.0, *near[:-1]]))))
+    above = reversed(list(_carried(reversed(bits), reversed([0.0, *near][:-1]))))
     around = [sum(of_one) for of_one in zip(bits, _carried(bits, near), above, strict=True)]
     return words, sorted(range(len(words)), key=around.__getitem__, reverse=True)
 

@@ -17,7 +17,7 @@ from itertools import groupby, islice
 from math import log2, sqrt
 from statistics import fmean, median
 
-from strategies.kinds.kind import Kind, Unit
+from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
 from strategies.self_information import AROUND, fewer_words, self_information
 
@@ -30,16 +30,15 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 4.0
 """Bits of a unit that tells of trouble, of the first one of each shape, of one near the beginning or the end."""
-WORDLESS = "[words that say little are left out{whole}]\n"
 FAR = 3.0
 """Robust standard deviations from the median at which a number begins to stand out (Iglewicz and Hoaglin, 1993)."""
 CHANCE = 1.0
 """Bits above the mean that a value may have by chance."""
 MARK = 18
 """Characters of a marker, about."""
-LONGEST = 1 / 4
-"""Share of the excerpt that one unit may have; a longer one is an excerpt itself, of pieces."""
-PIECE = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
+LONGEST, SHORTEST = 1 / 4, 200
+"""Share of the excerpt that one unit may have, but so many characters at least; a longer one is an excerpt itself."""
+WORD = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
 HUGE = 50
 """Times that a unit may be longer than its excerpt; of a longer one only the beginning and the end are looked at."""
 COLUMNS = 64
@@ -52,21 +51,31 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     """The text in at most about `most` characters; itself if it is no longer. `whole`: where to get all of it."""
     if len(text) <= most:
         return text
-    kind, units, bits = judged(text)
+    noun, units, _ = judged(text)
+    all_of = f" of {len(units):,} {noun}{whole}]\n"
+    wordless = f"[words that say little are left out{whole}]\n" if any(unit.prose for unit in units) else ""
+    count, shorter = shortened(text, most - len(wordless or f"[{len(units):,}{all_of}"))
+    return (wordless or f"[{count:,}{all_of}") + shorter
+
+
+def shortened(text: str, most: int) -> tuple[int, str]:
+    """How many units of a text stay, and these; prose loses words instead."""
+    _, units, order = judged(text)
     prose = {place for place, unit in enumerate(units) if unit.prose}
-    head = WORDLESS.format(whole=whole) if prose else f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
     if prose:
-        units = with_fewer_words(units, (most - len(head)) / len(text))
-    chosen = choose(units, bits, most - len(head), prose)
-    return head.format(len(chosen)) + written(units, chosen, most)
+        units = with_fewer_words(units, most / len(text))
+    chosen = choose(units, order, most, prose)
+    return len(chosen), written(units, chosen, most)
 
 
 @lru_cache(maxsize=256)
-def judged(text: str) -> tuple[Kind, Sequence[Unit], Sequence[float]]:
-    """The kind of a text, its units, and the bits that each tells that is no prose: the same for any size."""
+def judged(text: str) -> tuple[str, Sequence[Unit], Sequence[int]]:
+    """What the units of a text are called, the units, and their places, ranked: the same for excerpts of any size."""
     kind, units = recognised(text)
-    bits = iter(told([unit for unit in units if not unit.prose]))
-    return kind, units, [0.0 if unit.prose else next(bits) for unit in units]
+    if len(units) == 1 and not units[0].prose:
+        words = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in WORD.findall(text)]
+        return "words", words, ranked(words)
+    return kind.noun, units, ranked(units)
 
 
 def with_fewer_words(units: Sequence[Unit], share: float) -> list[Unit]:
@@ -90,36 +99,45 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
 
 
 def shown(unit: Unit, most: int) -> str:
-    """A unit as it is written; a long one as an excerpt of its pieces."""
+    """A unit as it is written in an excerpt of so many characters; a long one as an excerpt itself."""
     text = unit.text if unit.shown is None else unit.shown
-    longest = max(200, int(LONGEST * most))
-    if len(text) <= longest:
+    longest = longest_unit(most)
+    if unit.prose or len(text) <= longest:
         return text
     if len(text) > HUGE * longest:
         half = longest // 2
         return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
-    pieces = recognised(text)[1]
-    if len(pieces) == 1:
-        pieces = [Unit(piece, "0" if any(map(str.isdigit, piece)) else piece) for piece in PIECE.findall(text)]
-    return written(pieces, choose(pieces, told(pieces), longest), len(text)) + ("\n" if text.endswith("\n") else "")
+    return shortened(text, longest)[1].rstrip("\n") + "\n" * text.endswith("\n")
 
 
-def choose(units: Sequence[Unit], bits: Sequence[float], most: int, stay: Set[int] = frozenset()) -> set[int]:
-    """The places of units: those that stay, the first one, the last one and those that tell most.
+def longest_unit(most: int) -> int:
+    """The characters that one unit may have in an excerpt of so many characters."""
+    return max(SHORTEST, int(LONGEST * most))
 
-    They have at most about `most` characters with markers.
+
+def choose(units: Sequence[Unit], order: Sequence[int], most: int, stay: Set[int] = frozenset()) -> set[int]:
+    """The places of the units that stay anyway, and of others in this order while they fit in about `most` characters.
+
+    That counts the markers.
     """
-    chosen = set(stay)
-    left = most - MARK - sum(len(shown(units[place], most)) for place in stay)
-    ends = (0, len(units) - 1)
-    others = [place for place in range(len(units)) if place not in stay]
-    for place in sorted(others, key=lambda place: (place not in ends, -bits[place], place)):
-        alone = (place - 1 not in chosen) + (place + 1 not in chosen) - 1
-        cost = min(len(shown(units[place], most)), most) + alone * MARK
+    longest = longest_unit(most)
+    sizes = [len(unit.text if unit.shown is None else unit.shown) for unit in units]
+    sizes = [size if unit.prose else min(size, longest) for unit, size in zip(units, sizes, strict=True)]
+    chosen, left = set(stay), most - MARK - sum(map(sizes.__getitem__, stay))
+    for place in order:
+        cost = sizes[place] + MARK * ((place - 1 not in chosen) + (place + 1 not in chosen) - 1)
         if cost <= left:
             chosen.add(place)
             left -= cost
     return chosen
+
+
+def ranked(units: Sequence[Unit]) -> list[int]:
+    """The places of the units that are no prose: the first one, the last one, then those that tell most."""
+    places = [place for place, unit in enumerate(units) if not unit.prose]
+    bits = dict(zip(places, told([units[place] for place in places]), strict=True))
+    ends = {0, len(units) - 1}
+    return sorted(places, key=lambda place: (place not in ends, -bits[place]))
 
 
 def told(units: Sequence[Unit]) -> list[float]:
