@@ -9,7 +9,7 @@ it reads, so repeated words carry little information.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import log2
 
@@ -98,27 +98,36 @@ def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[in
     phrases stay together.
     """
     words = [(number, word) for number, text in enumerate(texts) for word in UNIT.findall(text)]
-    known = {word: (word.strip(AROUND).casefold(), may_go(word), word.rstrip()) for word in {word for _, word in words}}
-    bits = self_information([known[word][0] for _, word in words])
+    traits = [_traits(word) for _, word in words]
+    bits = self_information([said for said, *_ in traits])
     whole = [bool(WHOLE_LINE.match(text)) for text in texts]
-    near, after = [], ""
-    for place, (number, word) in enumerate(words):
-        _, goes, written = known[word]
-        if place < OPENING or whole[number] or not goes or NUMBER.search(after):
+    after_number = False
+    for place, ((number, _), (_, goes, _, counts)) in enumerate(zip(words, traits, strict=True)):
+        if after_number or not goes or whole[number] or place < OPENING:
             bits[place] += STAYS
-        near.append(NEAR_MARK if written[-1:] in MARKS else NEAR)
-        after = written[-20:]
-    above = reversed(list(_carried(reversed(bits), reversed([0.0, *near][:-1]))))
-    around = [sum(of_one) for of_one in zip(bits, _carried(bits, near), above, strict=True)]
+        after_number = counts
+    near = [passes for _, _, passes, _ in traits]
+    before = _carried(bits, near)
+    after = _carried(bits[::-1], [*near[-2::-1], 0.0])[::-1]
+    around = list(map(sum, zip(bits, before, after, strict=True)))
     return words, sorted(range(len(words)), key=around.__getitem__, reverse=True)
 
 
-def _carried(bits: Iterable[float], near: Iterable[float]) -> Iterator[float]:
+@lru_cache(maxsize=20_000)
+def _traits(word: str) -> tuple[str, bool, float, bool]:
+    """What is said, whether it may go, the share that passes to the next word, and whether that belongs to a number."""
+    written = word.rstrip()
+    passes = NEAR_MARK if written[-1:] in MARKS else NEAR
+    return word.strip(AROUND).casefold(), may_go(word), passes, bool(NUMBER.search(written[-20:]))
+
+
+def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
     """What the words before each one tell; `near`: the share that passes from each word to the next one."""
-    carried = 0.0
-    for one, passes in zip(bits, near, strict=True):
-        yield carried
+    carried, found = 0.0, []
+    for one, passes in zip(bits, near, strict=False):
+        found.append(carried)
         carried = (carried + one) * passes
+    return found
 
 
 def may_go(unit: str) -> bool:
