@@ -39,6 +39,8 @@ MARK = 18
 LONGEST, SHORTEST = 1 / 4, 200
 """Share of the excerpt that one unit may have, but so many characters at least; a longer one is an excerpt itself."""
 WORD = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
+MOST_TRIES = 4
+"""How often words of prose go, until the text fits."""
 HUGE = 50
 """Times that a unit may be longer than its excerpt; of a longer one only the beginning and the end are looked at."""
 COLUMNS = 64
@@ -61,11 +63,19 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
 def shortened(text: str, most: int) -> tuple[int, str]:
     """How many units of a text stay, and these; prose loses words instead."""
     _, units, order = judged(text)
-    prose = {place for place, unit in enumerate(units) if unit.prose}
-    if prose:
-        units = with_fewer_words(units, most / len(text))
-    chosen = choose(units, order, most, prose)
-    return len(chosen), written(units, chosen, most)
+    if not any(unit.prose for unit in units):
+        chosen = choose(units, order, most)
+        return len(chosen), written(units, chosen, most)
+    share = most / len(text)
+    for _ in range(MOST_TRIES):
+        said = with_fewer_words(units, share)
+        stay = {place for place, unit in enumerate(said) if unit.prose and unit.shown}
+        chosen = choose(said, order, most, stay)
+        shorter = written(said, chosen, most)
+        if len(shorter) <= most:
+            break
+        share *= most / len(shorter)
+    return len(chosen), shorter
 
 
 @lru_cache(maxsize=256)
@@ -90,8 +100,7 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
     for stays, places in groupby(range(len(units)), chosen.__contains__):
         if stays:
             parts += [shown(units[place], most) for place in places]
-        else:
-            gap = list(places)
+        elif gap := [place for place in places if not units[place].prose]:
             before = "" if not parts or parts[-1].endswith("\n") else " "
             after = "\n" if units[gap[-1]].text.endswith("\n") or not before else " "
             parts.append(f"{before}[{len(gap):,} left out]{after}")
@@ -123,10 +132,10 @@ def choose(units: Sequence[Unit], order: Sequence[int], most: int, stay: Set[int
     longest = longest_unit(most)
     sizes = [len(unit.text if unit.shown is None else unit.shown) for unit in units]
     sizes = [size if unit.prose else min(size, longest) for unit, size in zip(units, sizes, strict=True)]
-    chosen, left = set(stay), most - MARK - sum(map(sizes.__getitem__, stay))
-    for place in order:
+    chosen, left = set[int](), most - MARK
+    for place in (*stay, *order):
         cost = sizes[place] + MARK * ((place - 1 not in chosen) + (place + 1 not in chosen) - 1)
-        if cost <= left:
+        if cost <= left or place in stay:
             chosen.add(place)
             left -= cost
     return chosen
