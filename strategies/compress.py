@@ -25,8 +25,10 @@ OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
 TWICE = 2
 DEEP = 0.9
 """Share of the budget to come down to with observations that are compressed more than twice."""
-SHORTEST = 300
+SHORTEST = 200
 """Characters that are left at least; a shorter observation stays whole."""
+LONG = 2_000
+"""Characters from which an observation is compressed on arrival."""
 
 
 @dataclass
@@ -50,6 +52,9 @@ class Compress(Stateful):
     still smaller, and then the newest ones too, only where the view would not fit; then the oldest turns go, as in
     sliding-window. A copy depends only on its message, so it is the same at every call.
 
+    `when=arrival` instead compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so
+    the prefix never changes. Over the budget, the next strategy or `fit` makes room: `compress:when=arrival+thrifty`.
+
     With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """
 
@@ -61,6 +66,7 @@ class Compress(Stateful):
     by: Literal["information", "llmlingua"] = parameter(
         "information", "who chooses: the kind and self-information, or LLMLingua (an extra)"
     )
+    when: Literal["over", "arrival"] = parameter("over", "compress when over the budget, or long results as they come")
     memory: Compressed = field(default_factory=Compressed)
     _view: Rewriting = field(init=False, repr=False, compare=False)
 
@@ -72,6 +78,11 @@ class Compress(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with old observations compressed; see the class."""
         history = History.of(messages)
+        if self.when == "arrival":
+            self._view.goes_on(history, budget, self.memory.times, self._arrived)
+            come = self._view.offers(0, len(history) - len(pending(history)))
+            self._view.choose(dict.fromkeys((one.id for _, one, _ in come), 1))
+            return self._view.view
         self._view.goes_on(history, budget, self.memory.times)
         size = budget.size(self._view.view)
         if size > budget.limit:
@@ -123,6 +134,10 @@ class Compress(Stateful):
                         times[message.id] = step
         worth = left <= budget.limit or size - left >= budget.limit / 4
         return {one: step for one, step in times.items() if step != self.memory.times.get(one)} if worth else {}
+
+    def _arrived(self, message: Message) -> Message:
+        """A copy of a long result; others, and what `recall` gives back, stay."""
+        return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
 
     def _copy(self, message: Message, times: float) -> Message:
         return compressed(message, self.ratio**times, self.by) if times else message

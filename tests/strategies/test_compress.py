@@ -223,3 +223,25 @@ def test_an_edit_leaves_half_so_that_prefill_is_higher_than_with_masks_but_not_o
         for spec in ("none", "observation-masking", "compress")
     }
     assert prefill["observation-masking"] < prefill["compress"] < 1.8 * prefill["none"]
+
+
+# --- on arrival -------------------------------------------------------------------------------------------------------
+
+
+@given(sound_histories(most_turns=20), LIMITS)
+def test_on_arrival_no_view_changes_what_was_sent_before(history: list[Message], limit: int) -> None:
+    strategy = build("compress:when=arrival")
+    before: Sequence[Message] = ()
+    for messages in calls_of(history):
+        view = strategy.prepare(messages, budget(limit))
+        assert list(view[: len(before)]) == list(before)
+        before = view
+
+
+def test_on_arrival_long_results_lose_half_and_what_recall_gives_back_stays() -> None:
+    story = Story().ask("?").turn(600).turn(100).turn(600)
+    history = [replace(one, name="recall") if one is story.messages[-1] else one for one in story.messages]
+    view = build("compress:when=arrival").prepare([*history, Message("q", "user", "?")], budget(10**6))
+    sizes = [len(one.content) / len(whole.content) for one, whole in zip(view, history, strict=False) if whole.name]
+    assert sizes[1:] == [1.0, 1.0]
+    assert 0.3 < sizes[0] <= 0.5
