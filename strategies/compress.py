@@ -52,8 +52,8 @@ class Compress(Stateful):
     still smaller, and then the newest ones too, only where the view would not fit; then the oldest turns go, as in
     sliding-window. A copy depends only on its message, so it is the same at every call.
 
-    `when=arrival` instead compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so
-    the prefix never changes. Over the budget, the next strategy or `fit` makes room: `compress:when=arrival+thrifty`.
+    `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
+    prefix never changes. The next strategy, or `fit`, makes room over the budget: `compress:when=arrival+thrifty`.
 
     With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """
