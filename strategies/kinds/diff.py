@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
+from strategies.kinds.kind import Kind, Unit, line_unit, lines_of, parted
 
 RANGES = r"@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@"
 BEGINS = re.compile(rf"^(?:diff --(?:git|cc|combined) |{RANGES}|--- [^\n]*\n\+\+\+ [^\n]*\n{RANGES})", re.MULTILINE)
@@ -24,7 +24,7 @@ NAME, EVENT, HEAD, PLAIN = 12.0, 4.0, 4.0, -8.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """The lines of a text, if at least half of them belong to a diff."""
-    if not BEGINS.search(text, 0, SAMPLE):
+    if not any(mark in text for mark in ("@@ -", "diff --")) or not BEGINS.search(text, 0, SAMPLE):
         return None
     found = list(_units(lines_of(text)))
     return [unit for unit, _ in found] if sum(known for _, known in found) >= len(found) / 2 else None
@@ -42,11 +42,11 @@ def _units(lines: Sequence[str]) -> Iterator[tuple[Unit, bool]]:
             yield _in_hunk(line, left), True
         elif head := HUNK.match(line):
             left, named = [int(count or 1) for count in COUNT.findall(head[2])], False
-            yield Unit(line, line_unit(line).shape, (), HEAD), True
+            yield Unit(line, parted(line)[0], (), HEAD), True
         elif file := FILE.match(line):
             left, named = [], named or file.lastgroup == "name"
             bits = {"name": NAME, "side": PLAIN if named else NAME, "event": EVENT}.get(file.lastgroup or "", PLAIN)
-            yield Unit(line, line_unit(line).shape, (), bits), True
+            yield Unit(line, parted(line)[0], (), bits), True
         else:
             left = []
             yield line_unit(line), False
@@ -55,14 +55,14 @@ def _units(lines: Sequence[str]) -> Iterator[tuple[Unit, bool]]:
 def _in_hunk(line: str, left: list[int]) -> Unit:
     """A line of a hunk. `left`: how many lines of each old file, and of the new one, are yet to come."""
     signs = line[: len(left) - 1].rstrip().ljust(len(left) - 1)
-    rest = line_unit(line[len(signs) :])
+    shape, cells = parted(line[len(signs) :])
     if line[0] != "\\":
         gone = "-" in signs
         for side, sign in enumerate(signs):
             left[side] -= sign == "-" if gone else sign != "+"
         left[-1] -= not gone
     changed = "+" in signs or "-" in signs
-    return Unit(line, signs + rest.shape, rest.cells, 0.0 if changed else PLAIN)
+    return Unit(line, signs + shape, cells, 0.0 if changed else PLAIN)
 
 
 DIFF = Kind("diff", "lines of a diff", units)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from itertools import islice
 
-from strategies.kinds.kind import Kind, Unit, line_unit
+from strategies.kinds.kind import Kind, Unit, parted
 
 TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*+)((?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)>|<[!?][^<>]*+>")
 BEGINS = re.compile(r"\s*+<(?!script|template)(?:[!?]|[A-Za-z][\w:.-]*+[\s>/])", re.IGNORECASE)
@@ -88,8 +88,7 @@ def piece(text: str, said: Sequence[str], weight: float) -> Unit:
     if " | " in line:
         cells = tuple(line.split(" | "))
         return Unit(text, f"row of {len(cells)}", cells, weight, f"{line}\n")
-    like = line_unit(line, weight)
-    return Unit(text, like.shape, like.cells, weight, f"{line}\n" if line else "")
+    return Unit(text, *parted(line), weight, f"{line}\n" if line else "")
 
 
 HTML_PAGE = Kind("HTML page", "pieces of the page", units)

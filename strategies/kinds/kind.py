@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-VARIABLE = re.compile(r"(?<![\w./:+-])(?:[^\W\d]|[./:+-])*+\d[\w./:+-]*+")
+VARIABLE = re.compile(r"(?<![\w./:+-])[^\W\d]*+(?:[./:+-]++[^\W\d]*+)*+\d[\w./:+-]*+")
 """A word with a digit: a number, a date, an id, a path. Lines of one shape differ in these."""
+PARTED = {
+    False: re.compile(f"({VARIABLE.pattern})"),
+    True: re.compile(r"((?<![0-9A-Za-z_./:+-])[A-Za-z_./:+-]*+[0-9][0-9A-Za-z_./:+-]*+)"),
+}
+"""What cuts a line at its variables; True: a line of ASCII, in half of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +50,18 @@ class Kind:
 
 def line_unit(line: str, weight: float = 0.0, *, prose: bool = False) -> Unit:
     """A line as a unit: its shape is the line without its variables, which are its cells."""
-    return Unit(line, VARIABLE.sub("0", line.strip()), tuple(VARIABLE.findall(line)), weight, prose=prose)
+    shape, cells = parted(line)
+    return Unit(line, shape, cells, weight, prose=prose)
 
 
-def first_lines(text: str) -> list[str]:
+def parted(line: str) -> tuple[str, tuple[str, ...]]:
+    """A line without its variables, and these."""
+    parts = PARTED[line.isascii()].split(line)
+    return "0".join(parts[::2]).strip(), tuple(parts[1::2])
+
+
+@lru_cache(maxsize=1)
+def first_lines(text: str) -> Sequence[str]:
     """The first lines that are not blank, by which a text is known."""
     return [line for line in text[:20_000].split("\n")[:80] if line.strip()]
 

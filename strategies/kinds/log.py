@@ -13,7 +13,7 @@ DAY = r"(?:\d{4}[-/.]?\d\d[-/.]?\d\d|\d\d[-/](?:\d\d|[A-Z]\w\w)(?:[-/]\d{2,4})?|
 TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?(?:Z|UTC|[AP]M|[-+]\d\d:?\d\d))?(?: \d{4})?(?=[\s\]|:)]|, [A-Za-z]|$)"
 STAMP = rf"\[?(?:(?:{DAY}[T :,-]{{1,3}})?{TIME}|\d{{10}}\.\d+(?=[\s\]:])| {{0,9}}\d{{1,9}}\.\d{{6}}\])"
 LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"
-BEFORE = r"(?:<\d{1,3}>\d? ?|\[?[\w.:-]{1,60}\]?[ \t]{1,20}\|?[ \t]?|\S{1,60} \S{1,40} \S{1,40} (?=\[)|[A-Z]\d{4} )"
+BEFORE = r"(?:<\d{1,3}>\d? ?|\[?[\w.:-]{1,60}+\]?[ \t]{1,20}+\|?[ \t]?|\S{1,60}+ \S{1,40}+ \S{1,40}+ (?=\[)|[A-Z]\d{4} )"
 PLAIN = re.compile(
     rf"{BEFORE}?{STAMP}|\[(?i:{LEVEL})\]|{LEVEL}(?::|[ \t]+(?![=(])\S)|npm (?i:warn|notice|http|info|err!) "
 )
@@ -26,7 +26,7 @@ JSON = re.compile(
 PAIR = re.compile(r'(?<![\w.@-])([\w.@-]{1,60})=("(?:[^"\\\n]|\\.)*"|[^\s"]*)')
 WHEN = {"time", "ts", "timestamp", "@timestamp"}
 SAYS = {"level", "levelname", "lvl", "severity", "msg", "message", "event"}
-VALUE = re.compile(rf'"[^"\n]{{0,2000}}"|(?<==)[^\s,;"]+|{VARIABLE.pattern}')
+VALUE = re.compile(rf'("[^"\n]{{0,2000}}"|(?<==)[^\s,;"]+|{VARIABLE.pattern})')
 
 
 def units(text: str) -> Sequence[Unit] | None:
@@ -54,7 +54,8 @@ def record(lines: Sequence[str]) -> Unit:
     says = " ".join(str(value).strip('"') for key, value in fields.items() if key in SAYS)
     says = says if fields else PLAIN.sub(lambda time: re.sub(r"\d", "", time[0]), lines[0].strip(), count=1)
     others = {key: str(value) for key, value in fields.items() if key not in SAYS | WHEN}
-    return Unit("".join(lines), " ".join([VALUE.sub("0", says), *others]), (*VALUE.findall(says), *others.values()))
+    parts = VALUE.split(says)
+    return Unit("".join(lines), " ".join(["0".join(parts[::2]), *others]), (*parts[1::2], *others.values()))
 
 
 def fields_of(line: str) -> dict[str, Any]:
