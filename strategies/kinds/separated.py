@@ -28,7 +28,7 @@ def units(text: str) -> Sequence[Unit] | None:
     sample = lines_of(text[:SAMPLE])[: -1 if len(text) > SAMPLE else None]
     for mark in "\t;|,":
         for start in range(min(BEFORE, len(sample))):
-            if mark in sample[start] and _is_table(_rows(sample[start:], mark)):
+            if mark in sample[start] and _can_begin(sample[start:], mark) and _is_table(_rows(sample[start:], mark)):
                 lines = lines_of(text)
                 rows = _rows(lines[start:], mark)
                 return [*map(line_unit, lines[:start]), *_cut(rows)] if _is_table(rows) else None
@@ -48,8 +48,17 @@ def _rows(lines: Sequence[str], mark: str) -> list[Row]:
     return rows
 
 
+def _can_begin(lines: Sequence[str], mark: str) -> bool:
+    """Whether a table can begin with the first of these lines: it has names or, of many fields, none empty."""
+    try:
+        fields = next(csv.reader(lines, delimiter=mark), [])
+    except csv.Error:
+        return False
+    return _are_names(fields) or _are_values(fields)
+
+
 def _is_table(rows: Sequence[Row]) -> bool:
-    """Whether most rows have as many fields as the first one, which has names or, of many fields, none empty."""
+    """Whether most rows have as many fields as the first one, and it has names or many fields."""
     fields = [fields for _, fields in rows if fields]
     alike = [each for each in fields[1:] if len(each) == len(fields[0])]
     if len(alike) < max(2, MOST * (len(fields) - 1)):
@@ -57,7 +66,11 @@ def _is_table(rows: Sequence[Row]) -> bool:
     numbers = any(all(map(DIGIT.search, column)) for column in zip(*alike, strict=True))
     if _are_names(fields[0]):
         return len(fields[0]) >= (2 if numbers else NAMED)
-    return numbers and len(fields[0]) >= NAMELESS and all(field[:1].strip() for field in fields[0])
+    return numbers and _are_values(fields[0])
+
+
+def _are_values(fields: Sequence[str]) -> bool:
+    return len(fields) >= NAMELESS and all(field[:1].strip() for field in fields)
 
 
 def _are_names(fields: Sequence[str]) -> bool:
