@@ -13,10 +13,10 @@ DAY = r"(?:\d{4}[-/.]?\d\d[-/.]?\d\d|\d\d[-/](?:\d\d|[A-Z]\w\w)(?:[-/]\d{2,4})?|
 TIME = r"\d\d:\d\d:\d\d(?:[.,:]\d{1,9})?(?: ?(?:Z|UTC|[AP]M|[-+]\d\d:?\d\d))?(?: \d{4})?(?=[\s\]|:)]|, [A-Za-z]|$)"
 STAMP = rf"\[?(?:(?:{DAY}[T :,-]{{1,3}})?{TIME}|\d{{10}}\.\d+(?=[\s\]:])| {{0,9}}\d{{1,9}}\.\d{{6}}\])"
 LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"
-BEFORE = r"(?:<\d{1,3}>\d? ?|\[?[\w.:-]{1,60}+\]?[ \t]{1,20}+\|?[ \t]?|\S{1,60}+ \S{1,40}+ \S{1,40}+ (?=\[)|[A-Z]\d{4} )"
-PLAIN = (
-    rf"{BEFORE}?{STAMP}|\[(?i:{LEVEL})\]|{LEVEL}(?::|[ \t]+(?![=(])\S)|npm (?i:warn|notice|http|info|err!) "
+BEFORE = (
+    r"(?:<\d{1,3}>\d? ?|\[?[\w.:-]{1,60}+\]?[ \t]{1,20}+\|?[ \t]?|\S{1,60}+ \S{1,40}+ \S{1,40}+ (?=\[)|[A-Z]\d{4} )"
 )
+PLAIN = rf"{BEFORE}?{STAMP}|\[(?i:{LEVEL})\]|{LEVEL}(?::|[ \t]+(?![=(])\S)|npm (?i:warn|notice|http|info|err!) "
 """A record begins with a time of day, perhaps after its day, a word or the hosts of a request, or with a level."""
 PAIRS = r"(?:time|ts|timestamp|level|lvl)=\S"
 JSON = (

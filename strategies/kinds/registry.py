@@ -11,6 +11,7 @@ from strategies.kinds.html_page import HTML_PAGE
 from strategies.kinds.json_records import JSON
 from strategies.kinds.kind import Kind, Unit
 from strategies.kinds.lines import LINES
+from strategies.kinds.listing import LISTING
 from strategies.kinds.log import LOG
 from strategies.kinds.markdown import MARKDOWN
 from strategies.kinds.paths import PATHS
@@ -23,7 +24,7 @@ from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
 BY_FORM = (HTML_PAGE, TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, TABLE, SEPARATED, SEARCH_HITS, PATHS)
-KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, MARKDOWN, PROSE, LINES)
+KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, MARKDOWN, LISTING, PROSE, LINES)
 """The last one cuts every text."""
 
 

@@ -11,9 +11,7 @@ from strategies.kinds.stack_trace import ends_of, pieces
 COUNT = (
     r"\d+ (?:passed|failed|errors?|skipped|passing|failing|pending|deselected|warnings?|x?failed|xpassed|total|todo)"
 )
-START = (
-    r"=+ test session starts =|=== RUN |(?: {4})*--- (?:PASS|FAIL|SKIP): |running \d+ tests?$|TAP version \d"
-)
+START = r"=+ test session starts =|=== RUN |(?: {4})*--- (?:PASS|FAIL|SKIP): |running \d+ tests?$|TAP version \d"
 SUMMED = (
     rf"(?:=+ )?{COUNT}\b.* in [\d.]+ ?m?s|=+ no tests ran in |Ran \d+ tests? in |test result: |(?:OK|FAILED) \(\w+="
     rf"|Test(?:s| Suites| Files):? +{COUNT}\b| +{COUNT}(?: \(|$)|(?:\[\w+\] )?Tests run: \d+, "
