@@ -8,9 +8,14 @@ from collections.abc import Iterator, Sequence
 from strategies.kinds.kind import Kind, Unit, line_unit, lines_of, parted
 
 RANGES = r"@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@"
-BEGINS = re.compile(rf"^(?:diff --(?:git|cc|combined) |{RANGES}|--- [^\n]*\n\+\+\+ [^\n]*\n{RANGES})", re.MULTILINE)
+PLACES = r"\d{1,9}(?:,\d{1,9})?[acd]\d{1,9}(?:,\d{1,9})?"
+BEGINS = re.compile(
+    rf"^(?:diff --(?:git|cc|combined) |{RANGES}|--- [^\n]*\n\+\+\+ [^\n]*\n{RANGES}|{PLACES}$)", re.MULTILINE
+)
 SAMPLE = 20_000
 """Characters in which the diff must begin; the message of a commit may stand before it."""
+OLD = re.compile(rf"(?P<places>{PLACES}$)|(?P<line>[<>] |---$|[<>]$)")
+"""A line of a diff without context, as `diff` writes it."""
 HUNK = re.compile(r"(@@+)((?: [-+]\d{1,9}(?:,\d{1,9})?){2,9}) \1")
 COUNT = re.compile(r" [-+]\d+(?:,(\d+))?")
 FILE = re.compile(
@@ -24,7 +29,7 @@ NAME, EVENT, HEAD, PLAIN = 12.0, 4.0, 4.0, -8.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """The lines of a text, if at least half of them belong to a diff."""
-    if not any(mark in text for mark in ("@@ -", "diff --")) or not BEGINS.search(text, 0, SAMPLE):
+    if not any(mark in text for mark in ("@@ -", "diff --", "\n< ", "\n> ")) or not BEGINS.search(text, 0, SAMPLE):
         return None
     found = list(_units(lines_of(text)))
     return [unit for unit, _ in found] if sum(known for _, known in found) >= len(found) / 2 else None
@@ -47,6 +52,9 @@ def _units(lines: Sequence[str]) -> Iterator[tuple[Unit, bool]]:
             left, named = [], named or file.lastgroup == "name"
             bits = {"name": NAME, "side": PLAIN if named else NAME, "event": EVENT}.get(file.lastgroup or "", PLAIN)
             yield Unit(line, parted(line)[0], (), bits), True
+        elif old := OLD.match(line):
+            left = []
+            yield Unit(line, *parted(line), HEAD if old["places"] else 0.0), True
         else:
             left = []
             yield line_unit(line), False

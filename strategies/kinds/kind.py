@@ -62,8 +62,8 @@ def parted(line: str) -> tuple[str, tuple[str, ...]]:
 
 @lru_cache(maxsize=1)
 def first_lines(text: str) -> Sequence[str]:
-    """The first lines that are not blank, by which a text is known."""
-    return [line for line in text[:20_000].split("\n")[:80] if line.strip()]
+    """The first lines that are not blank, by which a text is known, without blanks at their ends."""
+    return list(filter(None, map(str.rstrip, text[:20_000].split("\n")[:80])))
 
 
 def lines_of(text: str) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
 
-from strategies.kinds.kind import Kind, Unit, first_lines, line_unit, lines_of
+from strategies.kinds.kind import Kind, Unit, first_lines, line_unit, lines_of, parted
 
 FIELDS = re.compile(r" *+([^\s]++)" + r"(?: ++([^\s]++))?+" * 15)
 DIGIT = re.compile(r"\d")
@@ -33,11 +33,14 @@ def units(text: str) -> Sequence[Unit] | None:
     whole = many > 2 or sum(len(row) == many for row in rows) >= least
     if many < 2 or not numbers or not whole or not _padded([row[:many] for row in spans]):
         return None
-    found = []
-    for line in lines_of(text):
-        row = line.split(None, many)
-        found.append(Unit(line, "row", tuple(row)) if _has_number(row, numbers[0]) else line_unit(line))
-    return found
+    return [_unit(line, line.split(None, many)[:many], many, numbers[0]) for line in lines_of(text)]
+
+
+def _unit(line: str, row: Sequence[str], many: int, number: int) -> Unit:
+    """A row is like those that begin with its word; its last cell says how wide its fields are, but for the last."""
+    if len(row) < many or not _has_number(row, number):
+        return line_unit(line)
+    return Unit(line, parted(row[0])[0], (*row, " ".join(str(len(field)) for field in row[:-1])))
 
 
 def _has_number(row: Sequence[str], place: int) -> bool:
@@ -51,7 +54,7 @@ def _aligned(column: Spans) -> bool:
 
 
 def _padded(rows: Sequence[Spans]) -> bool:
-    """Whether fields stand below each other since there are more blanks, or fewer, before them than in the row above."""
+    """Whether fields stand below each other since more or fewer blanks are before them than in the row above."""
     gaps = [[(b[0], b[1], b[0] - a[1]) for a, b in pairwise([(0, 0), *row])] for row in rows]
     moved = (
         any(a[2] != b[2] and (a[0] == b[0] or a[1] == b[1]) for a, b in zip(*pair, strict=True))

@@ -9,7 +9,7 @@ from strategies.kinds.kind import Kind, Unit, first_lines, lines_of
 
 LETTERS = r"[^\s:*?\"'<>|=;{}`,]"
 PATH = re.compile(rf"(?=[^\s/]{{0,255}}/)(?![A-Za-z0-9+/=]{{40,}}$){LETTERS}(?:{LETTERS}| (?! )){{0,500}}$")
-NAME = re.compile(rf"{LETTERS}{{1,255}}$")
+NAMES = re.compile(rf"{LETTERS}{{1,255}}+(?:(?:\t|  )[ \t]{{0,99}}+{LETTERS}{{1,255}}+)*$")
 FOLDER = re.compile(rf"{LETTERS}{{1,500}}:$")
 MOST = 0.7
 """Share of the first lines that must be paths, or folders and their names."""
@@ -38,10 +38,10 @@ def units(text: str) -> Sequence[Unit] | None:
 
 def _listed(first: Sequence[str]) -> bool:
     """Whether these are names below two folders or more."""
-    if not FOLDER.match(first[0]):
+    if not any(map(FOLDER.match, first[:2])):
         return False
     folders = sum(bool(FOLDER.match(line)) for line in first)
-    return folders > 1 and folders + sum(bool(NAME.match(line)) for line in first) >= MOST * len(first)
+    return folders > 1 and folders + sum(bool(NAMES.match(line)) for line in first) >= MOST * len(first)
 
 
 PATHS = Kind("paths", "paths", units)

@@ -23,8 +23,8 @@ from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-BY_FORM = (HTML_PAGE, TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, TABLE, SEPARATED, SEARCH_HITS, PATHS)
-KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, MARKDOWN, LISTING, PROSE, LINES)
+BY_FORM = (HTML_PAGE, TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, MARKDOWN, TABLE, SEPARATED, SEARCH_HITS, PATHS)
+KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, LISTING, PROSE, LINES)
 """The last one cuts every text."""
 
 

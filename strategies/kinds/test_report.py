@@ -14,9 +14,10 @@ COUNT = (
 START = r"=+ test session starts =|=== RUN |(?: {4})*--- (?:PASS|FAIL|SKIP): |running \d+ tests?$|TAP version \d"
 SUMMED = (
     rf"(?:=+ )?{COUNT}\b.* in [\d.]+ ?m?s|=+ no tests ran in |Ran \d+ tests? in |test result: |(?:OK|FAILED) \(\w+="
-    rf"|Test(?:s| Suites| Files):? +{COUNT}\b| +{COUNT}(?: \(|$)|(?:\[\w+\] )?Tests run: \d+, "
-    r"|# (?:tests|pass|fail) \d+$|(?:ok|FAIL|\?) {0,3}\t\S+\t|\[ +\d+ (?:tests|containers) |\d+ tests? completed, "
-    r"|Test run finished after |(?:Passed|Failed)! +- Failed: |\d+ examples?, \d+ "
+    rf"|Test(?:s| Suites| Files):? +{COUNT}\b| +\d+ (?:pass|fail|pend|skipp)(?:ed|ing)(?: \(|$)"
+    r"|(?:\[\w+\] )?Tests run: \d+, |# (?:tests|pass|fail) \d+$|(?:ok|FAIL|\?) {0,3}\t\S+\t"
+    r"|\[ +\d+ (?:tests|containers) |\d+ tests? completed, |Test run finished after "
+    r"|(?:Passed|Failed)! +- Failed: |\d+ examples?, \d+ |\d+ passed(?: and \d+ failed)?\.$"
 )
 TOLD = re.compile(rf"^(?:{START}|{SUMMED})", re.MULTILINE)
 """What only a run of tests prints."""
