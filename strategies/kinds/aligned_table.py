@@ -9,8 +9,6 @@ from strategies.kinds.table_columns import RULE, Cells, columns
 
 SAMPLE, BEFORE = 20_000, 12
 """Characters and lines in which the names of the first table must stand."""
-KNOWN = 60
-"""Lines by which a table is known."""
 MOST = 2 / 3
 """Share of the lines that must be rows or names; blank and drawn lines are not counted."""
 HEADING, PLAIN = 16.0, -8.0
@@ -18,16 +16,14 @@ HEADING, PLAIN = 16.0, -8.0
 
 
 def units(text: str) -> Sequence[Unit] | None:
-    """The rows of the tables in a text, and its other lines; None unless the first lines and all are mostly rows."""
-    sample = lines_of(text[:SAMPLE])[:KNOWN]
+    """The rows of the tables in a text, and its other lines; None unless most lines are rows."""
+    sample = lines_of(text[:SAMPLE])
     if not any(columns(sample, place) for place in range(min(BEFORE, len(sample)))):
         return None
-    for lines in (sample, lines_of(text)):
-        found = list(_units(lines))
-        written = sum(not RULE.fullmatch(line) and not line.isspace() for line in lines)
-        if sum(tabular for _, tabular in found) < MOST * written:
-            return None
-    return [unit for unit, _ in found]
+    lines = lines_of(text)
+    found = list(_units(lines))
+    written = sum(not RULE.fullmatch(line) and not line.isspace() for line in lines)
+    return [unit for unit, _ in found] if sum(tabular for _, tabular in found) >= MOST * written else None
 
 
 def _units(lines: Sequence[str]) -> Iterator[tuple[Unit, bool]]:

@@ -43,7 +43,7 @@ def _units(lines: Sequence[str]) -> Iterator[tuple[Unit, bool]]:
     left: list[int] = []
     named = False
     for line in lines:
-        if any(count > 0 for count in left) and line[0] in " +-\\\r\n":
+        if max(left, default=0) > 0 and line[0] in " +-\\\r\n":
             yield _in_hunk(line, left), True
         elif head := HUNK.match(line):
             left, named = [int(count or 1) for count in COUNT.findall(head[2])], False

@@ -10,6 +10,8 @@ from strategies.kinds.kind import Kind, Unit, first_lines, line_unit, lines_of, 
 
 FIELDS = re.compile(r" *+([^\s]++)" + r"(?: ++([^\s]++))?+" * 15)
 DIGIT = re.compile(r"\d")
+LOOKED_AT = 40
+"""Lines from which it is decided whether a text is a listing."""
 MOST, PADDED = 0.7, 0.1
 """Shares of the first lines: which are rows with fields below those of the row above, and which blanks align."""
 
@@ -22,16 +24,18 @@ def units(text: str) -> Sequence[Unit] | None:
 
     They are all fields of a row, or three at least.
     """
-    lines = first_lines(text)
+    lines = first_lines(text)[:LOOKED_AT]
     least = MOST * len(lines)
     if len(lines) < 3 or sum(map(bool, map(DIGIT.search, lines))) < least:
         return None
     spans = [row.regs[1:] for row in map(FIELDS.match, lines) if row]
     many = sum(1 for _ in takewhile(_aligned, zip(*spans, strict=True)))
+    if many < 2:
+        return None
     rows = [line.split(None, many) for line in lines]
     numbers = [n for n in range(many) if sum(_has_number(row, n) for row in rows) >= least]
     whole = many > 2 or sum(len(row) == many for row in rows) >= least
-    if many < 2 or not numbers or not whole or not _padded([row[:many] for row in spans]):
+    if not numbers or not whole or not _padded([row[:many] for row in spans]):
         return None
     return [_unit(line, line.split(None, many)[:many], many, numbers[0]) for line in lines_of(text)]
 

@@ -28,7 +28,9 @@ PAIR = re.compile(r'(?<![\w.@-])([\w.@-]{1,60})=("(?:[^"\\\n]|\\.)*"|[^\s"]*)')
 WHEN = {"time", "ts", "timestamp", "@timestamp"}
 SAYS = {"level", "levelname", "lvl", "severity", "msg", "message", "event"}
 DIGIT = re.compile(r"\d")
-VALUE = re.compile(rf'("[^"\n]{{0,2000}}"|(?<==)[^\s,;"]+|{VARIABLE.pattern})')
+VALUE = {
+    ascii_: re.compile(rf'("[^"\n]{{0,2000}}"|(?<==)[^\s,;"]+|{variable})') for ascii_, variable in VARIABLE.items()
+}
 
 
 def units(text: str) -> Sequence[Unit] | None:
@@ -55,7 +57,7 @@ def record(lines: Sequence[str]) -> Unit:
         end = begins.end() if begins else 0
         says = DIGIT.sub("", line[:end]) + line[end:]
     others = {key: str(value) for key, value in fields.items() if key not in SAYS | WHEN}
-    parts = VALUE.split(says)
+    parts = VALUE[says.isascii()].split(says)
     return Unit("".join(lines), " ".join(["0".join(parts[::2]), *others]), (*parts[1::2], *others.values()))
 
 

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from strategies.kinds.kind import Kind, Unit, lines_of
 
-NUMBER = re.compile(r" *+\d+(?:\t|[:|-] ?|  |$)", re.MULTILINE)
-WORD = re.compile(r"\w+(?:[.-]\w+)*+")
+NUMBER = re.compile(r"^ *+\d+(?:\t|[:|-] ?|  |$)")
+WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
 CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")
 CONTINUES = re.compile(r"(?=.*\w\()[^{};\n]*[^{};:\s]\s*+$")
 COMMENT = re.compile(
@@ -60,10 +60,11 @@ def units(text: str) -> Sequence[Unit] | None:
     if not is_code([NUMBER.sub("", line, count=1) if numbered else line for line in head]):
         return None
     found = list(statements(text, numbered))
-    codes = [code for _, code in found]
+    parts = [WORD.split(code.strip()) for _, code in found]
+    weighed = weights([code for _, code in found])
     return [
-        Unit(text, WORD.sub("w", code.strip()), tuple(WORD.findall(code)), weight)
-        for (text, code), weight in zip(found, weights(codes), strict=True)
+        Unit(whole, "w".join(part[::2]), tuple(part[1::2]), weight)
+        for (whole, _), part, weight in zip(found, parts, weighed, strict=True)
     ]
 
 
@@ -92,7 +93,7 @@ def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
             if whole:
                 yield whole, code
             whole, code, lines, open_ = line, bare, 1, 0
-        open_ = open_ + bare.count("(") - bare.count(")") if CONTINUES.match(bare) else 0
+        open_ = open_ + bare.count("(") - bare.count(")") if "(" in bare and CONTINUES.match(bare) else 0
     if whole:
         yield whole, code
 
@@ -113,6 +114,7 @@ def remarks(codes: Sequence[str]) -> Iterator[bool]:
 def weights(codes: Sequence[str]) -> Iterator[float]:
     """The weight of each statement: the outline's most, the deeper the less."""
     around: list[tuple[int, bool]] = []
+    depths = [*map(indent, codes), 0]
     legal = after_remark = False
     for place, (code, remark) in enumerate(zip(codes, remarks(codes), strict=True)):
         if remark:
@@ -122,11 +124,11 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
             )
             yield LEGAL if legal else FIRST * first - DEEPER * len(around)
         else:
-            here = indent(code)
+            here = depths[place]
             while around and around[-1][0] >= here and not code.startswith("#"):
                 around.pop()
             inside = not all(container for _, container in around)
-            opens = place + 1 < len(codes) and indent(codes[place + 1]) > here
+            opens = depths[place + 1] > here
             outline = SIGNATURE if opens and not CONTROL.match(code) else MEMBER
             yield outline * (not inside) - DEEPER * len(around)
             if opens:
@@ -137,7 +139,8 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
 
 def indent(line: str) -> int:
     """The columns before its first character."""
-    return len(line[: len(line) - len(line.lstrip())].expandtabs(4))
+    blanks = len(line) - len(line.lstrip())
+    return len(line[:blanks].expandtabs(4)) if "\t" in line[:blanks] else blanks
 
 
 SOURCE_CODE = Kind("source code", "lines of code", units)

@@ -66,6 +66,8 @@ def pieces(text: str) -> Iterator[Unit]:
     found = list(PIECE.finditer(text))
     nearest = set()
     for side, run in groupby(range(len(found)), lambda place: found[place].lastgroup):
+        if side not in FRAME:
+            continue
         own = [place for place in run if not LIBRARY.search(found[place][0][:2_000])]
         nearest |= set(own[-1:] if side == "up" else own[:1])
     for place, piece in enumerate(found):

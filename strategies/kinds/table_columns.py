@@ -72,14 +72,14 @@ def _aligned(gutters: Sequence[tuple[int, int]]) -> Cells | None:
 
     def cells(line: str) -> tuple[str, ...]:
         line = line.rstrip()
-        blanks = [line.rfind(" ", start, end) for start, end in gutters]
-        across = sum(blank < 0 and start < len(line) for blank, (start, _) in zip(blanks, gutters, strict=True))
-        cuts = [end if blank < 0 else blank for blank, (_, end) in zip(blanks, gutters, strict=True)]
-        return (
-            tuple(line[a:b].strip() for a, b in pairwise([0, *cuts, None]))
-            if line and across < len(gutters) / 2
-            else ()
-        )
+        found, begin, across = [], 0, 0
+        for start, end in gutters:
+            cut = line.rfind(" ", start, end)
+            if cut < 0:
+                cut, across = end, across + (start < len(line))
+            found.append(line[begin:cut].strip())
+            begin = cut
+        return (*found, line[begin:].strip()) if line and across < len(gutters) / 2 else ()
 
     return cells
 
