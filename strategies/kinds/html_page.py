@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from html import unescape
-from itertools import islice
 
-from strategies.kinds.kind import Kind, Unit, line_unit
+from strategies.kinds.kind import Kind, Unit, parted
 
 TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*+)((?:[^<>\"']|\"[^\"<]*+\"|'[^'<]*+')*+)>|<[!?][^<>]*+>")
 BEGINS = re.compile(r"\s*+<(?!script|template)(?:[!?]|[A-Za-z][\w:.-]*+[\s>/])", re.IGNORECASE)
@@ -26,14 +25,14 @@ BESIDE = HIDDEN | {"nav", "footer", "aside", "form", "header", "menu", "button",
 HEADING = re.compile(r"h[1-6]|title|caption|summary|dt|legend|th")
 HEADS, LINKS, ASIDE = 4.0, -4.0, -8.0
 """Bits of a heading, of a piece that is only links, of what stands beside the page: navigation, forms, scripts."""
-TAGS, LOOKED_AT = 8, 20_000
-"""Tags of a page, at least; characters in which they are looked for."""
+CLOSED, LOOKED_AT = 4, 20_000
+"""Tags of a page that close, at least; characters in which they are looked for."""
 
 
 def units(text: str) -> Sequence[Unit] | None:
     """The pieces of text of a page, without their markup; None where the text does not begin with a tag."""
     head = text[:LOOKED_AT]
-    if not BEGINS.match(head) or sum(1 for _ in islice(TAG.finditer(head), TAGS)) < TAGS:
+    if not BEGINS.match(head) or sum(tag[0][1] == "/" or tag[0][-2] == "/" for tag in TAG.finditer(head)) < CLOSED:
         return None
     return list(pieces(text, html=bool(HTML.search(head))))
 
@@ -88,8 +87,7 @@ def piece(text: str, said: Sequence[str], weight: float) -> Unit:
     if " | " in line:
         cells = tuple(line.split(" | "))
         return Unit(text, f"row of {len(cells)}", cells, weight, f"{line}\n")
-    like = line_unit(line, weight)
-    return Unit(text, like.shape, like.cells, weight, f"{line}\n" if line else "")
+    return Unit(text, *parted(line), weight, f"{line}\n" if line else "")
 
 
 HTML_PAGE = Kind("HTML page", "pieces of the page", units)

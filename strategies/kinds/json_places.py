@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from strategies.json_table import NAME
 
@@ -42,9 +43,15 @@ def place(json: str) -> Place:
         if not value:
             around.pop().end = token.end()
             continue
-        named = f".{name[1:-1]}" if name and NAME.fullmatch(name[1:-1]) else f"[{name or len(around[-1].inner)}]"
+        named = _named(name) if name else f"[{len(around[-1].inner)}]"
         found = Place(named, token.start(), token.start(2), token.end())
         around[-1].inner.append(found)
         if value in "[{":
             around.append(found)
     return around[0].inner[0]
+
+
+@lru_cache(maxsize=1_000)
+def _named(name: str) -> str:
+    """A name with its quotes as a part of a path."""
+    return f".{name[1:-1]}" if NAME.fullmatch(name[1:-1]) else f"[{name}]"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from strategies.json_table import SPACE, found
-from strategies.kinds.json_places import PATH, Place, place
-from strategies.kinds.kind import VARIABLE, Kind, Unit, line_unit, lines_of
+from strategies.json_table import found
+from strategies.kinds.json_places import PATH, STRING, Place, place
+from strategies.kinds.kind import Kind, Unit, line_unit, lines_of, parted
 
+SOLID = re.compile(rf"{STRING}|[^\s\"]++")
 LONG, SHORT = 2_000, 80
 """Characters: a list of longer records is cut inside these; a list or object as short as this is one value."""
 ALIKE = 2 / 3
@@ -31,14 +33,14 @@ def units(text: str) -> Sequence[Unit] | None:
 def _units(json: str) -> Iterator[Unit]:
     """Each record or value, with the brackets around it. The name of a list stands before its first record."""
     parts = list(_cut(json, place(json), ""))
-    shapes = [VARIABLE.sub("0", one.name if path else f"{group}[]") for group, path, one in parts]
+    shapes = [parted(one.name if path else f"{group}[]")[0] for group, path, one in parts]
     cells = _cells(shapes, [dict(one.leaves(json)) for _, _, one in parts])
     end, above = 0, ""
     for (group, path, one), shape, values in zip(parts, shapes, cells, strict=True):
         if group and group != above:
             yield Unit(json[end : one.start], f"{group}:", (), HEADING, f"{group}:\n")
             end = one.start
-        bare = SPACE.sub(r"\1", json[one.value if path else one.start : one.end])
+        bare = "".join(SOLID.findall(json, one.value if path else one.start, one.end))
         last = len(json) if one is parts[-1][-1] else one.end
         yield Unit(json[end:last], shape, values, shown=f"{path}: {bare}\n" if path else f"{bare}\n")
         end, above = one.end, group

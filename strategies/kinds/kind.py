@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-VARIABLE = re.compile(r"(?<![\w./:+-])(?:[^\W\d]|[./:+-])*+\d[\w./:+-]*+")
-"""A word with a digit: a number, a date, an id, a path. Lines of one shape differ in these."""
+VARIABLE = {
+    False: r"(?<![\w./:+-])[^\W\d]*+(?:[./:+-]++[^\W\d]*+)*+\d[\w./:+-]*+",
+    True: r"(?<![0-9A-Za-z_./:+-])[A-Za-z_./:+-]*+[0-9][0-9A-Za-z_./:+-]*+",
+}
+"""A word with a digit: a number, a date, an id, a path. Lines of one shape differ in these. True: in ASCII."""
+PARTED = {ascii_: re.compile(f"({variable})") for ascii_, variable in VARIABLE.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Unit:
     """A piece of a text that stays or goes whole: a line, a record, a paragraph, a hunk.
 
@@ -18,7 +23,7 @@ class Unit:
     `cells`: in what they differ; cell n of one unit compares with cell n of another one of this shape. `weight`: bits
     that its kind adds: 0 for a unit like any other, positive for a heading or a signature, negative for boilerplate.
     `shown`: how the unit is written where it stays, if that is shorter than its text. `prose`: whether it may lose the
-    words that tell least.
+    words that tell least. Nobody changes a unit: it is not frozen, since that takes four times as long to make.
     """
 
     text: str
@@ -44,12 +49,20 @@ class Kind:
 
 def line_unit(line: str, weight: float = 0.0, *, prose: bool = False) -> Unit:
     """A line as a unit: its shape is the line without its variables, which are its cells."""
-    return Unit(line, VARIABLE.sub("0", line.strip()), tuple(VARIABLE.findall(line)), weight, prose=prose)
+    shape, cells = parted(line)
+    return Unit(line, shape, cells, weight, prose=prose)
 
 
-def first_lines(text: str) -> list[str]:
-    """The first lines that are not blank, by which a text is known."""
-    return [line for line in text[:20_000].split("\n")[:80] if line.strip()]
+def parted(line: str) -> tuple[str, tuple[str, ...]]:
+    """A line without its variables, and these."""
+    parts = PARTED[line.isascii()].split(line)
+    return "0".join(parts[::2]).strip(), tuple(parts[1::2])
+
+
+@lru_cache(maxsize=1)
+def first_lines(text: str) -> Sequence[str]:
+    """The first lines that are not blank, by which a text is known, without blanks at their ends."""
+    return list(filter(None, map(str.rstrip, text[:20_000].split("\n")[:80])))
 
 
 def lines_of(text: str) -> list[str]:

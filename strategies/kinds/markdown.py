@@ -25,6 +25,8 @@ def units(text: str) -> Sequence[Unit] | None:
 
     Comments of a shell or of settings begin with one `#` too: so a page needs a heading of level two, or a fence.
     """
+    if "# " not in text[:LOOKED_AT]:
+        return None
     lines = lines_of(text[:LOOKED_AT])
     headings = [line for before, line in pairwise(["\n", *lines]) if HEADING.match(line) and before.isspace()]
     deep = len(headings) > 1 and any(line.startswith("##") for line in headings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -9,8 +10,9 @@ from strategies.kinds.aligned_table import TABLE
 from strategies.kinds.diff import DIFF
 from strategies.kinds.html_page import HTML_PAGE
 from strategies.kinds.json_records import JSON
-from strategies.kinds.kind import Kind, Unit
+from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
 from strategies.kinds.lines import LINES
+from strategies.kinds.listing import LISTING
 from strategies.kinds.log import LOG
 from strategies.kinds.markdown import MARKDOWN
 from strategies.kinds.paths import PATHS
@@ -22,12 +24,21 @@ from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-BY_FORM = (HTML_PAGE, TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, TABLE, SEPARATED, SEARCH_HITS, PATHS)
-KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, MARKDOWN, PROSE, LINES)
+BY_FORM = (HTML_PAGE, TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, MARKDOWN, TABLE, SEPARATED, SEARCH_HITS, PATHS)
+KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, LISTING, PROSE, LINES)
 """The last one cuts every text."""
+
+
+WRAPPED = re.compile(
+    r"(?P<before>(?:<(\w+)>[^<\n]*+</\2>\n)*<(\w+)>\n)(?P<inside>(?!\s*<).*\n)(?P<after></\3>\s*)", re.DOTALL
+)
+"""A text between tags that some agents write around what a tool prints."""
 
 
 @lru_cache(maxsize=64)
 def recognised(text: str) -> tuple[Kind, Sequence[Unit]]:
-    """The kind of a text and its units."""
+    """The kind of a text, and its units; the tags around it are units too, and say nothing about the kind."""
+    if wrapped := WRAPPED.fullmatch(text):
+        kind, inside = recognised(wrapped["inside"])
+        return kind, [*map(line_unit, lines_of(wrapped["before"])), *inside, line_unit(wrapped["after"])]
     return next((kind, units) for kind in KINDS if (units := kind.units(text)) is not None)

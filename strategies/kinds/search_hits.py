@@ -23,6 +23,8 @@ FIRST, HEADING, NEAR, NONE = 2.0, 4.0, -2.0, -4.0
 def units(text: str) -> Sequence[Unit] | None:
     """Each line is a unit, if seven of ten of the first lines are hits and what stands around them."""
     first = first_lines(text)
+    if sum(":" in line for line in first) < 3:
+        return None
     found = [one for line in first if (one := LINE.match(line))]
     hits = [one for one in found if one["hit"]]
     if len(hits) < 3 or len(found) < 0.7 * len(first) or len(hits) < 0.2 * len(found) or _counted(found):

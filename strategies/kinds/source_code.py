@@ -12,8 +12,8 @@ from itertools import pairwise
 
 from strategies.kinds.kind import Kind, Unit, lines_of
 
-NUMBER = re.compile(r" *+\d+(?:\t|[:|] ?|  |$)|\s*+$", re.MULTILINE)
-WORD = re.compile(r"\w+(?:[.-]\w+)*+")
+NUMBER = re.compile(r"^ *+\d+(?:\t|[:|-] ?|  |$)")
+WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
 CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")
 CONTINUES = re.compile(r"(?=.*\w\()[^{};\n]*[^{};:\s]\s*+$")
 COMMENT = re.compile(
@@ -32,13 +32,18 @@ CONTAINER = re.compile(
 KEYWORD = re.compile(
     r"\s*+(?:import|from|package|use|using|require|def|class|func|fun|fn|function|const|let|var|val|public|private"
     r"|protected|static|export|type|struct|interface|enum|return|if|else|for|while|switch|case|pub|impl|async|await"
-    r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end|sub|my)\b"
+    r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end|sub|my)\b(?!\.)"
     r"|#include|#define"
 )
-STATEMENT = re.compile(r".*[{};]\s*+$|[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
-OPENS = re.compile(r".*(?:[{:(\[]|\)|=>|->|=|\b(?:do|then))\s*+$")
-KEYWORDS, CODE, LOOKED_AT = 0.1, 0.5, 20_000
-"""Shares of code that begin with a keyword, and that are statements, at least; characters from which that is seen."""
+STATEMENT = re.compile(r"[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
+ENDS = ("{", "}", ";")
+OPENS = ("{", ":", "(", "[", ")", "=>", "->", "=", " do", " then")
+"""What may stand at the end of a statement, and of a line that opens a block."""
+KEYWORDS, SURE, CODE, LOOKED_AT = 0.05, 0.8, 0.45, 8_000
+"""Shares of code: lines with a keyword, at least, or with statements; lines with either or that open a block, each
+counted as often as it is one; and characters from which that is seen."""
+NUMBERED = 0.7
+"""Share of the lines that have a number, if the lines of a text are numbered."""
 SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 7.0, 3.0, 1.0, 1.0, -8.0
 """Bits of a line that opens a block, of another line of the outline, of a comment's first line; of each level; of a
 licence."""
@@ -48,25 +53,33 @@ LONGEST = 12
 
 def units(text: str) -> Sequence[Unit] | None:
     """The lines of a file of code: each with those that continue its brackets and those that only close blocks."""
-    head = lines_of(text[:LOOKED_AT])
-    numbered = all(map(NUMBER.match, head))
+    head = [stripped for line in text[:LOOKED_AT].split("\n") if (stripped := line.rstrip())]
+    if sum(line.endswith(OPENS) for line in head) < 2:
+        return None
+    numbered = sum(map(bool, map(NUMBER.match, head))) >= NUMBERED * len(head)
     if not is_code([NUMBER.sub("", line, count=1) if numbered else line for line in head]):
         return None
     found = list(statements(text, numbered))
-    codes = [code for _, code in found]
+    parts = [WORD.split(code.strip()) for _, code in found]
+    weighed = weights([code for _, code in found])
     return [
-        Unit(text, WORD.sub("w", code.strip()), tuple(WORD.findall(code)), weight)
-        for (text, code), weight in zip(found, weights(codes), strict=True)
+        Unit(whole, "w".join(part[::2]), tuple(part[1::2]), weight)
+        for (whole, _), part, weight in zip(found, parts, weighed, strict=True)
     ]
 
 
 def is_code(lines: Sequence[str]) -> bool:
-    """Whether most lines are statements, some begin with a keyword, and two open blocks."""
-    lines = [line for line, remark in zip(lines, remarks(lines), strict=True) if line.strip() and not remark]
-    opening = [a for a, b in pairwise(lines) if indent(b) > indent(a) and OPENS.match(a)]
-    keyed = sum(bool(KEYWORD.match(line)) for line in lines)
-    others = sum(bool(STATEMENT.match(line)) and not KEYWORD.match(line) for line in lines)
-    return len(opening) > 1 and keyed >= KEYWORDS * len(lines) and keyed + others >= CODE * len(lines)
+    """Whether two lines open blocks, and enough begin with a keyword or are statements. No line ends with a blank."""
+    lines = [line for line, remark in zip(lines, remarks(lines), strict=True) if line and not remark]
+    opening = sum(a.endswith(OPENS) and indent(b) > indent(a) for a, b in pairwise(lines))
+    if opening < 2:
+        return False
+    keyed = [bool(KEYWORD.match(line)) for line in lines]
+    stated = sum(
+        key or line.endswith(ENDS) or bool(STATEMENT.match(line)) for key, line in zip(keyed, lines, strict=True)
+    )
+    sure = sum(keyed) >= KEYWORDS * len(lines) or stated >= SURE * len(lines)
+    return sure and stated + opening >= CODE * len(lines)
 
 
 def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
@@ -80,7 +93,7 @@ def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
             if whole:
                 yield whole, code
             whole, code, lines, open_ = line, bare, 1, 0
-        open_ = open_ + bare.count("(") - bare.count(")") if CONTINUES.match(bare) else 0
+        open_ = open_ + bare.count("(") - bare.count(")") if "(" in bare and CONTINUES.match(bare) else 0
     if whole:
         yield whole, code
 
@@ -101,6 +114,7 @@ def remarks(codes: Sequence[str]) -> Iterator[bool]:
 def weights(codes: Sequence[str]) -> Iterator[float]:
     """The weight of each statement: the outline's most, the deeper the less."""
     around: list[tuple[int, bool]] = []
+    depths = [*map(indent, codes), 0]
     legal = after_remark = False
     for place, (code, remark) in enumerate(zip(codes, remarks(codes), strict=True)):
         if remark:
@@ -110,11 +124,11 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
             )
             yield LEGAL if legal else FIRST * first - DEEPER * len(around)
         else:
-            here = indent(code)
+            here = depths[place]
             while around and around[-1][0] >= here and not code.startswith("#"):
                 around.pop()
             inside = not all(container for _, container in around)
-            opens = place + 1 < len(codes) and indent(codes[place + 1]) > here
+            opens = depths[place + 1] > here
             outline = SIGNATURE if opens and not CONTROL.match(code) else MEMBER
             yield outline * (not inside) - DEEPER * len(around)
             if opens:
@@ -125,7 +139,8 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
 
 def indent(line: str) -> int:
     """The columns before its first character."""
-    return len(line[: len(line) - len(line.lstrip())].expandtabs(4))
+    blanks = len(line) - len(line.lstrip())
+    return len(line[:blanks].expandtabs(4)) if "\t" in line[:blanks] else blanks
 
 
 SOURCE_CODE = Kind("source code", "lines of code", units)

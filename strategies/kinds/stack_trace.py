@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from strategies.kinds.kind import Kind, Unit, line_unit
@@ -33,6 +34,10 @@ HEAD = re.compile(
     r"[ |+]{0,40}(?:\w+ ){0,2}Traceback \(most |goroutine \d+ \[|thread '|Exception in |Unhandled exception"
 )
 FRAME = {"up", "down"}
+MARKS = (", line ", ": in ", " at ", "\tat ", "... ", ".go:", ".s:")
+"""Each frame has one of these."""
+END = 4_000
+"""Characters of an end of a text, in which a trace is looked for."""
 RAISED, NEAREST, OWN, OTHERS = 8.0, 6.0, 3.0, -3.0
 """Bits of what was raised, of the user's frame nearest to it, of the user's other frames, of frames of libraries."""
 
@@ -42,13 +47,16 @@ def units(text: str) -> Sequence[Unit] | None:
     return list(pieces(text)) if any(map(traced, ends_of(text))) else None
 
 
-def ends_of(text: str) -> tuple[str, str]:
-    """The first lines of a text and the last, which are whole."""
-    return text[:4_000], text[-4_000:].partition("\n")[2]
+@lru_cache(maxsize=1)
+def ends_of(text: str) -> Sequence[str]:
+    """The first lines of a text and the last, which are whole; a short text is one end."""
+    return [text[:END], text[-END:].partition("\n")[2]] if len(text) > 2 * END else [text]
 
 
 def traced(text: str) -> bool:
     """Whether these lines hold a trace, and are no page that shows one."""
+    if not any(mark in text for mark in MARKS):
+        return False
     found = [piece for piece in PIECE.finditer(text) if piece.lastgroup in FRAME or HEAD.match(piece[0])]
     return "```" not in text and len(found) > 1 and any(piece.lastgroup in FRAME for piece in found)
 
@@ -58,6 +66,8 @@ def pieces(text: str) -> Iterator[Unit]:
     found = list(PIECE.finditer(text))
     nearest = set()
     for side, run in groupby(range(len(found)), lambda place: found[place].lastgroup):
+        if side not in FRAME:
+            continue
         own = [place for place in run if not LIBRARY.search(found[place][0][:2_000])]
         nearest |= set(own[-1:] if side == "up" else own[:1])
     for place, piece in enumerate(found):

@@ -9,7 +9,7 @@ from itertools import pairwise, takewhile
 ROWS, WIDE = 20, 500
 """Rows, and characters of the names, by which a table is known."""
 BAR = re.compile(r"(?<!\\)[|\u2502\u2503]")
-RULE = re.compile(r"(?=.*[-=\u2500-\u257f]{2})[\s|+:=\u2500-\u257f-]++")
+RULE = re.compile(r"[\s|+:=\u2500-\u257f-]*?[-=\u2500-\u257f]{2}[\s|+:=\u2500-\u257f-]*+")
 """A line that is drawn under names or around a table."""
 NAMES = re.compile(r"(?!.*\d.*\d.*\d|(?:.* )?\d+\s)[^\n\t\"'`=;{}<>\[\]]*[^\n\t\"'`=;{}<>\[\].,:]\n")
 """A line that can have names of columns: few digits, no number, no tab, no code, no end of a sentence."""
@@ -38,6 +38,8 @@ def columns(lines: Sequence[str], place: int) -> Cells | None:
         return _aligned(_gutters([names, rule]))
     first = place + 1 + bool(rule)
     rows = [line for line in takewhile(str.strip, lines[first : first + ROWS]) if not RULE.fullmatch(line)]
+    if not names.isupper() and 2 * sum(map(bool, map(DIGIT.search, rows))) < len(rows):
+        return None
     gutters = _gutters([names, *rows])
     apart = len(gutters) > 1 or any(end - start > 1 for start, end in gutters)
     cells = _aligned(gutters) if apart and len(rows) > 1 else None
@@ -70,14 +72,14 @@ def _aligned(gutters: Sequence[tuple[int, int]]) -> Cells | None:
 
     def cells(line: str) -> tuple[str, ...]:
         line = line.rstrip()
-        blanks = [line.rfind(" ", start, end) for start, end in gutters]
-        across = sum(blank < 0 and start < len(line) for blank, (start, _) in zip(blanks, gutters, strict=True))
-        cuts = [end if blank < 0 else blank for blank, (_, end) in zip(blanks, gutters, strict=True)]
-        return (
-            tuple(line[a:b].strip() for a, b in pairwise([0, *cuts, None]))
-            if line and across < len(gutters) / 2
-            else ()
-        )
+        found, begin, across = [], 0, 0
+        for start, end in gutters:
+            cut = line.rfind(" ", start, end)
+            if cut < 0:
+                cut, across = end, across + (start < len(line))
+            found.append(line[begin:cut].strip())
+            begin = cut
+        return (*found, line[begin:].strip()) if line and across < len(gutters) / 2 else ()
 
     return cells
 
@@ -86,10 +88,9 @@ def _gutters(lines: Sequence[str]) -> list[tuple[int, int]]:
     """Where the names, the first of these lines, and nearly all others are blank: from, to. A name follows each."""
     names, *rows = (line[:WIDE].rstrip() for line in lines)
     left = min(len(line) - len(line.lstrip()) for line in (names, *rows))
-    blank = [
-        left <= place and sign == " " and sum(row[place : place + 1].strip() != "" for row in rows) <= OVER * len(rows)
-        for place, sign in enumerate(names)
-    ]
+    signs = zip(names, *(row[: len(names)].ljust(len(names)) for row in rows), strict=True)
+    least = (1 - OVER) * len(rows) + 1
+    blank = [left <= place and one[0] == " " and one.count(" ") >= least for place, one in enumerate(signs)]
     edges = [place for place, (one, next_) in enumerate(pairwise([False, *blank])) if one != next_]
     starts, ends = edges[::2], edges[1::2]
     named = [names[end:start].strip() for end, start in zip(ends, [*starts[1:], len(names)], strict=False)]

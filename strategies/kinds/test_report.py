@@ -11,15 +11,17 @@ from strategies.kinds.stack_trace import ends_of, pieces
 COUNT = (
     r"\d+ (?:passed|failed|errors?|skipped|passing|failing|pending|deselected|warnings?|x?failed|xpassed|total|todo)"
 )
-START = re.compile(
-    r"=+ test session starts =|=== RUN |(?: {4})*--- (?:PASS|FAIL|SKIP): |running \d+ tests?$|TAP version \d"
-)
-SUMMARY = re.compile(
+START = r"=+ test session starts =|=== RUN |(?: {4})*--- (?:PASS|FAIL|SKIP): |running \d+ tests?$|TAP version \d"
+SUMMED = (
     rf"(?:=+ )?{COUNT}\b.* in [\d.]+ ?m?s|=+ no tests ran in |Ran \d+ tests? in |test result: |(?:OK|FAILED) \(\w+="
-    rf"|Test(?:s| Suites| Files):? +{COUNT}\b| +{COUNT}(?: \(|$)|(?:\[\w+\] )?Tests run: \d+, "
-    r"|# (?:tests|pass|fail) \d+$|(?:ok|FAIL|\?) {0,3}\t\S+\t|\[ +\d+ (?:tests|containers) |\d+ tests? completed, "
-    r"|Test run finished after |(?:Passed|Failed)! +- Failed: |\d+ examples?, \d+ "
+    rf"|Test(?:s| Suites| Files):? +{COUNT}\b| +\d+ (?:pass|fail|pend|skipp)(?:ed|ing)(?: \(|$)"
+    r"|(?:\[\w+\] )?Tests run: \d+, |# (?:tests|pass|fail) \d+$|(?:ok|FAIL|\?) {0,3}\t\S+\t"
+    r"|\[ +\d+ (?:tests|containers) |\d+ tests? completed, |Test run finished after "
+    r"|(?:Passed|Failed)! +- Failed: |\d+ examples?, \d+ |\d+ passed(?: and \d+ failed)?\.$"
 )
+TOLD = re.compile(rf"^(?:{START}|{SUMMED})", re.MULTILINE)
+"""What only a run of tests prints."""
+SUMMARY = re.compile(SUMMED)
 PASSED = re.compile(
     r"=== (?:RUN|PAUSE|CONT|NAME) |(?: {4})*--- (?:PASS|SKIP): |(?:platform|rootdir:|plugins:|cachedir:) |(?:_ ){9}"
     r"|\s{0,99}(?:ok \d|PASS\b|Passed |# Subtest: |duration_ms|\.\.\.$|---$)|(?:\S{1,300} )?[.sxX]+(?: +\[ *\d+%\])?$"
@@ -38,8 +40,8 @@ BITS = {SUMMARY: 10.0, PASSED: -8.0, FAILED: 8.0, SAYS: 4.0}
 
 def units(text: str) -> Sequence[Unit] | None:
     """Each line and each frame is a unit, if the first or the last lines hold what only a run of tests prints."""
-    lines = [line for end in ends_of(text) for line in end.split("\n")]
-    if any("```" in line for line in lines) or not any(START.match(line) or SUMMARY.match(line) for line in lines):
+    ends = ends_of(text)
+    if not any(map(TOLD.search, ends)) or any("```" in end for end in ends):
         return None
     return [_unit(unit) for unit in pieces(text)]
 
