@@ -39,6 +39,8 @@ MARK = 18
 LONGEST, SHORTEST = 1 / 4, 200
 """Share of the excerpt that one unit may have, but so many characters at least; a longer one is an excerpt itself."""
 WORD = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
+DEEPEST = 8
+"""Units that a unit may bring with it, itself too."""
 MOST_TRIES = 4
 """How often words of prose go, until the text fits."""
 HUGE = 50
@@ -127,18 +129,43 @@ def longest_unit(most: int) -> int:
 def choose(units: Sequence[Unit], order: Sequence[int], most: int, stay: Set[int] = frozenset()) -> set[int]:
     """The places of the units that stay anyway, and of others in this order while they fit in about `most` characters.
 
-    That counts the markers.
+    A unit comes with those that it stands under. Markers count.
     """
     longest = longest_unit(most)
     sizes = [len(unit.text if unit.shown is None else unit.shown) for unit in units]
     sizes = [size if unit.prose else min(size, longest) for unit, size in zip(units, sizes, strict=True)]
+    above = parents(units)
     chosen, left = set[int](), most - MARK
     for place in (*stay, *order):
-        cost = sizes[place] + MARK * ((place - 1 not in chosen) + (place + 1 not in chosen) - 1)
+        new: list[int] = []
+        at: int | None = place
+        while at is not None and at not in chosen and len(new) < DEEPEST:
+            new.append(at)
+            at = above[at]
+        cost = 0
+        for at in new:
+            cost += sizes[at] + MARK * ((at - 1 not in chosen) + (at + 1 not in chosen) - 1)
+            chosen.add(at)
         if cost <= left or place in stay:
-            chosen.add(place)
             left -= cost
+        else:
+            chosen.difference_update(new)
     return chosen
+
+
+def parents(units: Sequence[Unit]) -> list[int | None]:
+    """The place of the unit that each one stands under, if any."""
+    found: list[int | None] = []
+    open_: list[tuple[int, int]] = []
+    for place, unit in enumerate(units):
+        if unit.level is None:
+            found.append(None)
+            continue
+        while open_ and open_[-1][0] >= unit.level:
+            open_.pop()
+        found.append(open_[-1][1] if open_ else None)
+        open_.append((unit.level, place))
+    return found
 
 
 def ranked(units: Sequence[Unit]) -> list[int]:
