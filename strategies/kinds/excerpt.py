@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Hashable, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, islice
@@ -220,16 +220,16 @@ def densities(units: Sequence[Unit]) -> list[float]:
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell of a column: by its value, by the pattern of its digits, and as a number."""
+    """The bits of each cell of a column: by its value, by the pattern of its digits, by its length, as a number."""
     values = set(cells)
     if len(values) == 1:
         return [0.0] * len(cells)
     patterns = {value: DIGITS.sub("0", value) for value in values}
-    ways = (surprises(cells), surprises([patterns[cell] for cell in cells]), outlying(cells))
-    return list(map(max, *ways))
+    alike = ([patterns[cell] for cell in cells], list(map(len, cells)))
+    return list(map(max, surprises(cells), *map(surprises, alike), outlying(cells)))
 
 
-def surprises(values: Sequence[str]) -> list[float]:
+def surprises(values: Sequence[Hashable]) -> list[float]:
     """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0."""
     total, counts = len(values), Counter(values)
     if len(counts) in (1, total):
