@@ -225,8 +225,8 @@ def surprising(cells: Sequence[str]) -> list[float]:
     if len(values) == 1:
         return [0.0] * len(cells)
     patterns = {value: DIGITS.sub("0", value) for value in values}
-    alike = ([patterns[cell] for cell in cells], list(map(len, cells)))
-    return list(map(max, surprises(cells), *map(surprises, alike), outlying(cells)))
+    alike = surprises([patterns[cell] for cell in cells])
+    return list(map(max, surprises(cells), alike, surprises(list(map(len, cells))), outlying(cells)))
 
 
 def surprises(values: Sequence[Hashable]) -> list[float]:
