@@ -62,7 +62,7 @@ def parted(line: str) -> tuple[str, tuple[str, ...]]:
 @lru_cache(maxsize=1)
 def first_lines(text: str) -> Sequence[str]:
     """The first lines that are not blank, by which a text is known, without blanks at their ends."""
-    return list(filter(None, map(str.rstrip, text[:20_000].split("\n")[:80])))
+    return list(filter(None, map(str.rstrip, text[:10_000].split("\n")[:50])))
 
 
 def lines_of(text: str) -> list[str]:
