@@ -20,17 +20,22 @@ from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
 MARK = "[compressed from {letters:,} characters: words that say little are left out]"
-TIMES = (1, 2, 3, 4, 5, 6)
-"""How often an observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on."""
+OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
+"""How often an old observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on. New ones go slower."""
+TWICE = 2
 DEEP = 0.9
 """Share of the budget to come down to with observations that are compressed more than twice."""
+SHORTEST = 200
+"""Characters that are left at least; a shorter observation stays whole."""
+LONG = 2_000
+"""Characters from which an observation is compressed on arrival."""
 
 
 @dataclass
 class Compressed:
     """How often each observation was compressed, by id; and the sliding window applied afterwards."""
 
-    times: dict[str, int] = field(default_factory=dict)
+    times: dict[str, float] = field(default_factory=dict)
     window: Slid = field(default_factory=Slid)
 
 
@@ -47,6 +52,9 @@ class Compress(Stateful):
     still smaller, and then the newest ones too, only where the view would not fit; then the oldest turns go, as in
     sliding-window. A copy depends only on its message, so it is the same at every call.
 
+    `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
+    prefix never changes. The next strategy, or `fit`, makes room over the budget: `compress:when=arrival+thrifty`.
+
     With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """
 
@@ -58,6 +66,7 @@ class Compress(Stateful):
     by: Literal["information", "llmlingua"] = parameter(
         "information", "who chooses: the kind and self-information, or LLMLingua (an extra)"
     )
+    when: Literal["over", "arrival"] = parameter("over", "compress when over the budget, or long results as they come")
     memory: Compressed = field(default_factory=Compressed)
     _view: Rewriting = field(init=False, repr=False, compare=False)
 
@@ -69,6 +78,11 @@ class Compress(Stateful):
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with old observations compressed; see the class."""
         history = History.of(messages)
+        if self.when == "arrival":
+            self._view.goes_on(history, budget, self.memory.times, self._arrived)
+            come = self._view.offers(0, len(history) - len(pending(history)))
+            self._view.choose(dict.fromkeys((one.id for _, one, _ in come), 1))
+            return self._view.view
         self._view.goes_on(history, budget, self.memory.times)
         size = budget.size(self._view.view)
         if size > budget.limit:
@@ -89,7 +103,8 @@ class Compress(Stateful):
         left = budget.limit - sum(map(budget.count, waiting))
         for message in reversed(done):
             result = message.role == "tool"
-            left -= int(budget.count(message) * (self.ratio ** TIMES[-1] if result else 1))
+            least = max(self.ratio ** OLD[-1], SHORTEST / max(SHORTEST, len(message.content))) if result else 1
+            left -= int(budget.count(message) * least)
             if left < 0:
                 break
             if result:
@@ -98,7 +113,7 @@ class Compress(Stateful):
         old = [message for message in reversed(results) if message.id not in newest]
         return old, [message for message in reversed(results) if message.id in newest]
 
-    def _more(self, history: History, size: int, budget: Budget) -> dict[str, int]:
+    def _more(self, history: History, size: int, budget: Budget) -> dict[str, float]:
         """How often to compress results, by id: old ones twice down to the target, further and new ones to fit.
 
         If that cannot bring the view into the budget (then the oldest turns go), it waits until it saves a quarter of
@@ -106,11 +121,11 @@ class Compress(Stateful):
         """
         times, left = dict(self.memory.times), size
         old, new = self._reachable(history, budget)
-        target, deep = self.target * budget.limit, max(self.target, DEEP) * budget.limit
-        for results, goals in ((old, (target, target, deep)), (new, (budget.limit,))):
-            for step, message in product(TIMES, results):
-                if left <= goals[min(step, len(goals)) - 1]:
-                    continue
+        for results, steps, share in ((old, OLD[:TWICE], self.target), (old, OLD, DEEP), (new, NEW, 1)):
+            goal = max(self.target, share) * budget.limit
+            for step, message in product(steps, results):
+                if left <= goal:
+                    break
                 before = times.get(message.id, 0)
                 if before < step:
                     saved = budget.count(self._copy(message, before)) - budget.count(self._copy(message, step))
@@ -120,7 +135,11 @@ class Compress(Stateful):
         worth = left <= budget.limit or size - left >= budget.limit / 4
         return {one: step for one, step in times.items() if step != self.memory.times.get(one)} if worth else {}
 
-    def _copy(self, message: Message, times: int) -> Message:
+    def _arrived(self, message: Message) -> Message:
+        """A copy of a long result; others, and what `recall` gives back, stay."""
+        return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
+
+    def _copy(self, message: Message, times: float) -> Message:
         return compressed(message, self.ratio**times, self.by) if times else message
 
 
@@ -131,7 +150,9 @@ def compressed(message: Message, ratio: float, by: str) -> Message:
         mark = MARK.format(letters=len(message.content))
         text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
         return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
-    text = excerpt(message.content, round(ratio * len(message.content)), f'; recall(id="{message.id}") shows all')
+    most = max(SHORTEST, round(ratio * len(message.content)))
+    text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
+    left = len(text) / max(1, len(message.content))
     return message.rewritten(
-        text, f"compressed to {ratio:.0%} of its characters, as {recognised(message.content)[0].name}"
+        text, f"compressed to {left:.0%} of its characters, as {recognised(message.content)[0].name}"
     )

@@ -9,8 +9,7 @@ it reads, so repeated words carry little information.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from math import log2
 
@@ -29,10 +28,14 @@ WHOLE_LINE = re.compile(
 UNIT = re.compile(r"(?:`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*")
 """A word or a quotation (at most 200 characters), with its punctuation and the blanks after it."""
 NUMBER = re.compile(r"\d[^.,;:]*$")
-"""A number; the word after it stays: 15 times, 25 May, 85 % to."""
+"""A number; the word after it belongs to it: 15 times, 25 May, 85 % to."""
 OPENING = 12
-"""The number of first words of a text that stay: usually its title."""
-BLANKS = re.compile(r"(?<![^\S\n])[^\S\n]++$", re.MULTILINE)
+"""The number of first words of a text that make its title, usually."""
+STAYS = 10.0
+"""Bits added to a name, a number, a word of the title, of a heading or of an error."""
+NEAR, NEAR_MARK = 0.6, 0.3
+"""Share of what a word tells that its neighbour tells too; the share across a mark of punctuation."""
+MARKS = frozenset(".!?;:,)")
 AROUND = "()[].,;:!?…'’* \t"
 """Characters that may surround a word."""
 
@@ -44,14 +47,14 @@ def self_information(text: Sequence[str]) -> list[float]:
     p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
     Dirichlet Language Model, 1995).
     """
-    seen: dict[str, int] = {}
+    seen: dict[str, float] = {}
     pairs: dict[tuple[str, str], int] = {}
     followed: dict[str, int] = {}
     bits, before = [], ""
-    for read, word in enumerate(text):
-        pair, one, after = pairs.get((before, word), 0), seen.get(word, 0), followed.get(before, 0)
-        single = (one + PRIOR_COUNTS * prior(word)) / (read + PRIOR_COUNTS)
-        bits.append(-log2((pair + SINGLE_COUNTS * single) / (after + SINGLE_COUNTS)))
+    for read, word in enumerate(text, PRIOR_COUNTS):
+        one = seen[word] if word in seen else PRIOR_COUNTS * prior(word)
+        pair, after = pairs.get((before, word), 0), followed.get(before, SINGLE_COUNTS)
+        bits.append(log2(after / (pair + SINGLE_COUNTS * one / read)))
         pairs[before, word], seen[word], followed[before] = pair + 1, one + 1, after + 1
         before = word
     return bits
@@ -62,47 +65,69 @@ def prior(word: str) -> float:
     return COMMON / len(STOPWORDS) if word in STOPWORDS else (1 - COMMON) / VOCABULARY
 
 
-def dropped(text: str, ratio: float) -> list[tuple[int, int]]:
-    """Where each unit that goes begins and ends, in their order, so that `ratio` of the words stays.
+def fewer_words(texts: Sequence[str], share: float) -> list[str]:
+    """Texts that follow each other, in about this share of their characters: the words that tell most.
 
-    Those with the least self-information go. The first words stay; so do headings, table rows, lines with errors, and
-    every unit that may not go.
+    The end of a line stays, unless all of the line goes.
     """
-    units, spare = _least_first(text)
-    surplus = len(units) - round(ratio * len(units))
-    return [units[place] for place in sorted(spare[: max(0, surplus)])]
+    words, places = most_telling(tuple(texts))
+    room, stay = share * sum(len(word) for _, word in words), set[int]()
+    for place in places:
+        room -= len(words[place][1])
+        if room < 0:
+            break
+        stay.add(place)
+    said = [""] * len(texts)
+    for place in sorted(stay):
+        number, word = words[place]
+        said[number] += word
+    begun = False
+    for number, text in enumerate(texts):
+        end = text[len(text.rstrip()) :]
+        if "\n" in end and (begun or said[number]):
+            said[number] = said[number].rstrip() + end
+        begun = (begun or bool(said[number])) and not said[number].endswith("\n")
+    return said
 
 
 @lru_cache(maxsize=8)
-def _least_first(text: str) -> tuple[list[tuple[int, int]], list[int]]:
-    """Where the units of a text begin and end; and the places of those that may go, the least informative first."""
-    units, whole, start = [], [], 0
-    for line in text.split("\n"):
-        found = [(start + one.start(), start + one.end()) for one in UNIT.finditer(line)]
-        units += found
-        whole += [bool(WHOLE_LINE.match(line))] * len(found)
-        start += len(line) + 1
-    words = [text[begin:end] for begin, end in units]
-    bits = self_information([word.strip(AROUND).casefold() for word in words])
-    return units, sorted(_spare(words, whole), key=bits.__getitem__)
+def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[int]]:
+    """The words of texts that follow each other, each with the number of its text; and their places, ranked.
+
+    A word tells its own bits and, less with each word between and with each mark, those of the words around it: so
+    phrases stay together.
+    """
+    words = [(number, word) for number, text in enumerate(texts) for word in UNIT.findall(text)]
+    traits = [_traits(word) for _, word in words]
+    bits = self_information([said for said, *_ in traits])
+    whole = [bool(WHOLE_LINE.match(text)) for text in texts]
+    after_number = False
+    for place, ((number, _), (_, goes, _, counts)) in enumerate(zip(words, traits, strict=True)):
+        if after_number or not goes or whole[number] or place < OPENING:
+            bits[place] += STAYS
+        after_number = counts
+    near = [passes for _, _, passes, _ in traits]
+    before = _carried(bits, near)
+    after = _carried(bits[::-1], [*near[-2::-1], 0.0])[::-1]
+    around = list(map(sum, zip(bits, before, after, strict=True)))
+    return words, sorted(range(len(words)), key=around.__getitem__, reverse=True)
 
 
-def without(text: str, start: int, end: int, gone: Sequence[tuple[int, int]]) -> str:
-    """The text between two places without what goes there, and without blanks before the ends of its lines."""
-    parts = []
-    for begin, after in gone[bisect_left(gone, (start, 0)) : bisect_left(gone, (end, 0))]:
-        parts.append(text[start:begin])
-        start = min(after, end)
-    return BLANKS.sub("", "".join([*parts, text[start:end]]))
+@lru_cache(maxsize=20_000)
+def _traits(word: str) -> tuple[str, bool, float, bool]:
+    """What is said, whether it may go, the share that passes to the next word, and whether that belongs to a number."""
+    written = word.rstrip()
+    passes = NEAR_MARK if written[-1:] in MARKS else NEAR
+    return word.strip(AROUND).casefold(), may_go(word), passes, bool(NUMBER.search(written[-20:]))
 
 
-def _spare(words: Sequence[str], whole: Sequence[bool]) -> Iterator[int]:
-    """The places of the units that may go; `whole`: whether a unit is of a line that stays."""
-    before = ""
-    for place, word in enumerate(words):
-        if place >= OPENING and not whole[place] and may_go(word) and not NUMBER.search(before):
-            yield place
-        before = word.rstrip()[-20:]
+def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
+    """What the words before each one tell; `near`: the share that passes from each word to the next one."""
+    carried, found = 0.0, []
+    for one, passes in zip(bits, near, strict=False):
+        found.append(carried)
+        carried = (carried + one) * passes
+    return found
 
 
 def may_go(unit: str) -> bool:

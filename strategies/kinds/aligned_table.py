@@ -11,6 +11,8 @@ SAMPLE, BEFORE = 20_000, 12
 """Characters and lines in which the names of the first table must stand."""
 MOST = 2 / 3
 """Share of the lines that must be rows or names; blank and drawn lines are not counted."""
+NAMES = -1
+"""The level of the names, under which the rows stand."""
 HEADING, PLAIN = 16.0, -8.0
 """Bits of the names of the columns, and of a line that is only drawn."""
 
@@ -36,7 +38,7 @@ def _units(lines: Sequence[str]) -> Iterator[tuple[Unit, bool]]:
             place += 1
             continue
         place += 2 if RULE.fullmatch(lines[place + 1]) else 1
-        yield Unit("".join(lines[first:place]), "names", (), HEADING), True
+        yield Unit("".join(lines[first:place]), "names", (), HEADING, level=NAMES), True
         shape, row, after = f"row {first}", _cells(lines, place, cells), _cells(lines, place + 1, cells)
         while row or (after and lines[place].strip()):
             yield (Unit(lines[place], shape, row), True) if row else _other(lines[place])

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, islice
 from math import log2, sqrt
 from statistics import fmean, median
 
-from strategies.kinds.kind import Kind, Unit
+from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
-from strategies.self_information import AROUND, dropped, self_information, without
+from strategies.self_information import AROUND, fewer_words, self_information
 
 TROUBLE = (
     *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
@@ -30,18 +30,19 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
 DIGITS = re.compile(r"\d+")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 4.0
 """Bits of a unit that tells of trouble, of the first one of each shape, of one near the beginning or the end."""
-FEWEST_WORDS = 0.2
-"""Share of the words of prose that stays at least; to come further down, sentences go."""
-WORDLESS = "[words that say little are left out{whole}]\n"
 FAR = 3.0
 """Robust standard deviations from the median at which a number begins to stand out (Iglewicz and Hoaglin, 1993)."""
 CHANCE = 1.0
 """Bits above the mean that a value may have by chance."""
 MARK = 18
 """Characters of a marker, about."""
-LONGEST = 1 / 4
-"""Share of the excerpt that one unit may have; a longer one is an excerpt itself, of pieces."""
-PIECE = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
+LONGEST, SHORTEST = 1 / 4, 200
+"""Share of the excerpt that one unit may have, but so many characters at least; a longer one is an excerpt itself."""
+WORD = re.compile(r"[^\s,;]{1,200}+[\s,;]*+|[\s,;]++")
+DEEPEST = 8
+"""Units that a unit may bring with it, itself too."""
+MOST_TRIES = 4
+"""How often words of prose go, until the text fits."""
 HUGE = 50
 """Times that a unit may be longer than its excerpt; of a longer one only the beginning and the end are looked at."""
 COLUMNS = 64
@@ -54,34 +55,45 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     """The text in at most about `most` characters; itself if it is no longer. `whole`: where to get all of it."""
     if len(text) <= most:
         return text
-    kind, units, bits = judged(text)
-    ratio = most / len(text)
-    if ratio > FEWEST_WORDS and any(unit.prose for unit in units):
-        for share in dict.fromkeys(max(FEWEST_WORDS, part * ratio) for part in (1, 0.8, 0.6, 0)):
-            shorter = fewer_words(text, units, share)
-            fewer = WORDLESS.format(whole=whole) + written(shorter, set(range(len(shorter))), most)
-            if len(fewer) <= most:
-                return fewer
-        units = shorter
-    head = f"[{{:,}} of {len(units):,} {kind.noun}{whole}]\n"
-    chosen = choose(units, bits, most - len(head))
-    return head.format(len(chosen)) + written(units, chosen, most)
+    noun, units, _ = judged(text)
+    all_of = f" of {len(units):,} {noun}{whole}]\n"
+    wordless = f"[words that say little are left out{whole}]\n" if any(unit.prose for unit in units) else ""
+    count, shorter = shortened(text, most - len(wordless or f"[{len(units):,}{all_of}"))
+    return (wordless or f"[{count:,}{all_of}") + shorter
+
+
+def shortened(text: str, most: int) -> tuple[int, str]:
+    """How many units of a text stay, and these; prose loses words instead."""
+    _, units, order = judged(text)
+    if not any(unit.prose for unit in units):
+        chosen = choose(units, order, most)
+        return len(chosen), written(units, chosen, most)
+    share = most / len(text)
+    for _ in range(MOST_TRIES):
+        said = with_fewer_words(units, share)
+        stay = {place for place, unit in enumerate(said) if unit.prose and unit.shown}
+        chosen = choose(said, order, most, stay)
+        shorter = written(said, chosen, most)
+        if len(shorter) <= most:
+            break
+        share *= most / len(shorter)
+    return len(chosen), shorter
 
 
 @lru_cache(maxsize=256)
-def judged(text: str) -> tuple[Kind, Sequence[Unit], Sequence[float]]:
-    """The kind of a text, its units, and the bits that each tells: the same for excerpts of any size."""
+def judged(text: str) -> tuple[str, Sequence[Unit], Sequence[int]]:
+    """What the units of a text are called, the units, and their places, ranked: the same for excerpts of any size."""
     kind, units = recognised(text)
-    return kind, units, told(units)
+    if len(units) == 1 and not units[0].prose:
+        words = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in WORD.findall(text)]
+        return "words", words, ranked(words)
+    return kind.noun, units, ranked(units)
 
 
-def fewer_words(text: str, units: Sequence[Unit], share: float) -> list[Unit]:
-    """The units of a text; those of prose are shown with this share of their words, which tell most."""
-    gone, end, found = dropped(text, share), 0, []
-    for unit in units:
-        start, end = end, end + len(unit.text)
-        found.append(replace(unit, shown=without(text, start, end, gone)) if unit.prose else unit)
-    return found
+def with_fewer_words(units: Sequence[Unit], share: float) -> list[Unit]:
+    """The units; those of prose are shown with this share of their words, which tell most."""
+    shorter = iter(fewer_words([unit.text for unit in units if unit.prose], share))
+    return [replace(unit, shown=next(shorter)) if unit.prose else unit for unit in units]
 
 
 def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
@@ -90,8 +102,7 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
     for stays, places in groupby(range(len(units)), chosen.__contains__):
         if stays:
             parts += [shown(units[place], most) for place in places]
-        else:
-            gap = list(places)
+        elif gap := [place for place in places if not units[place].prose]:
             before = "" if not parts or parts[-1].endswith("\n") else " "
             after = "\n" if units[gap[-1]].text.endswith("\n") or not before else " "
             parts.append(f"{before}[{len(gap):,} left out]{after}")
@@ -99,43 +110,85 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
 
 
 def shown(unit: Unit, most: int) -> str:
-    """A unit as it is written; a long one as an excerpt of its pieces."""
+    """A unit as it is written in an excerpt of so many characters; a long one as an excerpt itself."""
     text = unit.text if unit.shown is None else unit.shown
-    longest = max(200, int(LONGEST * most))
-    if len(text) <= longest:
+    longest = longest_unit(most)
+    if unit.prose or len(text) <= longest:
         return text
     if len(text) > HUGE * longest:
         half = longest // 2
         return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
-    pieces = [Unit(piece, "0" if any(map(str.isdigit, piece)) else piece) for piece in PIECE.findall(text)]
-    return written(pieces, choose(pieces, told(pieces), longest), len(text)) + ("\n" if text.endswith("\n") else "")
+    return shortened(text, longest)[1].rstrip("\n") + "\n" * text.endswith("\n")
 
 
-def choose(units: Sequence[Unit], bits: Sequence[float], most: int) -> set[int]:
-    """The places of the first unit, the last and those that tell most, at most about `most` characters with markers."""
-    chosen: set[int] = set()
-    left = most - MARK
-    ends = (0, len(units) - 1)
-    for place in sorted(range(len(units)), key=lambda place: (place not in ends, -bits[place], place)):
-        alone = (place - 1 not in chosen) + (place + 1 not in chosen) - 1
-        cost = min(len(shown(units[place], most)), most) + alone * MARK
-        if cost <= left:
-            chosen.add(place)
+def longest_unit(most: int) -> int:
+    """The characters that one unit may have in an excerpt of so many characters."""
+    return max(SHORTEST, int(LONGEST * most))
+
+
+def choose(units: Sequence[Unit], order: Sequence[int], most: int, stay: Set[int] = frozenset()) -> set[int]:
+    """The places of the units that stay anyway, and of others in this order while they fit in about `most` characters.
+
+    A unit comes with those that it stands under. Markers count.
+    """
+    longest = longest_unit(most)
+    sizes = [len(unit.text if unit.shown is None else unit.shown) for unit in units]
+    sizes = [size if unit.prose else min(size, longest) for unit, size in zip(units, sizes, strict=True)]
+    above = parents(units)
+    chosen, left = set[int](), most - MARK
+    for place in (*stay, *order):
+        new: list[int] = []
+        at: int | None = place
+        while at is not None and at not in chosen and len(new) < DEEPEST:
+            new.append(at)
+            at = above[at]
+        cost = 0
+        for at in new:
+            cost += sizes[at] + MARK * ((at - 1 not in chosen) + (at + 1 not in chosen) - 1)
+            chosen.add(at)
+        if cost <= left or place in stay:
             left -= cost
+        else:
+            chosen.difference_update(new)
     return chosen
+
+
+def parents(units: Sequence[Unit]) -> list[int | None]:
+    """The place of the unit that each one stands under, if any."""
+    found: list[int | None] = []
+    open_: list[tuple[int, int]] = []
+    for place, unit in enumerate(units):
+        if unit.level is None:
+            found.append(None)
+            continue
+        while open_ and open_[-1][0] >= unit.level:
+            open_.pop()
+        found.append(open_[-1][1] if open_ else None)
+        open_.append((unit.level, place))
+    return found
+
+
+def ranked(units: Sequence[Unit]) -> list[int]:
+    """The places of the units that are no prose: the first one, the last one, then those that tell most."""
+    places = [place for place, unit in enumerate(units) if not unit.prose]
+    bits = dict(zip(places, told([units[place] for place in places]), strict=True))
+    ends = {0, len(units) - 1}
+    return sorted(places, key=lambda place: (place not in ends, -bits[place]))
 
 
 def told(units: Sequence[Unit]) -> list[float]:
     """The bits that each unit tells beyond what one expects; fewer, the more units of its shape tell more."""
+    if not units:
+        return []
     shapes: dict[str, list[int]] = defaultdict(list)
     for place, unit in enumerate(units):
         shapes[unit.shape].append(place)
     bits = surprises([unit.shape for unit in units])
     for places in shapes.values():
-        for column in range(min(COLUMNS, *(len(units[place].cells) for place in places))):
-            cells = [units[place].cells[column] for place in places]
-            for place, more in zip(places, surprising(cells), strict=True):
-                bits[place] += more
+        if len(places) > 1:
+            for cells in islice(zip(*(units[place].cells for place in places), strict=False), COLUMNS):
+                for place, more in zip(places, surprising(cells), strict=True):
+                    bits[place] += more
     for place, (unit, dense) in enumerate(zip(units, densities(units), strict=True)):
         edge = min(place, len(units) - 1 - place)
         bits[place] += unit.weight + dense + EDGE / (1 + edge) * (edge < 3)
@@ -168,22 +221,29 @@ def densities(units: Sequence[Unit]) -> list[float]:
 
 def surprising(cells: Sequence[str]) -> list[float]:
     """The bits of each cell of a column: by its value, by the pattern of its digits, and as a number."""
-    ways = (surprises(cells), surprises([DIGITS.sub("0", cell) for cell in cells]), outlying(cells))
-    return [max(ways_of_one) for ways_of_one in zip(*ways, strict=True)]
+    values = set(cells)
+    if len(values) == 1:
+        return [0.0] * len(cells)
+    patterns = {value: DIGITS.sub("0", value) for value in values}
+    ways = (surprises(cells), surprises([patterns[cell] for cell in cells]), outlying(cells))
+    return list(map(max, *ways))
 
 
 def surprises(values: Sequence[str]) -> list[float]:
     """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0."""
     total, counts = len(values), Counter(values)
+    if len(counts) in (1, total):
+        return [0.0] * total
     bits = {value: log2(total / count) for value, count in counts.items()}
-    entropy = sum(counts[value] * told for value, told in bits.items()) / max(1, total)
-    return [max(0.0, bits[value] - entropy - CHANCE) for value in values]
+    expected = CHANCE + sum(counts[value] * told for value, told in bits.items()) / total
+    more = {value: max(0.0, told - expected) for value, told in bits.items()}
+    return [more[value] for value in values]
 
 
 def outlying(cells: Sequence[str]) -> list[float]:
     """The bits of each cell as a number far from the median of its column, on a linear and on a logarithmic scale."""
-    found = [NUMBER.match(cell) for cell in cells]
-    if len(cells) < 5 or not all(found):
+    found = [NUMBER.match(cell) for cell in cells] if len(cells) >= 5 and NUMBER.match(cells[0]) else [None]
+    if not all(found):
         return [0.0] * len(cells)
     numbers = [float(one[0].replace(",", "")) for one in found if one]
     far = _distances(numbers)

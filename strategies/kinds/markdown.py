@@ -13,7 +13,7 @@ FENCE = re.compile(r" {0,3}(?:```|~~~)")
 HEADING = re.compile(r"#{1,6} \S")
 UNDERLINE = re.compile(r"(?:={3,}|-{3,})\s*+")
 ROW = re.compile(r"\s*+\|")
-PICTURES = re.compile(r"(?:\[?!\[[^\]\n]*+\]\([^)\n]*+\)(?:\]\([^)\n]*+\))?\s*+)++")
+LINKS = re.compile(r"\s*+(?:[-*+] )?(?:\[?!?\[[^\]\n]*+\]\([^)\n]*+\)(?:\]\([^)\n]*+\))?\s*+)++")
 HEADS, CODE, BADGES = 3.0, 1.0, -8.0
 """Bits of a heading, of a line of a code block, of a line of badges."""
 LOOKED_AT = 8_000
@@ -44,7 +44,7 @@ def pieces(text: str) -> Iterator[Unit]:
             fenced = fenced != fence
         elif HEADING.match(line) or UNDERLINE.fullmatch(line):
             yield Unit(line, "heading", weight=HEADS)
-        elif PICTURES.fullmatch(line):
+        elif LINKS.fullmatch(line):
             yield Unit(line, "badges", weight=BADGES)
         elif ROW.match(line):
             yield line_unit(line)

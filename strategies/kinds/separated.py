@@ -92,7 +92,7 @@ def _cut(rows: Sequence[Row]) -> list[Unit]:
         else:
             found += map(line_unit, lines_of(text))
     if _are_names(first):
-        found[0] = Unit(rows[0][0], "names", (), HEADING)
+        found[0] = Unit(rows[0][0], "names", (), HEADING, level=-1)
     return found
 
 

@@ -29,7 +29,7 @@ def _units(lines: Sequence[str]) -> Iterator[Unit]:
             yield Unit(line, table, tuple(CELL.findall(line)))
             rows -= 1
         elif heading:
-            yield Unit(line, line, (), HEADING)
+            yield Unit(line, line, (), HEADING, level=-1)
             rows, table = int(heading[1]), f"{line} row"
         else:
             yield line_unit(line, HEADING if line.startswith(BEGINS) else 0.0)

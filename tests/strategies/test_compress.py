@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import isclose, log2
+from math import isclose, log2, prod
 
 import pytest
 from hypothesis import given
@@ -16,25 +16,23 @@ from agent.view import prepare
 from corpus.words import STOPWORDS
 from strategies.compress import compressed
 from strategies.self_information import (
+    AROUND,
     COMMON,
+    MARKS,
+    NEAR,
+    NEAR_MARK,
     PRIOR_COUNTS,
     SINGLE_COUNTS,
     VOCABULARY,
-    dropped,
+    fewer_words,
     may_go,
+    most_telling,
     prior,
     self_information,
-    without,
 )
 from tests.strategies.test_laws import views
 from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
 from tests.support.specs import build
-
-
-def shorter(text: str, ratio: float) -> str:
-    """The text with this share of its words."""
-    return without(text, 0, len(text), dropped(text, ratio))
-
 
 PROSE = (
     "The server of the library has a cache, and the cache of the server is what makes it fast when the same words are "
@@ -110,31 +108,54 @@ def test_numbers_names_and_negations_may_not(unit: str) -> None:
     assert not may_go(unit)
 
 
-@given(st.text(st.sampled_from('the cache of 12 Ab \n.,"`#|-_'), max_size=200), st.sampled_from([0.1, 0.25, 0.5, 0.9]))
-def test_only_words_that_may_go_are_missing_and_every_line_is_left(text: str, ratio: float) -> None:
-    short = shorter(text, ratio)
-    assert len(short) <= len(text)
-    assert short.count("\n") == text.count("\n")
-    for line, left in zip(text.split("\n"), short.split("\n"), strict=True):
-        kept = iter(line.split())
-        assert all(word in kept for word in left.split())
-        if line.lstrip().startswith(("#", "|")):
-            assert left == line.rstrip()
+TEXTS = st.lists(
+    st.text(st.sampled_from('the cache of 12 Ab .,"`#|-_'), max_size=60).map("{}\n".format) | st.just("the end. "),
+    max_size=8,
+)
 
 
-@given(st.integers(1, 30), st.sampled_from([0.3, 0.5, 0.8]))
-def test_so_many_words_are_left_as_the_ratio_says_where_as_many_may_go(sentences: int, ratio: float) -> None:
-    text = " ".join(["this is what they said about the cache of the server"] * (sentences + 3))
-    assert len(shorter(text, ratio).split()) == max(12, round(ratio * len(text.split())))
+@given(TEXTS, st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]))
+def test_words_stay_in_their_order_and_in_the_promised_share(texts: list[str], share: float) -> None:
+    short = fewer_words(texts, share)
+    words = sum(len(text.lstrip()) for text in texts)
+    assert sum(len(one.rstrip()) for one in short) <= share * words
+    for text, left in zip(texts, short, strict=True):
+        rest = iter(text.split())
+        assert all(word in rest for word in left.split())
+        assert not left.strip() or left.endswith("\n") == text.endswith("\n")
 
 
-def test_facts_stay() -> None:
-    text = shorter("A title\n" + PROSE * 5, 0.2)
-    for fact in ("2017", "57.2% faster", "parse_config()", "Smallville.", "not"):
-        assert text.count(fact) == 5, fact
-    assert shorter(f"t\n{PROSE}\n  File of the error: x\nValueError: it is what it is", 0.1).endswith(
-        "\nValueError: it is what it is"
-    )
+@given(TEXTS, st.floats(0, 1), st.floats(0, 1))
+def test_a_larger_share_has_all_words_of_a_smaller_one(texts: list[str], one: float, other: float) -> None:
+    for fewer, more in zip(fewer_words(texts, min(one, other)), fewer_words(texts, max(one, other)), strict=True):
+        rest = iter(more.split())
+        assert all(word in rest for word in fewer.split())
+
+
+@given(st.lists(st.sampled_from(["the", "of", "cache,", "server", "index.", "so"]), min_size=13, max_size=30))
+def test_a_word_tells_what_those_around_it_tell_less_with_each_word_and_mark_between(said: list[str]) -> None:
+    words, places = most_telling((" ".join(said),))
+    bits = [
+        told + 10 * (place < 12)
+        for place, told in enumerate(self_information([word.strip(AROUND).casefold() for word in said]))
+    ]
+
+    def passed(first: int, last: int) -> float:
+        return prod(NEAR_MARK if word[-1] in MARKS else NEAR for word in said[first:last])
+
+    around = [sum(bits[at] * passed(*sorted((at, place))) for at in range(len(said))) for place in range(len(said))]
+    assert [word.strip() for _, word in words] == said
+    assert all(around[one] > around[other] - 1e-9 for one, other in pairwise(places))
+
+
+def test_facts_stay_and_what_is_said_again_goes() -> None:
+    title, first, *again = fewer_words(["A title\n", *[PROSE] * 3], 0.5)
+    assert (title, first) == ("A title\n", PROSE)
+    for one in again:
+        assert "57.2% faster than parse_config()" in one
+        assert "library" not in one
+    error = fewer_words(["t\n", PROSE, "\n", "ValueError: it is what it is\n", PROSE], 0.4)
+    assert error[3] == "ValueError: it is what it is\n"
 
 
 def test_a_copy_depends_on_its_message_alone() -> None:
@@ -202,3 +223,25 @@ def test_an_edit_leaves_half_so_that_prefill_is_higher_than_with_masks_but_not_o
         for spec in ("none", "observation-masking", "compress")
     }
     assert prefill["observation-masking"] < prefill["compress"] < 1.8 * prefill["none"]
+
+
+# --- on arrival -------------------------------------------------------------------------------------------------------
+
+
+@given(sound_histories(most_turns=20), LIMITS)
+def test_on_arrival_no_view_changes_what_was_sent_before(history: list[Message], limit: int) -> None:
+    strategy = build("compress:when=arrival")
+    before: Sequence[Message] = ()
+    for messages in calls_of(history):
+        view = strategy.prepare(messages, budget(limit))
+        assert list(view[: len(before)]) == list(before)
+        before = view
+
+
+def test_on_arrival_long_results_lose_half_and_what_recall_gives_back_stays() -> None:
+    story = Story().ask("?").turn(600).turn(100).turn(600)
+    history = [replace(one, name="recall") if one is story.messages[-1] else one for one in story.messages]
+    view = build("compress:when=arrival").prepare([*history, Message("q", "user", "?")], budget(10**6))
+    sizes = [len(one.content) / len(whole.content) for one, whole in zip(view, history, strict=False) if whole.name]
+    assert sizes[1:] == [1.0, 1.0]
+    assert 0.3 < sizes[0] <= 0.5

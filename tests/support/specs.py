@@ -22,6 +22,7 @@ from corpus.article import parse as article
 from corpus.library import Library
 from corpus.map import Map
 from strategies.comem import Comem
+from strategies.compress import Compress
 from strategies.critic_summary import CriticSummary
 from strategies.dedup import Dedup
 from strategies.hybrid import Hybrid
@@ -147,6 +148,7 @@ EXEMPT: dict[int, dict[type, Rule]] = {
         Todo: lambda it, messages, budget: any(call.name == "todo" for message in messages for call in message.calls),
         **BY_TURNS,
         **dict.fromkeys([Thrifty, Tidy, Dedup], lambda it, messages, budget: True),
+        Compress: lambda it, messages, budget: it.when == "arrival",
         Offload: lambda it, messages, budget: max(map(budget.count, messages), default=0) > it.share * budget.limit,
     },
     6: {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.kinds.excerpt import fewer_words
+from strategies.kinds.excerpt import with_fewer_words
 from strategies.kinds.markdown import MARKDOWN, pieces
 
 PAGE = """\
@@ -31,7 +31,7 @@ PARTS = st.sampled_from(["# a\n", "\n", "```\n", "| a |\n", "![", "](", ")", "A 
 
 
 def test_only_sentences_lose_words() -> None:
-    units = fewer_words(PAGE, MARKDOWN.units(PAGE) or (), 0.2)
+    units = with_fewer_words(MARKDOWN.units(PAGE) or (), 0.2)
     whole = [unit.text for unit in units if unit.shown is None]
     assert "# in the folder that holds the project\n" in whole
     assert "| none | all of the history stays as it is |\n" in whole
@@ -61,7 +61,7 @@ def test_other_texts_are_not_markdown(text: str) -> None:
 @given(st.lists(PARTS, max_size=60).map("".join), st.floats(0.1, 1))
 def test_units_joined_are_the_text(text: str, share: float) -> None:
     assert "".join(unit.text for unit in pieces(text)) == text
-    shorter = fewer_words(PAGE + text, list(pieces(PAGE + text)), share)
+    shorter = with_fewer_words(list(pieces(PAGE + text)), share)
     assert "".join(unit.text for unit in shorter) == PAGE + text
 
 
