@@ -23,8 +23,10 @@ class Unit:
     `cells`: in what they differ; cell n of one unit compares with cell n of another one of this shape. `weight`: bits
     that its kind adds: 0 for a unit like any other, positive for a heading or a signature, negative for boilerplate.
     `shown`: how the unit is written where it stays, if that is shorter than its text. `prose`: whether it may lose the
-    words that tell least. `level`: a unit stands under the nearest ones above it with lower levels, such as the names of
-    a table or a line with a smaller indent, and stays only with them; None: it stands alone. Nobody changes a unit: it is not frozen, since that takes four times as long to make.
+    words that tell least. `level`: a unit stands under the nearest ones above it with lower levels, such as the names
+    of a table or a line with a smaller indent, and stays only with them; None: it stands alone.
+
+    Nobody changes a unit. It is not frozen, since one that is takes four times as long to make.
     """
 
     text: str
