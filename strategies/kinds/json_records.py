@@ -22,6 +22,8 @@ HEADING = 8.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """The records and values of a JSON value that is at least half of the text, and the lines around it."""
+    if not text.startswith(("[", "{")) and "\n[" not in text and "\n{" not in text:
+        return None
     json = found(text)
     if not json or not json.value or len(json.json) < len(text) / 2:
         return None

@@ -24,8 +24,9 @@ class Unit:
     that its kind adds: 0 for a unit like any other, positive for a heading or a signature, negative for boilerplate.
     `shown`: how the unit is written where it stays, if that is shorter than its text. `prose`: whether it may lose the
     words that tell least. `level`: a unit stands under the nearest ones above it with lower levels, such as the names
-    of a table or a line with a smaller indent, and stays only with them; None: it stands alone. Nobody changes a unit
-    that was cut: it is not frozen, since that takes four times as long to make.
+    of a table or a line with a smaller indent, and stays only with them; None: it stands alone.
+
+    Nobody changes a unit. It is not frozen, since one that is takes four times as long to make.
     """
 
     text: str
@@ -65,7 +66,7 @@ def parted(line: str) -> tuple[str, tuple[str, ...]]:
 @lru_cache(maxsize=1)
 def first_lines(text: str) -> Sequence[str]:
     """The first lines that are not blank, by which a text is known, without blanks at their ends."""
-    return list(filter(None, map(str.rstrip, text[:20_000].split("\n")[:80])))
+    return list(filter(None, map(str.rstrip, text[:10_000].split("\n")[:50])))
 
 
 def lines_of(text: str) -> list[str]:

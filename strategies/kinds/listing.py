@@ -58,13 +58,14 @@ def _aligned(column: Spans) -> bool:
 
 
 def _padded(rows: Sequence[Spans]) -> bool:
-    """Whether fields stand below each other since more or fewer blanks are before them than in the row above."""
+    """Whether blanks make fields stand below each other: more than one, or not as many as in the row above."""
     gaps = [[(b[0], b[1], b[0] - a[1]) for a, b in pairwise([(0, 0), *row])] for row in rows]
+    wide = sum(any(gap > 1 for _, _, gap in row[1:]) for row in gaps)
     moved = (
         any(a[2] != b[2] and (a[0] == b[0] or a[1] == b[1]) for a, b in zip(*pair, strict=True))
         for pair in pairwise(gaps)
     )
-    return sum(moved) >= PADDED * len(rows)
+    return max(wide, sum(moved)) >= PADDED * len(rows)
 
 
 LISTING = Kind("table", "rows", units)

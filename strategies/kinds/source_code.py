@@ -127,12 +127,12 @@ def weights(codes: Sequence[str]) -> Iterator[float]:
             here = depths[place]
             while around and around[-1][0] >= here and not code.startswith("#"):
                 around.pop()
-            inside = not all(container for _, container in around)
+            inside = bool(around) and not around[-1][1]
             opens = depths[place + 1] > here
             outline = SIGNATURE if opens and not CONTROL.match(code) else MEMBER
             yield outline * (not inside) - DEEPER * len(around)
             if opens:
-                around.append((here, bool(CONTAINER.match(code))))
+                around.append((here, not inside and bool(CONTAINER.match(code))))
         after_remark = remark
         legal = legal and remark
 

@@ -11,7 +11,7 @@ ROWS, WIDE = 20, 500
 BAR = re.compile(r"(?<!\\)[|\u2502\u2503]")
 RULE = re.compile(r"[\s|+:=\u2500-\u257f-]*?[-=\u2500-\u257f]{2}[\s|+:=\u2500-\u257f-]*+")
 """A line that is drawn under names or around a table."""
-NAMES = re.compile(r"(?!.*\d.*\d.*\d|(?:.* )?\d+\s)[^\n\t\"'`=;{}<>\[\]]*[^\n\t\"'`=;{}<>\[\].,:]\n")
+NAMES = re.compile(r"(?=[^\n\t\"'`=;{}<>\[\]]++(?<![.,:])\n)(?=(?:[^\d\n]*+\d){0,2}+[^\d\n]*+\n)(?!(?:.* )?\d+\s).*\n")
 """A line that can have names of columns: few digits, no number, no tab, no code, no end of a sentence."""
 NAME = re.compile(r".*[^\W\d_].*|[%#]|")
 DIGIT = re.compile(r"\d")
@@ -37,9 +37,10 @@ def columns(lines: Sequence[str], place: int) -> Cells | None:
     if " " in rule.strip():
         return _aligned(_gutters([names, rule]))
     first = place + 1 + bool(rule)
-    rows = [line for line in takewhile(str.strip, lines[first : first + ROWS]) if not RULE.fullmatch(line)]
+    rows = list(takewhile(str.strip, lines[first : first + ROWS]))
     if not names.isupper() and 2 * sum(map(bool, map(DIGIT.search, rows))) < len(rows):
         return None
+    rows = [row for row in rows if not RULE.fullmatch(row)]
     gutters = _gutters([names, *rows])
     apart = len(gutters) > 1 or any(end - start > 1 for start, end in gutters)
     cells = _aligned(gutters) if apart and len(rows) > 1 else None

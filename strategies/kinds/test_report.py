@@ -19,7 +19,7 @@ SUMMED = (
     r"|\[ +\d+ (?:tests|containers) |\d+ tests? completed, |Test run finished after "
     r"|(?:Passed|Failed)! +- Failed: |\d+ examples?, \d+ |\d+ passed(?: and \d+ failed)?\.$"
 )
-TOLD = re.compile(rf"^(?:{START}|{SUMMED})", re.MULTILINE)
+TOLD = re.compile(rf"\n(?:{START}|{SUMMED})", re.MULTILINE)
 """What only a run of tests prints."""
 SUMMARY = re.compile(SUMMED)
 PASSED = re.compile(
@@ -41,7 +41,7 @@ BITS = {SUMMARY: 10.0, PASSED: -8.0, FAILED: 8.0, SAYS: 4.0}
 def units(text: str) -> Sequence[Unit] | None:
     """Each line and each frame is a unit, if the first or the last lines hold what only a run of tests prints."""
     ends = ends_of(text)
-    if not any(map(TOLD.search, ends)) or any("```" in end for end in ends):
+    if not any(TOLD.search(f"\n{end}") for end in ends) or any("```" in end for end in ends):
         return None
     return [_unit(unit) for unit in pieces(text)]
 
