@@ -56,10 +56,11 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     if len(text) <= most:
         return text
     noun, units, _ = judged(text)
-    all_of = f" of {len(units):,} {noun}{whole}]\n"
-    wordless = f"[words that say little are left out{whole}]\n" if any(unit.prose for unit in units) else ""
-    count, shorter = shortened(text, most - len(wordless or f"[{len(units):,}{all_of}"))
-    return (wordless or f"[{count:,}{all_of}") + shorter
+    prose = any(unit.prose for unit in units)
+    of, noun = (len(text.split()), "words") if prose else (len(units), noun)
+    head = f"[{{:,}} of {of:,} {noun}{whole}]\n"
+    count, shorter = shortened(text, most - len(head.format(of)))
+    return head.format(len(shorter.split()) if prose else count) + shorter
 
 
 def shortened(text: str, most: int) -> tuple[int, str]:
