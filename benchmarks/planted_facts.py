@@ -2,7 +2,7 @@
 
     python benchmarks/planted_facts.py                      # tables in Markdown, for seeds 0, 1 and 2
     python benchmarks/planted_facts.py --seed 7 --json      # other outputs of the same kinds; the figures as JSON
-    python benchmarks/planted_facts.py --module other.py    # the outputs of another module with `outputs(seed)`
+    python benchmarks/planted_facts.py --set FILE           # the outputs of benchmarks/planted/FILE.jsonl.gz
     python benchmarks/planted_facts.py --rival headroom     # and those of another program
 
 A conversation is a question, a turn for each output (a call and its result) and two short turns. The strategy makes the
@@ -33,7 +33,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate, count, product
 from pathlib import Path
 from random import Random
@@ -48,6 +47,7 @@ from agent.protocols import Strategy
 from agent.replay import replay
 from agent.side import SideModel
 from benchmarks.planted import made
+from benchmarks.planted.kept import KEPT, kept
 from benchmarks.planted.output import Output, stands
 from models.counting.choose import counter_for
 from models.scripted import Scripted
@@ -70,7 +70,6 @@ SHORT = 2
 RECALL = re.compile(r'recall\(id="([^"]+)"\)')
 COUNTER = counter_for("qwen2.5:7b")
 
-Outputs = Callable[[int], Sequence[Output]]
 Cut = Callable[[str, int], str]
 Compressed = Callable[[list[dict[str, Any]]], list[dict[str, Any]]]
 Original = Callable[[str], str | None]
@@ -284,23 +283,11 @@ def by_kind(title: str, rows: Mapping[str, Tally]) -> str:
     return "\n".join([*lines, ""])
 
 
-def outputs_of(path: Path) -> Outputs:
-    """The function `outputs` of a module, which may import what lies next to it."""
-    sys.path.insert(0, str(path.resolve().parent))
-    spec = spec_from_file_location(f"held_out_{path.stem}", path)
-    assert spec
-    assert spec.loader
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found: Outputs = module.outputs
-    return found
-
-
 def main(arguments: Sequence[str]) -> int:
     """Print the tables; 1 if the rival is not at hand."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", nargs="+", type=int, default=[0, 1, 2], metavar="N")
-    parser.add_argument("--module", type=Path, metavar="PATH")
+    parser.add_argument("--set", choices=KEPT, help="a set that is kept as it was made, for seeds 0, 1 and 2")
     parser.add_argument("--rival", metavar="NAME", help="a module of benchmarks/rivals with `compressed(messages)`")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args(arguments)
@@ -311,8 +298,7 @@ def main(arguments: Sequence[str]) -> int:
         except ModuleNotFoundError as error:
             print(f"without {given.rival}: {error}; to have it: pip install -e '.[peers]'", file=sys.stderr)
             return 1
-    outputs = outputs_of(given.module) if given.module else made.outputs
-    sets = [outputs(seed) for seed in given.seed]
+    sets = [kept(given.set, seed) if given.set else made.outputs(seed) for seed in given.seed]
     tables = measured(sets)
     if rival:
         original = getattr(rival, "original", lambda text: None)

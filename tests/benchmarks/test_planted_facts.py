@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from benchmarks.planted_facts import (
     head_and_tail,
     main,
     opened,
-    outputs_of,
     random_lines,
     rivalled,
     spoken,
@@ -111,30 +108,6 @@ def test_a_conversation_is_said_as_chat_completions_have_it() -> None:
     assert [one["role"] for one in said[:4]] == ["system", "user", "assistant", "tool"]
     assert said[2]["tool_calls"][0]["id"] == said[3]["tool_call_id"]
     assert said[3]["content"] == SOME[0].text
-
-
-def test_a_module_outside_may_import_its_neighbour(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "path", sys.path.copy())
-    (tmp_path / "neighbour_of_planted.py").write_text(
-        "from dataclasses import dataclass\n"
-        "@dataclass(frozen=True, slots=True)\n"
-        "class Fact:\n    question: str\n    needles: tuple\n    plain: bool\n"
-        "@dataclass(frozen=True, slots=True)\n"
-        "class Output:\n    kind: str\n    tool: str\n    arguments: str\n    text: str\n    facts: tuple\n"
-    )
-    (tmp_path / "own.py").write_text(
-        "from neighbour_of_planted import Fact, Output\n"
-        "def outputs(seed):\n"
-        "    text = f'the code is {seed + 41}\\n' + 'nothing else here\\n' * 200\n"
-        "    return [Output('log', 'read', '{}', text, (Fact('Code?', (f'code is {seed + 41}',), True),))]\n"
-    )
-    (output,) = outputs_of(tmp_path / "own.py")(1)
-    assert stands(output.facts[0], output.text)
-    assert main(["--seed", "1", "--module", str(tmp_path / "own.py")]) == 0
-    assert "1 outputs, 1 facts" in (said := capsys.readouterr().out)
-    assert "| 10% none | - | 100.0% | 100.0% | 0 | 100.0% |" in said
 
 
 def test_a_rival_that_is_not_at_hand_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
