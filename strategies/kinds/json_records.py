@@ -1,14 +1,15 @@
-"""json_records: a JSON value in a text; a unit is a record of a list, or a value with its path."""
+"""json_records: a JSON value in a text, or one in each line; a unit is a record of a list, or a value with its path."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 
 from strategies.json_table import found
 from strategies.kinds.json_places import PATH, STRING, Place, place
-from strategies.kinds.kind import Kind, Unit, line_unit, lines_of, parted
+from strategies.kinds.kind import Kind, Unit, first_lines, line_unit, lines_of, parted
 
 SOLID = re.compile(rf"{STRING}|[^\s\"]++")
 LONG, SHORT = 2_000, 80
@@ -30,6 +31,21 @@ def units(text: str) -> Sequence[Unit] | None:
     after = json.after.lstrip()
     before, behind = ([line_unit(line) for line in lines_of(part)] for part in (json.before, after))
     return [*before, *_units(json.json + json.after.removesuffix(after)), *behind]
+
+
+def of_lines(text: str) -> Sequence[Unit] | None:
+    """The records of a text in which each line is a JSON object; they are those of the list of its lines."""
+    lines = first_lines(text)
+    if len(lines) < 2 or not all(line[0] == "{" and line[-1] == "}" for line in lines):
+        return None
+    json = found("[" + text.rstrip().replace("\n", ",") + "]")
+    if not json or json.after:
+        return None
+    cut = list(_units(json.json))
+    ends = [end - 1 for end in accumulate(len(unit.text) for unit in cut)]
+    for unit, start, end in zip(cut, [0, *ends], [*ends[:-1], len(text)], strict=False):
+        unit.text = text[start:end]
+    return cut
 
 
 def _units(json: str) -> Iterator[Unit]:
@@ -85,3 +101,4 @@ def _cells(shapes: Sequence[str], records: Sequence[Mapping[str, str]]) -> Itera
 
 
 JSON = Kind("JSON", "JSON records", units)
+JSON_LINES = Kind("JSON", "JSON records", of_lines)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from strategies.kinds.aligned_table import TABLE
 from strategies.kinds.diff import DIFF
 from strategies.kinds.html_page import HTML_PAGE
-from strategies.kinds.json_records import JSON
+from strategies.kinds.json_records import JSON, JSON_LINES
 from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
 from strategies.kinds.lines import LINES
 from strategies.kinds.listing import LISTING
@@ -24,7 +24,21 @@ from strategies.kinds.stack_trace import STACK_TRACE
 from strategies.kinds.test_report import TEST_REPORT
 from strategies.kinds.tidied_json import TIDIED
 
-BY_FORM = (HTML_PAGE, TIDIED, JSON, DIFF, TEST_REPORT, LOG, STACK_TRACE, MARKDOWN, TABLE, SEPARATED, SEARCH_HITS, PATHS)
+BY_FORM = (
+    HTML_PAGE,
+    TIDIED,
+    JSON,
+    DIFF,
+    TEST_REPORT,
+    LOG,
+    STACK_TRACE,
+    JSON_LINES,
+    MARKDOWN,
+    TABLE,
+    SEPARATED,
+    SEARCH_HITS,
+    PATHS,
+)
 KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, LISTING, PROSE, LINES)
 """The last one cuts every text."""
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.kinds.json_records import units
+from strategies.kinds.json_records import of_lines, units
 from tests.support.hostile_texts import HOSTILE, TEXTS
 
 SCALARS = st.one_of(
@@ -116,3 +116,22 @@ def test_objects_with_the_same_fields_are_records() -> None:
 )
 def test_no_json(text: str) -> None:
     assert units(text) is None
+
+
+@given(
+    st.lists(st.dictionaries(st.sampled_from(["id", "name"]), st.text(max_size=9), min_size=1), min_size=2),
+    st.sampled_from(["", "\n", "\r\n"]),
+)
+def test_each_line_that_is_json_is_a_record(records: list[dict[str, str]], end: str) -> None:
+    lines = "\n".join(map(json.dumps, records)) + end
+    found = of_lines(lines) or []
+    assert "".join(unit.text for unit in found) == lines
+    assert [unit.shown for unit in found] == [f"{json.dumps(one, separators=(',', ':'))}\n" for one in records]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "{}\n", "{}\n{}", '{"a": 1}\n{"a": }\n', '{"a": 1}\n}\n', '{"a": 1}]\n{"b": [1}\n']
+)
+def test_other_lines_are_no_records(text: str) -> None:
+    found = of_lines(text)
+    assert found is None or "".join(unit.text for unit in found) == text
