@@ -25,8 +25,8 @@ OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
 TWICE = 2
 DEEP = 0.9
 """Share of the budget to come down to with observations that are compressed more than twice."""
-SHORTEST = 200
-"""Characters that are left at least; a shorter observation stays whole."""
+SHORTEST, LEAST = 200, 0.02
+"""Characters that are left at least, at shares above this one; a shorter observation stays whole."""
 LONG = 2_000
 """Characters from which an observation is compressed on arrival."""
 
@@ -103,8 +103,7 @@ class Compress(Stateful):
         left = budget.limit - sum(map(budget.count, waiting))
         for message in reversed(done):
             result = message.role == "tool"
-            least = max(self.ratio ** OLD[-1], SHORTEST / max(SHORTEST, len(message.content))) if result else 1
-            left -= int(budget.count(message) * least)
+            left -= int(budget.count(message) * (self.ratio ** OLD[-1] if result else 1))
             if left < 0:
                 break
             if result:
@@ -150,7 +149,7 @@ def compressed(message: Message, ratio: float, by: str) -> Message:
         mark = MARK.format(letters=len(message.content))
         text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
         return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
-    most = max(SHORTEST, round(ratio * len(message.content)))
+    most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
     left = len(text) / max(1, len(message.content))
     return message.rewritten(

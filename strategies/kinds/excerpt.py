@@ -60,7 +60,7 @@ def excerpt(text: str, most: int, whole: str = "") -> str:
     of, noun = (len(text.split()), "words") if prose else (len(units), noun)
     head = f"[{{:,}} of {of:,} {noun}{whole}]\n"
     count, shorter = shortened(text, most - len(head.format(of)))
-    return head.format(len(shorter.split()) if prose else count) + shorter
+    return head.format(len(shorter.split()) if prose else count) + shorter * (count > 0)
 
 
 def shortened(text: str, most: int) -> tuple[int, str]:
