@@ -27,7 +27,7 @@ def units(text: str) -> Sequence[Unit] | None:
         return None
     found = [one for line in first if (one := LINE.match(line))]
     hits = [one for one in found if one["hit"]]
-    if len(hits) < 3 or len(found) < 0.7 * len(first) or len(hits) < 0.2 * len(found) or _counted(found):
+    if len(hits) < 3 or len(found) < 0.7 * len(first) or len(hits) < 0.1 * len(found) or _counted(found):
         return None
     result, file = [], ""
     for line in lines_of(text):
