@@ -248,8 +248,10 @@ def outlying(cells: Sequence[str]) -> list[float]:
         return [0.0] * len(cells)
     numbers = [float(one[0].replace(",", "")) for one in found if one]
     far = _distances(numbers)
-    if min(numbers) > 0:
-        far = [max(pair) for pair in zip(far, _distances([log2(number) for number in numbers]), strict=True)]
+    if min(numbers) >= 0 < max(numbers):
+        least = min(filter(None, numbers)) / 2
+        logs = [log2(max(number, least)) for number in numbers]
+        far = [max(pair) for pair in zip(far, _distances(logs), strict=True)]
     most = log2(len(cells))
     return [min(most, 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far]
 
