@@ -65,7 +65,7 @@ class Message:
             raise TypeError(f"a message has no role {self.role!r:.40}: it is one of {', '.join(ROLES)}")
         if type(self.calls) is not tuple or not all(isinstance(call, ToolCall) for call in self.calls):
             raise TypeError(f"the calls of a message are a tuple of ToolCall, not {self.calls!r:.40}")
-        if type(self.covers) is not tuple or not all(type(covered) is str for covered in self.covers):
+        if type(self.covers) is not tuple or not {*map(type, self.covers)} <= {str}:
             raise TypeError(f"the covers of a message are a tuple of ids, not {self.covers!r:.40}")
 
     def __hash__(self) -> int:
@@ -111,12 +111,14 @@ def blocks(messages: Sequence[Message]) -> list[range]:
     """
     found: list[range] = []
     start: int | None = None
+    kind = ""
     for index, message in enumerate(messages):
-        if message.role == "tool" and start is not None and messages[start].role != "user":
+        role = message.role
+        if role == "tool" and kind in ("assistant", "tool"):
             continue
         if start is not None:
             found.append(range(start, index))
-        start = None if message.role == "system" else index
+        start, kind = None if role == "system" else index, role
     if start is not None:
         found.append(range(start, len(messages)))
     return found

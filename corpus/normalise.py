@@ -96,7 +96,7 @@ def states(text: str, answer: str, tolerance: float = 0.0) -> bool:
         tolerance: The largest difference of a number, as a share of the answer's number.
     """
     said, wanted = tokens(text), tokens(answer)
-    if not wanted:
+    if not wanted or _is_no_part(wanted[0], said):
         return False
     last = len(said) - len(wanted)
     starts = [at for at in range(last + 1) if _means(said[at], wanted[0], tolerance)]
@@ -131,6 +131,11 @@ def _means(said: Token, wanted: Token, tolerance: float) -> bool:
     if not wanted.dimension:
         return _near(said.written, wanted.written, tolerance)
     return said.dimension == wanted.dimension and _near(said.size, wanted.size, tolerance)
+
+
+def _is_no_part(word: Token, said: Sequence[Token]) -> bool:
+    """Whether this is a word, no number, that stands nowhere: found quickly, as most words of most texts are."""
+    return isinstance(word, str) and not word[:1].isdigit() and word not in said
 
 
 def _near(said: float, wanted: float, tolerance: float) -> bool:

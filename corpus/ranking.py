@@ -75,7 +75,7 @@ class Ranking:
             now, before = embedder.embed([query, earlier])
             both = now + EARLIER * before
             self._cosine = index.vectors(embedder) @ (both / max(float(np.linalg.norm(both)), 1e-9))
-        self._at_hand = AT_HAND * np.isin(index.articles, at_hand)
+        self._at_hand = AT_HAND * np.isin(index.articles, at_hand) if at_hand else np.zeros(total)
 
     @property
     def scores(self) -> NDArray[np.float64]:

@@ -83,8 +83,8 @@ class Folding:
 
     def since(self, messages: Sequence[Message]) -> list[range]:
         """The turns that the summary does not cover."""
-        covers = set(self.memory.covers)
-        return [turn for turn in turns(messages) if messages[turn.start].id not in covers]
+        covers, listed = set(self.memory.covers), [*messages]
+        return [turn for turn in turns(listed) if listed[turn.start].id not in covers]
 
     def fold_by_turns(self, messages: Sequence[Message], every: int, tail: int, budget: Budget) -> None:
         """Fold all except the `tail` newest turns, once `every` + `tail` have gathered since the last summary.

@@ -77,10 +77,11 @@ def gets(base_url: str, path: str, suits: Callable[[int, Any], bool], seconds: f
     probe = Thread(target=lambda: found.append(_gets(base_url, path, suits, seconds, opened)), daemon=True)
     probe.start()
     probe.join(seconds)
+    answered = found == [True]  # what comes of the end below is no answer
     for one in opened:
         with suppress(OSError):
             one.shutdown(socket.SHUT_RDWR)  # a server that goes on sending keeps the thread no longer
-    return found == [True]
+    return answered
 
 
 def _gets(

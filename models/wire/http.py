@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit
 
@@ -24,6 +25,8 @@ from models.wire.bounds import (
 from models.wire.retry import Busy
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 WHERE = "check the address: --base-url"
@@ -67,7 +70,7 @@ def client(
             headers={**(headers or {}), "Accept-Encoding": "identity"},
             event_hooks={"response": [_plain]},
             trust_env=not is_loopback(base_url),
-            verify=httpx.create_ssl_context() if base_url.startswith("https:") else False,
+            verify=httpx.create_ssl_context() if base_url.startswith("https:") else _no_tls(),
         )
     except OSError as error:
         raise ModelError(f"the trusted certificates cannot be read: {error}", CERTIFICATES) from error
@@ -76,6 +79,14 @@ def client(
     bound(made, allowance)
     allowance.again()  # what it took to load the client is no silence of the server
     return made
+
+
+@cache
+def _no_tls() -> ssl.SSLContext:
+    """For an address without TLS, which takes a context all the same; to make one takes as long as a short request."""
+    import httpx
+
+    return httpx.create_ssl_context(verify=False)
 
 
 def _plain(response: httpx.Response) -> None:

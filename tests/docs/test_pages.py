@@ -42,6 +42,7 @@ LONG = {
     "thimble lab first-session",
     "thimble lab first-answers",
     "thimble lab questions",
+    "thimble lab facts",
     "thimble lab foresight",
     "thimble lab comem",
     "python benchmarks/prepare.py",

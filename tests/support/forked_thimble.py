@@ -96,9 +96,24 @@ def _keep(one: socket.socket) -> None:
     os.environ.clear()
     os.environ.update(environ)
     sys.argv = ["thimble", *arguments]
+    os._exit(_ended())
+
+
+def _ended() -> int:
+    """Run thimble; its exit code. To end Python as usual takes half a second: all that was imported is taken down."""
     from repl.__main__ import main
 
-    sys.exit(main())
+    code: object = 1
+    try:
+        code = main()
+    except SystemExit as left:
+        code = left.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    return code if isinstance(code, int) else int(code is not None)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,7 @@ class Exchange:
         return next((line for line in self.lines if line.get("done")), None)
 
 
+@cache
 def exchange(name: str) -> Exchange:
     """The exchange of this name."""
     head, _, sent = (FOLDER / f"{name}.request").read_bytes().partition(b"\r\n\r\n")

@@ -12,7 +12,7 @@ import pytest
 from agent.history import task
 from lab import __main__ as lab
 from lab.experiments import foresight
-from lab.experiments.facts import facts, left_in_excerpts, left_in_view, pages, session, stands
+from lab.experiments.facts import RATIOS, facts, left_in_view, pages, session, stands
 from models.counting.estimate import EstimateCounter
 from tests.support.histories import is_sound
 from tests.support.paths import ROOT
@@ -63,11 +63,11 @@ def test_every_fact_stands_in_its_article() -> None:
     assert not any(stands(fact, []) for _, _, fact in found)
 
 
-def test_the_page_says_what_is_left_when_compressed() -> None:
-    row = re.search(r"^\| 0\.5 .*$", PAGE, re.MULTILINE)
-    assert row is not None
-    *_, left = left_in_excerpts(0.5, EstimateCounter()).strip("| ").split(" | ")
-    assert left == row[0].strip("| ").split(" | ")[2]
+def test_the_page_says_what_is_left_under_a_strategy_and_when_compressed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert lab.main(["facts", "--strategy", "observation-masking"]) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| (observation|0\.)", line)]
+    assert len(rows) == 1 + len(RATIOS)
+    assert [row for row in rows if row not in PAGE.splitlines()] == []
 
 
 def test_what_is_hidden_is_brought_back() -> None:
