@@ -36,5 +36,5 @@ def show_settings(settings: Settings, as_json: bool) -> int:
 
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return "on" if value else "off"
     return shown(name, value) if value not in ("", None) else "(automatic)"
