@@ -364,7 +364,14 @@ def test_the_articles_may_be_others(tmp_path: Path) -> None:
 
 def test_a_swap_of_the_model_comes_back(tmp_path: Path) -> None:
     live = open_session(Settings(backend="reader", budget=3000), Journal(tmp_path / "one"))
-    lines = (LINES[0], "/model reader", "What is observation masking?", "/strategy none", "What is chunking?")
+    lines = (
+        LINES[0],
+        "/model reader",
+        "/tidy off",
+        "What is observation masking?",
+        "/strategy none",
+        "What is chunking?",
+    )
     then = facts(hold(live, lines))
     assert facts(hold(played(tmp_path / "one"), lines)) == then
     assert (tmp_path / "one").stat().st_mode & 0o077 == 0
