@@ -176,6 +176,13 @@ class StrategyChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class TidyChanged:
+    """From now on results are tidied, or as they came; the strategy begins with an empty memory."""
+
+    on: bool
+
+
+@dataclass(frozen=True, slots=True)
 class BudgetChanged:
     """From now on a prompt may use this many tokens."""
 
@@ -230,5 +237,5 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | Withdrawn | Cancelled | StrategyChanged | BudgetChanged | ModelChanged | SystemChanged
+Entry = Event | Withdrawn | Cancelled | StrategyChanged | TidyChanged | BudgetChanged | ModelChanged | SystemChanged
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

@@ -66,6 +66,11 @@ def several(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def switch(on: bool) -> str:
+    """A setting that is on or off: `on`, `off`."""
+    return "on" if on else "off"
+
+
 def model(backend: Backend) -> str:
     """The name of a model for choosing it; the built-in reader has its backend's name."""
     return called(backend.id)

@@ -15,6 +15,7 @@ from agent.events import (
     Replied,
     StrategyChanged,
     SystemChanged,
+    TidyChanged,
     ToolReturned,
     Withdrawn,
 )
@@ -29,7 +30,7 @@ class State:
     """The state after all events so far. Only events change the history.
 
     `strategy`: the SPEC in use. `limit`: the tokens of prompt that a call may use. `system`: the first message of a
-    history. `planted`: the facts planted in it, oldest first.
+    history. `planted`: the facts planted in it, oldest first. `tidy`: whether each result is tidied for the strategy.
     """
 
     strategy: str = ""
@@ -38,6 +39,7 @@ class State:
     history: History = field(default_factory=History)
     ledger: Ledger = field(default_factory=Ledger)
     planted: tuple[Planted, ...] = ()
+    tidy: bool = True
 
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
@@ -60,6 +62,8 @@ class State:
                     self.history = self.history.upto(len(self.history) - 1)
             case StrategyChanged(strategy):
                 self.strategy = strategy
+            case TidyChanged(on):
+                self.tidy = on
             case BudgetChanged(limit):
                 self.limit = limit
             case SystemChanged(system):
@@ -75,7 +79,7 @@ class State:
     def copy(self) -> State:
         """An independent copy of the state."""
         ledger = replace(self.ledger, calls=[*self.ledger.calls], tools=[*self.ledger.tools])
-        return State(self.strategy, self.limit, self.system, self.history.apart(), ledger, self.planted)
+        return State(self.strategy, self.limit, self.system, self.history.apart(), ledger, self.planted, self.tidy)
 
     def _append(self, *messages: Message) -> None:
         system = () if self.history else (Message("m1", "system", self.system),)

@@ -1,4 +1,4 @@
-"""Make the cassettes that ship with thimble: one dialogue under every strategy, with the built-in reader.
+"""Make the cassettes that ship with thimble: a dialogue under every strategy, with the built-in reader.
 
     python -m scripts.cassettes
 
@@ -37,6 +37,18 @@ LINES = (
     "/probe",
 )
 """The lines of the lesson (docs/tutorial/3-teach-it.md): an early fact is asked for late."""
+OF_FILES = (
+    "Read the file records/boxes-may.json",
+    "/plant The door code of the library is 7431.",
+    "Now read the file records/boxes-june.json",
+    "Which box holds the night watch?",
+    "What is observation masking?",
+    "What is the door code of the library?",
+    "/probe",
+)
+"""The lines for strategies that write results shorter: two JSON files, of which the second mostly repeats the first."""
+STORIES = dict.fromkeys(("tidy", "dedup"), OF_FILES)
+"""Strategies with other lines than the lesson's."""
 SOONER = {"llm-summary": "every=4,tail=2", "critic-summary": "every=4,tail=2"}
 """Parameters for strategies that otherwise do nothing in so short a dialogue."""
 LINE_SECONDS = 0.01
@@ -85,9 +97,14 @@ def make(strategy: str, path: Path) -> list[Event]:
     settings = Settings(backend=READER, strategy=spec_of(strategy), budget=BUDGET)
     session = open_session(settings, Steady(path))
     session.agent.side.worker = Lagged()
-    events = [*hold(session, LINES)]
+    events = [*hold(session, lines_of(strategy))]
     session.leave()
     return events
+
+
+def lines_of(strategy: str) -> Sequence[str]:
+    """The lines of a cassette."""
+    return STORIES.get(strategy, LINES)
 
 
 def spec_of(strategy: str) -> str:

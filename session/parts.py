@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent.agent import Agent
 from agent.delegate import brief
 from agent.errors import ModelError
-from agent.events import BudgetChanged, ModelChanged, Preparing, Said, StrategyChanged
+from agent.events import BudgetChanged, ModelChanged, Preparing, Said, StrategyChanged, TidyChanged
 from agent.prices import read_prices
 from agent.protocols import Backend, Strategy, Waiting
 from agent.side import SideModel
@@ -83,16 +83,16 @@ class Parts:
         side = agent.side
         agent.tools = toolbox(self.library(), self.settings.files, notes, self.embedder())
         agent.on_demand = on_demand(
-            lambda: agent.history, lambda task: brief(agent, task, self.strategy_of(READS_WITH, side))
+            lambda: agent.history, lambda task: brief(agent, task, self.strategy_of(READS_WITH, side, agent.state.tidy))
         )
 
-    def strategy_of(self, spec: str, side: SideModel) -> Strategy:
+    def strategy_of(self, spec: str, side: SideModel, tidy: bool) -> Strategy:
         """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
         from strategies import parse
         from strategies.tidy import tidied
 
         strategy = parse(spec, side)
-        return tidied(strategy) if self.settings.tidy else strategy
+        return tidied(strategy) if tidy else strategy
 
     def record(self, agent: Agent, record: Record) -> None:
         """Write to the journal what has happened. A change before the first question stands in the first line."""
@@ -141,8 +141,8 @@ class Parts:
         side.mapper = lambda *asked: map_of(self.library()).text(*asked)
         agent = Agent(
             backend=backend,
-            strategy=self.strategy_of(spec, side),
-            state=State(spec, settings.budget),
+            strategy=self.strategy_of(spec, side, settings.tidy),
+            state=State(spec, settings.budget, tidy=settings.tidy),
             tools={},
             side=side,
             max_turns=settings.max_turns,
@@ -172,6 +172,8 @@ class Parts:
         self.restore(agent, saved, asked.strategy == saved.strategy, model == saved.model)
         if asked.strategy != saved.strategy:
             agent.enter(StrategyChanged(asked.strategy))
+        if asked.tidy != saved.tidy:
+            agent.enter(TidyChanged(asked.tidy))
         if asked.limit != saved.limit:
             agent.enter(BudgetChanged(asked.limit))
         if model != saved.model:

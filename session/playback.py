@@ -26,6 +26,7 @@ from agent.events import (
     ModelChanged,
     Planted,
     StrategyChanged,
+    TidyChanged,
     Withdrawn,
 )
 from agent.history import History
@@ -360,10 +361,10 @@ def _error(record: Unanswered) -> BaseException:
 
 
 def _differences(agent: Agent, then: SavedState) -> str:
-    """In which of strategy, budget and model the session is not as it was then; "" where they are the same."""
-    now = (agent.strategy_name, agent.limit, agent.backend.id)
-    recorded = (then.strategy, then.limit, then.model)
-    named = zip(("strategy", "budget", "model"), now, recorded, strict=True)
+    """In which of strategy, tidy, budget and model the session is not as it was then; "" where they are the same."""
+    now = (agent.strategy_name, figures.switch(agent.state.tidy), agent.limit, agent.backend.id)
+    recorded = (then.strategy, figures.switch(then.tidy), then.limit, then.model)
+    named = zip(("strategy", "setting tidy", "budget", "model"), now, recorded, strict=True)
     return "; ".join(f"the {name} is {is_now}, and was {was}" for name, is_now, was in named if is_now != was)
 
 
@@ -387,6 +388,8 @@ def _as_typed(stored: Stored) -> str:
             return text
         case StrategyChanged(strategy):
             return f"/strategy {strategy}"
+        case TidyChanged(on):
+            return f"/tidy {figures.switch(on)}"
         case BudgetChanged(limit):
             return f"/budget {limit}"
         case ModelChanged(backend, model):

@@ -15,7 +15,7 @@ from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.checked import as_fields
 from agent.errors import ThimbleError, UsageError
-from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged, SystemChanged
+from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged, SystemChanged, TidyChanged
 from agent.ledger import Ledger
 from agent.loop import run
 from agent.messages import Message
@@ -227,11 +227,19 @@ class Session:
     def use_strategy(self, spec: str) -> None:
         """Swap the strategy; the new one starts fresh, on the whole history. Raises UsageError with a way to mend."""
         agent, spec = self.agent, spec.strip()
-        strategy = self.parts.strategy_of(spec, agent.side)
+        strategy = self.parts.strategy_of(spec, agent.side, agent.state.tidy)
         self._stop_background()
         agent.strategy = strategy
         self.parts.trusted.add(spec)
         agent.enter(StrategyChanged(spec))
+
+    def use_tidy(self, on: bool) -> None:
+        """Tidy each result for the strategy, or leave it as it came. The strategy starts fresh, as after a swap."""
+        agent = self.agent
+        strategy = self.parts.strategy_of(self.spec, agent.side, on)
+        self._stop_background()
+        agent.strategy = strategy
+        agent.enter(TidyChanged(on))
 
     def use_budget(self, tokens: int) -> None:
         """Change how many prompt tokens a call may use. Raises UsageError for a number that makes no sense."""
@@ -274,6 +282,7 @@ class Session:
         empty.go_on(opened(self.journal, self.settings, agent, self.backends.widest))
         now: list[Change] = [
             StrategyChanged(empty.strategy),
+            TidyChanged(empty.tidy),
             BudgetChanged(empty.limit),
             ModelChanged(model.backend, model.name),
         ]
@@ -344,7 +353,7 @@ class Session:
         agent, was = self.agent, self.agent.side
         side = SideModel(was.backend, was.embedder, was.memory, Lagged(self.agent.ledger.lag))
         side.mapper = was.mapper
-        strategy = self.parts.strategy_of(spec, side) if spec else self.copied_strategy(side)
+        strategy = self.parts.strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
         fork = replace(agent, strategy=strategy, state=state, side=side, prices=agent.price_card(), record=None)
@@ -359,7 +368,7 @@ class Session:
             was = self.agent.side
             return deepcopy(self.agent.strategy, {id(was): side, id(was.embedder): side.embedder})
         except Exception:  # a user's own strategy decides how it is copied
-            return self.parts.strategy_of(self.spec, side)
+            return self.parts.strategy_of(self.spec, side, self.agent.state.tidy)
 
     def catch_up(self) -> None:
         """Enter what models have written in the background meanwhile."""
@@ -383,12 +392,12 @@ class Session:
             check_strategy(then.strategy)
         if backend.id != then.model:
             backend = self.backends.of(then.model.name, then.model.backend)
-        strategy = self.parts.strategy_of(then.strategy, agent.side)
+        strategy = self.parts.strategy_of(then.strategy, agent.side, then.tidy)
         self._stop_background()
         agent.strategy = strategy
         agent.use(self.backends.widened(backend))
         self.guess = None
-        same_strategy = not any(isinstance(change, StrategyChanged) for change in changes)
+        same_strategy = not any(isinstance(change, StrategyChanged | TidyChanged) for change in changes)
         same_model = not any(isinstance(change, ModelChanged) for change in changes)
         self.parts.restore(agent, then, same_strategy, same_model)
         for change in changes:

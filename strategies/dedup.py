@@ -10,20 +10,17 @@ from agent import foreign
 from agent.budget import Budget
 from agent.figures import several
 from agent.history import History
-from agent.messages import Message, pending
+from agent.messages import HERE, Message, pending
 from strategies.repeated_lines import Places, Run, cut, head
 from strategies.state import Stateful
 
-TAIL = 16
-"""Characters at the end of its last line that a reference shows."""
 REFERENCE = re.compile(r"^\[[0-9,]+ lines? as above, from `", re.MULTILINE)
 
 
 def reference(lines: Sequence[str], id_: str = "") -> str:
     """The line that stands for these; with an id, it also says how to get the whole result."""
     recall = f'; recall(id="{id_}") shows all' if id_ else ""
-    count, last = several(len(lines), "line"), lines[-1].strip()[-TAIL:]
-    return f"[{count} as above, from `{head(lines[0])}` to `{last}`{recall}]"
+    return f"[{several(len(lines), 'line')} as above, from `{head(lines[0])}` to `{head(lines[-1])}`{recall}]"
 
 
 def with_references(message: Message, runs: Sequence[Run]) -> Message:
@@ -32,7 +29,8 @@ def with_references(message: Message, runs: Sequence[Run]) -> Message:
     for start, end in runs:
         parts += text[at:start], reference(text[start:end].split("\n"), "" if parts else message.id)
         at = end
-    return message.rewritten("".join([*parts, text[at:]]), "repeats lines that stand above", ref=message.id)
+    whole = "" if message.why else HERE
+    return message.rewritten("".join([*parts, text[at:]]), "repeats lines that stand above", ref=message.ref or whole)
 
 
 def arguments(message: Message) -> Iterator[str]:
@@ -64,13 +62,13 @@ class Dedup(Stateful):
     """Show lines of a result that stand above in the view as a reference to them. Put it last.
 
     A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
-    model gave to a tool) and lines that are new. One line stands for each run: how many lines, how the first begins and
-    how the last ends. The run stands in the newest message above that has a line which begins so. If this saves a tenth
-    of the tokens, it takes the place of the result; `recall` shows the whole. A copy depends only on what stands before
+    model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first and
+    the last begin. The run stands in the newest message above that has a line which begins so. If this saves a tenth of
+    the tokens, it takes the place of the result; `recall` shows the whole. A copy depends only on what stands before
     it, so the prefix stays.
 
-    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one may
-    hide lines that a reference needs: write `observation-masking+dedup`, not the other way round.
+    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one
+    could hide lines that a reference needs, so `dedup+observation-masking` is refused.
     """
 
     tools = ("recall",)

@@ -8,9 +8,10 @@
     small|10|20
 
 A cell is JSON; a text that can be read as nothing else has no quotes. `user{…}` spreads an object over cells, and
-`matches[…]` is a list inside a cell, of objects or (`tags[]`) of other values. After `=`, a value with braces and
-without quotes is a template: `{number}` is the text of that cell of the row, `{}` that of the column's own cell, which
-is then always a text; braces around anything else are themselves. An object of alike objects is a table by key. The
+`matches[…]` is a list inside a cell, of objects or (`tags[]`) of other values. What follows `=` holds in every
+row: a column that some rows lack has all of its values in their cells. After `=`, a value with braces and without
+quotes is a template: `{number}` is the text of that cell of the row, `{}` that of the column's own cell, which is then
+always a text; braces around anything else are themselves. An object of alike objects is a table by key. The
 value comes back exactly, numbers digit by digit.
 """
 
@@ -187,8 +188,8 @@ class _Column:
         constants = constants and len(values) == len(rows)
         if constants and not isinstance(values[0], dict) and _all_same(values):
             return cls(name, f"={_cell(values[0], CONSTANT)}", hidden=True)
-        if all(type(value) is str for value in values):
-            return cls._template(name, values, constants, others)
+        if constants and all(type(value) is str for value in values):
+            return cls._template(name, values, others)
         if all(isinstance(value, dict) and value for value in values):
             inner = _Table.of(values, constants)
             return cls(name, f"{{{inner.header}}}", inner) if inner else cls(name)
@@ -200,10 +201,10 @@ class _Column:
         return cls(name, f"[{inner.header if inner else ''}]", inner, listed=True)
 
     @classmethod
-    def _template(cls, name: str, values: Sequence[str], everywhere: bool, others: _Others) -> _Column:
+    def _template(cls, name: str, values: Sequence[str], others: _Others) -> _Column:
         """A column of texts, whose header has what they share with each other, or with another column."""
         start, end = _shared(values)
-        for other, (shared, texts) in others.texts.items() if everywhere else ():
+        for other, (shared, texts) in others.texts.items():
             before = start - shared
             if before < 0 or not values[0].startswith(texts[0], before):
                 continue

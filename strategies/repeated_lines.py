@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LEAST = 120
-"""Characters of a run that is worth a reference."""
+LEAST = 160
+"""Characters of a run that is worth a reference; any reference has fewer."""
 HEAD = 32
 """Characters of a line by which its place is found."""
 TELLING = 8

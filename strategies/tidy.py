@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from agent.budget import Budget
+from agent.figures import several
 from agent.history import History
 from agent.messages import HERE, Message, pending
 from agent.protocols import Strategy
@@ -30,9 +31,9 @@ def written(message: Message, form: Form) -> Message:
     if form in ("text", "recallable"):
         recallable = form == "recallable"
         text, went = terminal_text.tidied(message.content, lossy=recallable)
-        what = ", ".join(f"{count:,} {name}" for name, count in went.items())
-        original = f': recall(id="{message.id}") shows the original' * recallable
-        head, ref = f"[tidied, {what}{original}]", message.id if recallable else HERE
+        what = ", ".join(several(count, name) for name, count in went.items())
+        original = f'; recall(id="{message.id}") shows the original' * recallable
+        head, ref = f"[left out: {what}{original}]", message.id if recallable else HERE
         return message.rewritten(f"{head}\n{text}", f"without {what}", ref=ref) if went else message
     json = json_table.found(message.content)
     if not json:
@@ -62,9 +63,9 @@ class Tidy(Stateful):
     """Write each tool result smaller when it comes, with nothing lost. Put it before others: `tidy+thrifty`.
 
     JSON with lists of objects becomes tables, and other JSON loses its blanks: the value is the same, digit by digit.
-    Any other text loses terminal sequences, redrawn progress bars, blanks at the end of lines, repeated lines and walls
-    of base64. A line says how many of each, and `recall` shows the original. A form must save a tenth of the tokens,
-    else the result stays as it is.
+    Any other text loses terminal sequences, redrawn progress bars, blanks at the end of lines, repeated lines and
+    blocks of base64. A line says how many of each, and `recall` shows the original. A form must save a tenth of the
+    tokens, else the result stays as it is.
 
     A copy depends only on its result and is made when that comes, so the prefix never changes. Over the budget it hides
     nothing: the next strategy, or `fit`, makes room.
@@ -91,7 +92,7 @@ class Tidied(Strategy):
     """A strategy that sees each result tidied: the setting `--tidy`. In all else it is that strategy.
 
     A setting adds no tool to a request. So what a reader of the original could miss goes only where the strategy offers
-    `recall`: walls of base64, drawings of a line, sequences of a terminal that hold a text. All else is whole for a
+    `recall`: blocks of base64, overwritten lines, sequences of a terminal that hold a text. All else is whole for a
     reader: JSON has the same value, and a line says how often it came.
 
     What it remembers is the strategy's alone: a form depends only on its result and the counter.

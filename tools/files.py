@@ -1,4 +1,7 @@
-"""The tools over the files: list_files, read_file, search_files; none of them leaves its folder."""
+"""The tools over the files: list_files, read_file, search_files; none of them leaves its folder.
+
+A JSON file has one entry a line, however it is written, and `read_file` shows it as JSON; it numbers any other lines.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from agent.protocols import Embedder, Tool
 from corpus.markdown import shorten
 from corpus.ranking import QUERY
 from tools.confined import FILE_LIMIT_BYTES, MAX_FILES, Folder
+from tools.json_lines import document, laid_out
 from tools.lines import TABLES, WORDS, Line, Matches, distinct, nearest, split
 from tools.schema import tool
 from tools.wording import call, counted, quoted
@@ -71,14 +75,18 @@ class FileTools:
         name, is_folder = self._folder.find(path)
         if is_folder:
             raise ToolError(f"{name} is a folder: {call('list_files', folder=name)} lists it")
-        every = split(self._folder.text(name))
+        text = self._folder.text(name)
+        json = document(text)
+        every = json.lines if json else split(text)
         if not every:
             return f"{name} · empty"
         if not 1 <= start <= len(every):
             raise ToolError(f"there is no line {start}: {name} has {counted(len(every), 'line')}")
-        shown = _numbered(every[start - 1 : start - 1 + max(1, lines)], start)
+        asked = every[start - 1 : start - 1 + max(1, lines)]
+        shown = _fitting(asked) if json else _numbered(asked, start)
         last = start + len(shown) - 1
-        text = "\n".join([f"{name} · lines {start}-{last} of {len(every)}", *shown])
+        page = json.page(start - 1, last) if json else "\n".join(shown)
+        text = f"{name} · lines {start}-{last} of {len(every)}\n{page}"
         if last < len(every):
             rest = call("read_file", path=name, start=last + 1, lines="" if lines == LINES else lines)
             text += f"\n[lines {last + 1}-{len(every)} left: {rest}]"
@@ -122,7 +130,7 @@ class FileTools:
             size = self._folder.size(path)
             facts.append(counted(size, "byte") if size < 1024 else f"{size / 1024:,.1f} KB")
             if size <= COUNTED_BYTES:
-                facts.append(counted(len(split(self._folder.text(path))), "line"))
+                facts.append(counted(len(split(laid_out(self._folder.text(path)))), "line"))
         except ToolError as error:
             facts.append("binary" if "binary" in error.what else "not readable")
         return f"{path} ({', '.join(facts)})"
@@ -139,7 +147,7 @@ class FileTools:
                 break
             try:
                 read_bytes += min(self._folder.size(path), FILE_LIMIT_BYTES)
-                yield path, self._folder.text(path)
+                yield path, laid_out(self._folder.text(path))
             except ToolError:
                 unread += 1
         if unread:

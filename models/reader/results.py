@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from corpus.markdown import sentences
 from corpus.passages import passages, record
+from models.reader.records import records
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 PAGE = re.compile(
@@ -19,7 +20,8 @@ PAGE = re.compile(
 HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>\d\.\d+)\)$")
 ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
 NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
-LINES = re.compile(r"^(?P<path>\S.*) · lines \d+-\d+ of [\d,]+$", re.MULTILINE)
+LINES = re.compile(r"^(?P<path>\S.*) · lines (?P<first>\d+)-\d+ of [\d,]+$", re.MULTILINE)
+JSON = re.compile(r"\s*[\[{]")
 LINE = re.compile(r"^(?P<number>\d+): ?(?P<text>.*)$")
 MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
 FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
@@ -88,7 +90,9 @@ def read(text: str) -> Result:
     if found := PAGE.match(text):
         return _page(text[found.end() :], found)
     if found := LINES.search(text[:600]):
-        return Result("lines", tuple(_lines(found["path"], text[found.end() :])), head=found["path"])
+        body = text[found.end() :]
+        said = _records(found["path"], int(found["first"]), body) if JSON.match(body) else _lines(found["path"], body)
+        return Result("lines", tuple(said), head=found["path"])
     for opening, form in FORMS:
         if opening.match(first):
             return form(text)
@@ -153,6 +157,11 @@ def _lines(path: str, text: str) -> Iterator[Said]:
         cells = line["text"].split(",")
         row = record(columns, cells) if columns and cells != columns else line["text"].strip()
         yield Said(row, f"{path}:{line['number']}")
+
+
+def _records(path: str, first: int, text: str) -> Iterator[Said]:
+    """The entries of a page of JSON."""
+    return (Said(said, f"{path}:{first + place}") for place, said in records(text))
 
 
 def _matches(text: str) -> Result:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from agent import figures
 from repl.screen.sanitise import line
 from repl.screen.streams import write
 from session import jsonl
@@ -36,5 +37,5 @@ def show_settings(settings: Settings, as_json: bool) -> int:
 
 def _in_words(name: str, value: object) -> str:
     if isinstance(value, bool):
-        return "true" if value else "false"
+        return figures.switch(value)
     return shown(name, value) if value not in ("", None) else "(automatic)"

@@ -29,6 +29,7 @@ from repl.commands.pull import pull
 from repl.commands.sessions import load, save, sessions
 from repl.commands.stats import show_stats
 from repl.commands.strategy import strategy
+from repl.commands.tidy import tidy
 from repl.commands.timeline import show_timeline
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, say
@@ -94,6 +95,7 @@ def quit(session: Session, text: str, console: Console) -> None:
 
 FUNCTIONS = (
     strategy,
+    tidy,
     budget,
     compact,
     context,

@@ -33,6 +33,7 @@ CONTEXTS = (
     ("raw", "the exact request of the last call"),
     ("prompt", "the last call as the model reads it"),
 )
+TIDY = (("on", "each result in the smallest form that says the same"), ("off", "each result as it came"))
 GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
 
 Offer = tuple[str, str]
@@ -51,6 +52,7 @@ class Completions(Completer):
             "compare": self._compared,
             "model": self._models,
             "articles": self._topics,
+            "tidy": lambda _: TIDY,
             "budget": lambda _: [(size, "tokens") for size in BUDGETS],
             "help": _topics_of_help,
             "context": lambda _: CONTEXTS,

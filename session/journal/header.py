@@ -43,6 +43,7 @@ def opened(journal: Journal, settings: Settings, agent: Agent, widest: int) -> O
     """The first line, as the session is now. `widest` is its largest budget so far, in tokens."""
     kept = {name: AUTO if (value := getattr(settings, name)) is None else value for name in KEPT}
     kept |= {name: str(kept[name]) for name in ("corpus", "files")}
+    kept["tidy"] = agent.state.tidy
     kept = {name: value for name, value in kept.items() if name not in LATER or value != LATER[name]}
     kept["budget"] = widest
     kept["base_url"] = address_of(agent.backend.name, settings) if agent.backend.name != READER else ""
@@ -63,7 +64,7 @@ def settings_of(saved: SavedState, others: Container[str] = ()) -> dict[str, obj
     """The settings with which the session goes on, where `others` are asked for: with another server another model."""
     began = {**LATER, **saved.opened.settings}
     own: dict[str, object] = {name: value for name, value in began.items() if name in KEPT}
-    own |= {"strategy": saved.strategy, "budget": saved.limit}
+    own |= {"strategy": saved.strategy, "budget": saved.limit, "tidy": saved.tidy}
     own |= {"backend": saved.model.backend, "model": saved.model.name}
     elsewhere = "backend" in others or "base_url" in others or ("model" in others and saved.model.backend == READER)
     return {name: value for name, value in own.items() if value != "" and not (elsewhere and name in MODEL_SETTINGS)}

@@ -132,6 +132,7 @@ Change = (
     Opened
     | Resumed
     | events.StrategyChanged
+    | events.TidyChanged
     | events.BudgetChanged
     | events.ModelChanged
     | events.SystemChanged
@@ -151,6 +152,7 @@ KINDS: dict[str, type] = {
     "opened": Opened,
     "resumed": Resumed,
     "swapped": events.StrategyChanged,
+    "tidied": events.TidyChanged,
     "limited": events.BudgetChanged,
     "remodelled": events.ModelChanged,
     "told": events.SystemChanged,

@@ -86,6 +86,7 @@ class SavedState(State):
             case Opened():
                 self.opened, self.strategy, self.limit = record, record.strategy, record.limit
                 self.system, self.model = record.system, ModelId(record.backend, record.model)
+                self.tidy = record.settings.get("tidy") is not False
             case Named():
                 self.name = record.name
             case Resumed() | Branched() | Switched() | Command() | Aside() | Unanswered():

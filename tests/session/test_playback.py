@@ -28,7 +28,7 @@ from models.scripted import Scripted, Step
 from repl.cli.headless import answer, prompts
 from repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
 from repl.commands.table import obey
-from scripts.cassettes import BUDGET, LINES, hold, make, spec_of
+from scripts.cassettes import BUDGET, LINES, hold, lines_of, make, spec_of
 from session.journal.journal import Journal
 from session.journal.lines import Line
 from session.jsonl import event as as_json
@@ -110,7 +110,7 @@ def test_what_ships_is_what_the_program_makes_and_plays_to_its_end(strategy: str
     assert made == ships, "make them anew: make cassettes"
     again = played(f"reader/{strategy}")
     assert (again.spec, again.settings.budget) == (spec_of(strategy), BUDGET)
-    assert facts(hold(again, LINES)) == facts(events)
+    assert facts(hold(again, lines_of(strategy))) == facts(events)
     assert suggested(again) == ""
     acts = [event.view.acted or event.view.inserted for event in events if isinstance(event, Prepared)]
     assert any(acts) == (strategy != "none")
@@ -364,7 +364,14 @@ def test_the_articles_may_be_others(tmp_path: Path) -> None:
 
 def test_a_swap_of_the_model_comes_back(tmp_path: Path) -> None:
     live = open_session(Settings(backend="reader", budget=3000), Journal(tmp_path / "one"))
-    lines = (LINES[0], "/model reader", "What is observation masking?", "/strategy none", "What is chunking?")
+    lines = (
+        LINES[0],
+        "/model reader",
+        "/tidy off",
+        "What is observation masking?",
+        "/strategy none",
+        "What is chunking?",
+    )
     then = facts(hold(live, lines))
     assert facts(hold(played(tmp_path / "one"), lines)) == then
     assert (tmp_path / "one").stat().st_mode & 0o077 == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from agent.errors import UsageError
 from agent.messages import HERE, Message
 from repl.cli.recordings import load, settled
 from repl.commands.table import obey
@@ -115,6 +116,49 @@ def test_a_session_goes_on_as_it_was(tmp_path: Path, on: bool) -> None:
     settings, again, _ = reopened(Settings(tidy=not on), journal.path)
     again.close()
     assert settings.tidy is on
+
+
+def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
+    journal = Journal(new_path(tmp_path))
+    session = open_session(Settings(backend="reader", budget=20_000, strategy="none"), journal)
+    paper = Paper(100, drawn=False)
+
+    def tidied() -> bool:
+        ask(session, "Read the file records/boxes-may.json")
+        return isinstance(session.agent.strategy, Tidied) and "JSON as tables" in sent(session)[0]
+
+    assert tidied()
+    for line, on in (("/tidy OFF", False), ("/fork", False), ("/strategy sliding-window", False), ("/reset", False)):
+        obey(session, line, paper.console)
+        assert tidied() is session.agent.state.tidy is on
+    assert isinstance(session.fork("none").strategy, Tidied) is False
+    obey(session, "/tree 1", paper.console)
+    assert tidied() is session.agent.state.tidy is False
+    obey(session, "/undo 3", paper.console)
+    assert session.agent.state.tidy
+    assert "The setting tidy goes back too: from off to on." in paper.text
+    obey(session, "/tidy off", paper.console)
+    obey(session, "/tidy", paper.console)
+    assert "Tidy is off. Change it: /tidy on" in paper.text
+    session.leave()
+    assert journal.path
+    settings, again, saved = reopened(Settings(), journal.path)
+    resumed = open_session(settings, again, saved)
+    assert not isinstance(resumed.agent.strategy, Tidied)
+    assert not resumed.agent.state.tidy
+    resumed.leave()
+    asked = Settings(tidy=True, origins={"tidy": "flag --tidy"})
+    settings, again, saved = reopened(asked, journal.path)
+    resumed = open_session(settings, again, saved)
+    assert resumed.agent.state.tidy
+    assert isinstance(resumed.agent.strategy, Tidied)
+    resumed.leave()
+
+
+def test_what_it_cannot_be_is_answered_with_what_it_can() -> None:
+    with pytest.raises(UsageError) as caught:
+        obey(looked("issues"), "/tidy of", Paper(100).console)
+    assert (caught.value.what, caught.value.fix) == ("/tidy cannot be 'of'", "did you mean off? it takes on or off")
 
 
 def test_a_cassette_that_does_not_say_was_recorded_with_it() -> None:

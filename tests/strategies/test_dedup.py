@@ -14,7 +14,7 @@ from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.history import History
 from agent.messages import Message, ToolCall
-from agent.view import prepare
+from agent.view import measure, prepare
 from strategies.dedup import Dedup
 from tests.support.histories import LIMITS, Story, TinyCounter, budget, calls_of
 from tests.support.specs import build
@@ -156,10 +156,11 @@ def test_how_a_reference_reads() -> None:
     changed = [*lines[:9], "new", *lines[10:]]
     view = Dedup().prepare(read("\n".join(lines), "\n".join(lines), "\n".join(changed)), budget())
     assert copies(view) == [
-        '[30 lines as above, from `line 0 of file 0, which is long ` to `h is long enough`; recall(id="m6") shows all]',
-        "[9 lines as above, from `line 0 of file 0, which is long ` to `h is long enough`; "
+        "[30 lines as above, from `line 0 of file 0, which is long ` to `line 29 of file 0, which is long`; "
+        'recall(id="m6") shows all]',
+        "[9 lines as above, from `line 0 of file 0, which is long ` to `line 8 of file 0, which is long `; "
         'recall(id="m8") shows all]\nnew\n'
-        "[20 lines as above, from `line 10 of file 0, which is long` to `h is long enough`]",
+        "[20 lines as above, from `line 10 of file 0, which is long` to `line 29 of file 0, which is long`]",
     ]
 
 
@@ -222,3 +223,13 @@ def test_a_call_reads_only_what_is_new() -> None:
     first, counter.read = counter.read, 0
     strategy.prepare(history.plus(*messages[-2:]), allowed)
     assert counter.read < 20 < first
+
+
+def test_a_result_that_refers_is_all_there_and_one_that_was_shortened_is_not() -> None:
+    text = "\n".join(FILES[0])
+    history = read(text, f"{text}\nmore")
+    cut = history[-1].rewritten(f"{text}\nmo", "cut")
+    for last, fate in ((history[-1], "tidied"), (cut, "shortened")):
+        view = Dedup().prepare([*history[:-1], last], budget())
+        assert view[-1].why == WHY
+        assert measure(history, view, budget()).fates[-1] == fate

@@ -143,6 +143,14 @@ def test_how_a_table_reads() -> None:
     assert it.table.endswith("\n```\nMore: page 2")
 
 
+def test_what_the_head_says_holds_in_every_row() -> None:
+    pupils = [{"id": n, **({"note": "expelled on 3 May"} if n == 7 else {})} for n in range(12)]
+    it = found(json.dumps(pupils))
+    assert it
+    assert it.table
+    assert it.table.split("\n")[1::8] == ["12 rows: id|note", "7|expelled on 3 May"]
+
+
 @pytest.mark.parametrize("text", ['[{"a": 1, "a": 2}]', "[NaN]", "[" * 100_000, "[" * 70 + "]" * 70, "[masked: 3]"])
 def test_what_is_no_json_or_too_deep_is_left_alone(text: str) -> None:
     assert found(text) is None
@@ -155,7 +163,7 @@ def test_what_goes_from_the_text_of_a_terminal() -> None:
         shown
         == "red\n100%\nsame\n[the line above, 40 times in all]\nend\nQUJD1a+/QUJD1a+/[784 more characters of base64]"
     )
-    assert sum(went.values()) == 46
+    assert sum(went.values()) == 48
 
 
 def test_without_recall_nothing_goes_that_a_reader_could_miss() -> None:
@@ -198,7 +206,7 @@ def test_the_smallest_form_is_taken_and_says_what_went() -> None:
     )
     assert table.content.startswith(tables.HEAD)
     assert minified.content == '{"a":[' + ",".join(map(str, range(99))) + "]}"
-    assert text.content.startswith("[tidied, 99 drawings of lines, ")
+    assert text.content.startswith("[left out: 99 overwritten lines, ")
     assert 'recall(id="m7r") shows the original]\n' in text.content
     assert (same.content, same.why) == ("word " * 99, "")
 

@@ -291,7 +291,7 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
     ],
 }
 LOOKS = (
-    *("/stats", "/strategy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
+    *("/stats", "/strategy", "/tidy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
     *("/context", "/context next", "/context raw", "/context prompt"),
     *("/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}"),
@@ -301,7 +301,7 @@ LOOKS = (
 )
 """What changes nothing of a session: one session serves all."""
 COMMANDS = (
-    *("/strategy {}", "/budget {}", "/compare none run {}", "/save {}"),
+    *("/strategy {}", "/tidy off", "/tidy {}", "/budget {}", "/compare none run {}", "/save {}"),
     *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
     *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree {}", "/undo", "/undo {}", "/retry none"),
     *("/compact", "/compact {}"),

@@ -160,7 +160,8 @@ def built(columns: list[Column], values: dict[int, Any], key: dict[str, str] | N
         own = values.get(id(column), column.constant)
         if column.kind == "{":
             own = built(column.inner, values) or ABSENT
-        elif column.template and (own is not ABSENT or "{}" not in column.template):
+        elif column.template:
+            assert own is not ABSENT or "{}" not in column.template, "the head holds in every row"
             own = filled(column.template, own)
         if own is not ABSENT:
             made[column.name] = own

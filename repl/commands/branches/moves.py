@@ -8,7 +8,7 @@ from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
-from agent.events import BudgetChanged, ModelChanged, StrategyChanged
+from agent.events import BudgetChanged, ModelChanged, StrategyChanged, TidyChanged
 from repl.commands.branches.questions import Question, questions
 from repl.screen.sanitise import line
 from repl.screen.theme import say
@@ -137,6 +137,8 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
     changes: list[Change] = []
     if spec or session.spec != then.strategy or any(isinstance(one, StrategyChanged) for one in between):
         changes.append(StrategyChanged(spec or session.spec))
+    if agent.state.tidy != then.tidy:
+        changes.append(TidyChanged(agent.state.tidy))
     if agent.limit != then.limit:
         changes.append(BudgetChanged(agent.limit))
     if agent.backend.id != then.model:
@@ -147,7 +149,12 @@ def _ask_anew(session: Session, question: Question, spec: str) -> None:
 def _changeable(session: Session) -> dict[str, str]:
     """What a user changes between questions. Safe to print."""
     agent = session.agent
-    return {"strategy": line(session.spec), "budget": f"{agent.limit:,}", "model": line(figures.model(agent.backend))}
+    return {
+        "strategy": line(session.spec),
+        "setting tidy": figures.switch(agent.state.tidy),
+        "budget": f"{agent.limit:,}",
+        "model": line(figures.model(agent.backend)),
+    }
 
 
 def as_it_is(session: Session) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, StrategyChanged, Withdrawn
+from agent import figures
+from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, StrategyChanged, TidyChanged, Withdrawn
 from repl.commands.export.story import beginning, path
 from repl.screen.exchange import Screen
 from repl.screen.footer import footer
@@ -120,11 +121,12 @@ class Retelling:
 
     def _values(self) -> Mapping[str, str]:
         past = self.past
-        return {"strategy": past.strategy, "budget": f"{past.limit}", "model": past.model.name or past.model.backend}
+        tidy, model = figures.switch(past.tidy), past.model.name or past.model.backend
+        return {"strategy": past.strategy, "tidy": tidy, "budget": f"{past.limit}", "model": model}
 
     def _changed(self, change: Change, before: Mapping[str, str]) -> None:
         """Show a swap as the command that makes it."""
-        if isinstance(change, StrategyChanged | BudgetChanged | ModelChanged):
+        if isinstance(change, StrategyChanged | TidyChanged | BudgetChanged | ModelChanged):
             self._end()
             for name, value in self._values().items():
                 if value != before[name]:

@@ -27,7 +27,7 @@ OFFERED = {
     "which articles there are": ("56 articles", "[agent-memory]"),
     "Ask which articles there are.": ("56 articles", "[agent-memory]"),
     "list the articles": ("56 articles", "[agent-memory]"),
-    "what files do you have?": ("14 files", "meetings/2026-04-02.md"),
+    "what files do you have?": ("16 files", "meetings/2026-04-02.md"),
     "who are you?": ("built-in reader", "not a language model"),
     "thanks!": ("You are welcome",),
 }

@@ -102,7 +102,7 @@ def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.Cap
     assert [row[0] for row in rows] == list(SETTINGS)
     found = {name: (value, origin) for name, value, origin in rows}
     assert found["budget"] == ("4000", "flag --budget")
-    assert found["plain"] == ("true", "flag --plain")
+    assert found["plain"] == ("on", "flag --plain")
     assert found["strategy"] == ("hybrid", "./thimble.toml")
     assert found["corpus"] == (str(folder / "articles"), "./thimble.toml")
     assert found["base_url"] == (NOWHERE, "environment OLLAMA_HOST")

@@ -1,0 +1,73 @@
+"""Records: what each entry of a page of JSON says, and each row of the tables that `tidy` makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from corpus.passages import record
+
+TABLE = re.compile(r"(?:\S.*?, )?(?P<rows>\d{1,9}) rows(?: by key)?: (?P<columns>.*)")
+ABOVE = re.compile(r"\[(?P<lines>[\d,]{1,11}) lines? as above, ")
+NOTE = re.compile(r"\[(?:JSON as tables|lines [\d,]+-[\d,]+ left): ")
+CELL = re.compile(r'"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|]++|(?:^|(?<=\|))')
+COLUMN = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|])++')
+
+Column = tuple[str, str]
+"""Its name, and what the header says that it is in each row: "{}" is its own cell."""
+
+
+def records(page: str) -> Iterator[tuple[int, str]]:
+    """The entries in the lines of a page, each with its place in it, counted from 0.
+
+    Lines that stand above are counted and not said.
+    """
+    columns, rows, place = list[Column](), 0, 0
+    for line in page.split("\n"):
+        if above := ABOVE.match(line):
+            many = int(above["lines"].replace(",", ""))
+            rows, place = max(0, rows - many), place + many
+        elif rows:
+            yield place, _row(columns, CELL.findall(line))
+            rows, place = rows - 1, place + 1
+        elif head := TABLE.fullmatch(line):
+            columns, rows = _columns(head["columns"]), int(head["rows"])
+        elif line.strip() and not NOTE.match(line):
+            yield place, _entry(line)
+            place += 1
+
+
+def _columns(header: str) -> list[Column]:
+    """The columns of a header, those of an object in a cell among them."""
+    parts = (column.partition("=") for column in COLUMN.findall(header))
+    return [(name.partition("[")[0].rpartition("{")[2].strip("}"), _said(said) or "{}") for name, _, said in parts]
+
+
+def _said(of_all: str) -> str:
+    """What a header says of all rows, without the ends of objects around it."""
+    return of_all[: len(of_all) - max(0, of_all.count("}") - of_all.count("{"))]
+
+
+def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
+    """A row as a sentence, with what the header says of it."""
+    left = iter(cells)
+    own = {name: next(left, "") for name, said in columns if "{}" in said}
+
+    def filled(name: str, said: str) -> str:
+        return re.sub(r"\{(\w*)\}", lambda braces: own.get(braces[1] or name, braces[0]), said)
+
+    return record([name for name, _ in columns], [filled(*column) for column in columns])
+
+
+def _entry(line: str) -> str:
+    """An object in a line as a sentence, any other entry as it stands."""
+    bare = line.strip().removesuffix(",")
+    for text in (bare, bare.removeprefix("["), bare.removesuffix("]"), bare.removeprefix("[").removesuffix("]")):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and value:
+            return record([*value], [cell if isinstance(cell, str) else json.dumps(cell) for cell in value.values()])
+    return bare

@@ -1,0 +1,34 @@
+"""/tidy: whether each result of a tool is written as small as can be."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from rich.console import Console
+
+from agent import figures
+from agent.errors import UsageError
+from repl.commands.next_prompt import say_next_prompt
+from repl.screen.theme import say
+from session.session import Session
+
+
+def tidy(session: Session, text: str, console: Console) -> None:
+    """/tidy [on|off]: write each result of a tool in the smallest form that says the same, or leave it as it came.
+
+    JSON becomes tables, and terminal sequences go; /context shows such a result as tidied. The history stays. The
+    strategy starts fresh, as after /strategy. A strategy that begins with tidy tidies also with /tidy off.
+    """
+    word = text.lower()
+    if word not in ("", "on", "off"):
+        near = get_close_matches(word, ("on", "off"), 1)
+        raise UsageError(
+            f"/tidy cannot be {text[:40]!r}", f"{f'did you mean {near[0]}? ' if near else ''}it takes on or off"
+        )
+    if word:
+        session.use_tidy(word == "on")
+        say(console, f"Tidy is {word} from the next prompt on.")
+    else:
+        is_on = session.agent.state.tidy
+        say(console, f"Tidy is {figures.switch(is_on)}. Change it: /tidy {figures.switch(not is_on)}")
+    say_next_prompt(session, console)
