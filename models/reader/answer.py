@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from corpus.markdown import sentences
 from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text, searched, shared
-from models.reader.request import PATH, SAID, Request
+from models.reader.request import SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
 from models.reader.view import CANNOT, View
 
@@ -93,11 +93,13 @@ def _row(words: Sequence[str]) -> str:
 
 def _read(wanted: Request, view: View) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
-    if paths := PATH.findall(wanted.text):
-        shows = view.result("read_file", {"path": paths[0]})
+    if wanted.paths:
+        path = wanted.paths[0]
+        shows = view.result("read_file", {"path": path})
         if shows and shows.said:
-            return "\n".join(cite([one]) for one in shows.said[:10])
-        return f"{CANNOT} read {paths[0]} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
+            lines = [cite([one]) for one in shows.said[:10]]
+            return "\n".join([*lines, *([] if shows.whole else ["Other lines are not in view."])])
+        return f"{CANNOT} read {path} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
     slug = article(wanted, view)
     if not slug:
         return f"{CANNOT} find an article about {wanted.topic} here." if wanted.topic else WHICH

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, Request
+from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, Request, paths
 from models.reader.results import USER, Result, Said, first_sentences
 from models.reader.view import View, states
 
@@ -68,8 +68,15 @@ def found(part: str, view: View) -> list[Said]:
     return whole or (list(fits.said) if asked <= together else [])
 
 
+def looked_up(part: str, view: View) -> dict[str, str]:
+    """The arguments of a search of the files for a part: in the file that it names, where that can be read."""
+    read = ((path, view.result("read_file", {"path": path})) for path in paths(part, view))
+    named = next((path for path, shows in read if shows and shows.form != "error"), "")
+    return {"query": part, "folder": named} if named else {"query": part}
+
+
 def _files(part: str, view: View) -> Sequence[Said]:
-    shows = view.result("search_files", {"query": part})
+    shows = view.result("search_files", looked_up(part, view))
     return shows.said if shows else ()
 
 

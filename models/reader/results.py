@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from agent.circles import Circles
+from agent.marks import shown
 from corpus.markdown import sentences
 from corpus.passages import passages, record
 
@@ -20,7 +22,7 @@ HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<s
 ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
 NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
 LINES = re.compile(r"^(?P<path>\S.*) · lines \d+-\d+ of [\d,]+$", re.MULTILINE)
-LINE = re.compile(r"^(?P<number>\d+): ?(?P<text>.*)$")
+LINE = re.compile(r"^(?P<number>\d{1,9}): ?(?P<text>.*)$")
 MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
 FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
 NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
@@ -29,11 +31,7 @@ NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
 LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
 TITLE = re.compile(r"(?:and )?“[^“”]+”")
 """A title by itself; it says nothing that can be quoted."""
-GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
-REFERENCE = re.compile(r"\A\[offloaded: .*?recall\(id=\"(?P<id>\w+)\"\)")
-CUT = re.compile(r"\n\[… \d+ tokens cut …\]\n")
-"""What stands in the place of a result's middle."""
-RECALLED = re.compile(r"\A(?P<id>\w+) · result of \w+ · page 1 of \d+\n\n")
+RECALLED = re.compile(r"\A\w+ · result of \w+ · page \d+ of \d+\n\n")
 USER = "user"
 """The source of what the user said."""
 CERTAIN = 1.0
@@ -63,8 +61,8 @@ class Entry:
 class Result:
     """What a result shows.
 
-    `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone. The `head` of what
-    is gone is the id that brings it back, if there is one.
+    `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone. `whole`: nothing of it is
+    left out. `more`: the id that `recall` shows all of it by, "" where there is none.
     """
 
     form: str
@@ -73,16 +71,29 @@ class Result:
     head: str = ""
     page: int = 1
     pages: int = 1
+    whole: bool = True
+    more: str = ""
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Result:
-    """What a tool result shows; what was masked or cancelled shows nothing."""
-    text = _whole_sentences(RECALLED.sub("", text.replace("\r\n", "\n")))
+def read(content: str, tool: str = "", path: str = "") -> Result:
+    """What the result of a tool shows. Where its first line is left out, the tool says its form."""
+    view = shown(content.replace("\r\n", "\n"))
+    text = RECALLED.sub("", view.text)
+    result = _read(text, "" if view.whole else tool, path) if text.strip() else Result("gone")
+    said = tuple(replace(one, text=once(one.text)) for one in result.said)
+    return replace(result, said=said, whole=view.whole, more=view.id)
+
+
+def once(text: str) -> str:
+    """The text up to where it says the same again and again, which in a reply would be taken for a fault."""
+    circles = Circles()
+    kept = circles.feed(text)
+    return f"{kept[:-1]}…" if circles.closed else text
+
+
+def _read(text: str, tool: str, path: str) -> Result:
     first = text.split("\n", 1)[0]
-    if GONE.match(text):
-        found = REFERENCE.match(text)
-        return Result("gone", head=found["id"] if found else "")
     if text.startswith("Error: "):
         return Result("error", head=first.removeprefix("Error: ").rstrip("."))
     if found := PAGE.match(text):
@@ -92,17 +103,11 @@ def read(text: str) -> Result:
     for opening, form in FORMS:
         if opening.match(first):
             return form(text)
+    if tool == "read_file":
+        return Result("lines", tuple(_lines(path, text)), head=path)
+    if tool in HEADLESS:
+        return HEADLESS[tool](f"\n{text}")
     return Result("text", tuple(Said(passage.text) for passage in passages(text)))
-
-
-def _whole_sentences(text: str) -> str:
-    """The text without the halves of sentences on both sides of a cut."""
-    before, *after = CUT.split(text, maxsplit=1)
-    if not after:
-        return text
-    head = before[: max(before.rfind(end) for end in ".!?\n") + 1]
-    ends = [at for end in ".!?\n" if (at := after[0].find(end)) >= 0]
-    return f"{head}\n{after[0][min(ends, default=len(after[0])) + 1 :]}"
 
 
 def _page(body: str, found: re.Match[str]) -> Result:
@@ -144,8 +149,12 @@ def _lines(path: str, text: str) -> Iterator[Said]:
     """The lines of a file, those of a table with the names of its columns."""
     every = [line for line in map(LINE.match, text.split("\n")) if line]
     if path.endswith((".md", ".markdown", ".txt")):
-        body = "\n".join(line["text"] for line in every)
-        yield from (Said(one.text, f"{path}:{every[one.line - 1]['number']}", one.heading) for one in passages(body))
+        rows = [(int(line["number"]), line["text"]) for line in every]
+        gaps = [at for at in range(len(rows) - 1, 0, -1) if rows[at][0] > rows[at - 1][0] + 1]
+        for at in gaps:
+            rows.insert(at, (0, ""))
+        body = "\n".join(text for _, text in rows)
+        yield from (Said(one.text, f"{path}:{rows[one.line - 1][0]}", one.heading) for one in passages(body))
         return
     shown = [line for line in every if line["text"].strip()]
     columns = shown[0]["text"].split(",") if shown and path.endswith(".csv") and shown[0]["number"] == "1" else []
@@ -189,6 +198,10 @@ FORMS = (
     (re.compile(r"[\d,]+ notes?\b"), _notes),
     (re.compile(r"(?:No (?:results|articles|matches|files|notes)\b|Saved note )"), _nothing),
 )
+
+
+HEADLESS = {"search_articles": _hits, "list_articles": _listing, "search_files": _matches, "list_files": _files}
+"""How a result is read whose first line is left out."""
 
 
 @lru_cache(maxsize=512)

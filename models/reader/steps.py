@@ -12,8 +12,8 @@ from typing import Any
 
 from agent.messages import Schema
 from corpus.markdown import sentences
-from models.reader.evidence import SURE, article, earlier, found, in_view, note_text, searched
-from models.reader.request import IN_FILES, OURS, PATH, SAID, Request, leans
+from models.reader.evidence import SURE, article, earlier, found, in_view, looked_up, note_text, searched
+from models.reader.request import IN_FILES, NO_FILE, OURS, SAID, Request, leans, paths
 from models.reader.results import Said
 from models.reader.view import View
 
@@ -59,11 +59,10 @@ def _shown(view: View, name: str, arguments: Mapping[str, Any]) -> bool:
 
 
 def _recall(view: View, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The call that brings the result of a call back, if the view has a reference to it and not the result."""
-    if _shown(view, name, arguments):
-        return None
-    heads = [act.shows.head for act in view.acts if (act.name, dict(act.arguments)) == (name, dict(arguments))]
-    return ("recall", {"id": heads[-1]}) if heads and heads[-1] else None
+    """The recall of all that a call gave, if the view does not show all of it; once for a question."""
+    recall = ("recall", {"id": view.more(name, arguments)})
+    made = any((act.name, dict(act.arguments)) == recall for act in view.acts if act.current)
+    return recall if recall[1]["id"] and not made else None
 
 
 def _none(wanted: Request, view: View) -> Plan:
@@ -73,18 +72,19 @@ def _none(wanted: Request, view: View) -> Plan:
 def _question(wanted: Request, view: View) -> Plan:
     """Search the articles for each question; then, where they have no sure answer, the files."""
     open_parts = [part for part in wanted.parts if not (SAID.search(part) or in_view(part, view))]
-    for path in dict.fromkeys(path for part in open_parts for path in PATH.findall(part)):
-        yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
-        yield Step((("search_files", {"query": wanted.text}),), "I will search the files.")
-    unsearched = [part for part in open_parts if not searched(part, view)]
+    for part in open_parts:
+        for path in paths(part, view):
+            yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
+            yield Step((("search_files", looked_up(part, view)),), "I will search the file.")
+    unsearched = [part for part in open_parts if not any(not shows.more for shows in searched(part, view))]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {_quoted(unsearched)}.")
     alone = [one for part in open_parts if not found(part, view) for one in sentences(part) if one != part]
     yield Step(tuple(("search_articles", {"query": one}) for one in alone), "I will search for each sentence alone.")
     if weak := [part for part in open_parts if _weak(found(part, view), part)]:
-        hidden = [act.shows.head for act in view.acts if act.name == "read_file" and act.shows.form == "gone"]
-        recalls = [("recall", {"id": ref}) for ref in hidden if ref]
-        yield Step((*recalls, *(("search_files", {"query": part}) for part in weak)), "I will look into the files too.")
+        files = [(act.name, act.arguments) for act in view.acts if act.name == "read_file" and act.shows.more]
+        looks = [("search_files", looked_up(part, view)) for part in weak]
+        yield Step((*files, *looks), "I will look into the files too.")
 
 
 def _with_earlier(part: str, wanted: Request, view: View) -> dict[str, Any]:
@@ -109,13 +109,19 @@ def _list(wanted: Request, view: View) -> Plan:
 
 def _read(wanted: Request, view: View) -> Plan:
     """The article that is meant: named by title or place, else the first that is listed for the topic; then read."""
-    for path in PATH.findall(wanted.text):
+    unknown = not wanted.slug and wanted.topic
+    if unknown and not wanted.paths and wanted.kind == "read" and not NO_FILE.search(wanted.text):
+        yield Step((("list_files", {}),), "I will look whether that is a file.")
+    for path in wanted.paths:
         yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
         return
-    if not wanted.slug and wanted.topic:
+    if unknown:
         yield from _list(wanted, view)
     if slug := article(wanted, view):
         yield Step((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
+        if not view.pages(slug):
+            opening = {"slug": slug, "section": "Opening"}
+            yield Step((("read_article", opening),), f"There is no room for all of {slug}; I will read how it begins.")
 
 
 def _more(wanted: Request, view: View) -> Plan:
