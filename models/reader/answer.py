@@ -95,11 +95,12 @@ def _read(wanted: Request, view: View) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
     if wanted.paths:
         path = wanted.paths[0]
-        shows = view.result("read_file", {"path": path})
+        shows = view.lines(path)
         if shows and shows.said:
             lines = [cite([one]) for one in shows.said[:10]]
             return "\n".join([*lines, *([] if shows.whole else ["Other lines are not in view."])])
-        return f"{CANNOT} read {path} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
+        why = shows.head if shows and shows.form == "error" else "its text is not in view"
+        return f"{CANNOT} read {path} here: {why}."
     slug = article(wanted, view)
     if not slug:
         return f"{CANNOT} find an article about {wanted.topic} here." if wanted.topic else WHICH
@@ -131,7 +132,7 @@ def _more(wanted: Request, view: View) -> str:
     slug = next(iter(reversed(view.read)), "")
     pages = [act.shows for act in view.current("read_article") if act.shows.form == "page"] or view.pages(slug)
     if not pages:
-        return WHICH
+        return f"{CANNOT} tell more of {slug}: its text is not in view." if slug else WHICH
     every = [Said(text, one.source, one.section) for one in pages[-1].said for text in sentences(one.text)]
     points = digest([one for one in every if not any(one.text in told.text for told in view.own)])
     return (

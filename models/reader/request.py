@@ -163,6 +163,8 @@ LEANS = _any(
     r"^\W*(?:and|but|or|so|why|how come|what about|how about|also|then|example|for example)\b",
 )
 """A question with this may lean on the one before."""
+WHOLE = _any(r"^\W*(?:what(?:['’]s| is| are)|define|explain)\b(?! the\b)\W+\w")
+"""A question with this needs no other, however short it is: what is attention?"""
 IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
 _WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"
 NEXT = re.compile(
@@ -281,7 +283,7 @@ def referent(text: str, view: View) -> str:
 
 def leans(text: str) -> bool:
     """Whether a question may need the one before: a word that points back, or next to no word of its own."""
-    return bool(LEANS.search(text)) or len(set(terms(text))) <= 1
+    return bool(LEANS.search(text)) or (len(set(terms(text))) <= 1 and not WHOLE.search(text))
 
 
 def _questions(text: str) -> tuple[str, ...]:

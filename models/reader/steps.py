@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import Schema
+from corpus.article import OPENING
 from corpus.markdown import sentences
 from models.reader.evidence import SURE, article, earlier, found, in_view, looked_up, note_text, searched
 from models.reader.request import IN_FILES, NO_FILE, OURS, SAID, Request, leans, paths
@@ -19,6 +20,8 @@ from models.reader.view import View
 
 MOST_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
+FEW = 10
+"""Lines of a file that are read where there is no room for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +62,11 @@ def _shown(view: View, name: str, arguments: Mapping[str, Any]) -> bool:
 
 
 def _recall(view: View, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The recall of all that a call gave, if the view does not show all of it; once for a question."""
+    """The recall of all that a call gave, if the view does not show all of it, and there has been room for recalls."""
     recall = ("recall", {"id": view.more(name, arguments)})
-    made = any((act.name, dict(act.arguments)) == recall for act in view.acts if act.current)
-    return recall if recall[1]["id"] and not made else None
+    made = [act for act in view.acts if act.current and act.name == "recall"]
+    room = all(act.shows.whole and dict(act.arguments) != recall[1] for act in made)
+    return recall if recall[1]["id"] and room else None
 
 
 def _none(wanted: Request, view: View) -> Plan:
@@ -114,14 +118,18 @@ def _read(wanted: Request, view: View) -> Plan:
         yield Step((("list_files", {}),), "I will look whether that is a file.")
     for path in wanted.paths:
         yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
+        if not view.lines(path):
+            yield Step(
+                (("read_file", {"path": path, "lines": FEW}),), f"{path} has no room; I will read how it begins."
+            )
         return
     if unknown:
         yield from _list(wanted, view)
     if slug := article(wanted, view):
         yield Step((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
         if not view.pages(slug):
-            opening = {"slug": slug, "section": "Opening"}
-            yield Step((("read_article", opening),), f"There is no room for all of {slug}; I will read how it begins.")
+            opening = {"slug": slug, "section": OPENING}
+            yield Step((("read_article", opening),), f"{slug} has no room; I will read how it begins.")
 
 
 def _more(wanted: Request, view: View) -> Plan:

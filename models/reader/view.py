@@ -70,6 +70,11 @@ class View:
         """The calls of these tools that were made for the current question."""
         return [act for act in self.acts if act.current and act.name in names]
 
+    def lines(self, path: str) -> Result | None:
+        """What the newest call that read a file shows, if anything of it is still shown."""
+        read = (act.shows for act in reversed(self.acts) if act.name == "read_file" and act.text("path") == path)
+        return next((shows for shows in read if shows.form != "gone"), None)
+
     def pages(self, slug: str) -> list[Result]:
         """What is still shown of an article."""
         return [act.shows for act in self.acts if act.shows.form == "page" and act.shows.entries[0].slug == slug]
@@ -142,7 +147,7 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
                 of = copies.get(str(arguments.get("id", "")))
                 if of and shows.form != "error":
                     yield replace(of, shows=shows, current=index > start)
-                    shows = Result("gone")
+                    shows = Result("gone", whole=shows.whole)
             act = Act(call.name, arguments, shows, index > start)
             if shows.more:
                 copies[shows.more] = act
