@@ -53,7 +53,7 @@ def shown(content: str) -> Shown:
         if at < len(gaps):
             stretch = stretch[: max((end.end() for end in END.finditer(stretch)), default=0)]
         stretches.append(stretch)
-    return Shown("\n".join(stretches), not gaps, next(filter(None, ids), ""))
+    return Shown("\n\n".join(stretches), not gaps, next(filter(None, ids), ""))
 
 
 def _fills_lines(gap: re.Match[str]) -> bool:

@@ -22,7 +22,8 @@ HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<s
 ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
 NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
 LINES = re.compile(r"^(?P<path>\S.*) · lines \d+-\d+ of [\d,]+$", re.MULTILINE)
-LINE = re.compile(r"^(?P<number>\d{1,9}): ?(?P<text>.*)$")
+LINE = re.compile(r"^(?P<number>\d{1,9}): ?(?P<text>.*?)(?:(?<=…) \[\+[\d,]+ characters[^\[\]]*\])?$")
+"""A line of a file, without the words that say how much of a long one is left out."""
 MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
 FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
 NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
@@ -31,7 +32,7 @@ NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
 LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
 TITLE = re.compile(r"(?:and )?“[^“”]+”")
 """A title by itself; it says nothing that can be quoted."""
-RECALLED = re.compile(r"\A\w+ · result of \w+ · page \d+ of \d+\n\n")
+RECALLED = re.compile(r"\A\s*\w+ · result of \w+ · page \d+ of \d+\n\s*")
 USER = "user"
 """The source of what the user said."""
 CERTAIN = 1.0
@@ -82,6 +83,8 @@ def read(content: str, tool: str = "", path: str = "") -> Result:
     text = RECALLED.sub("", view.text)
     result = _read(text, "" if view.whole else tool, path) if text.strip() else Result("gone")
     said = tuple(replace(one, text=once(one.text)) for one in result.said)
+    if not (view.whole or said or result.entries):
+        result = Result("gone")
     return replace(result, said=said, whole=view.whole, more=view.id)
 
 

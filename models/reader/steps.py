@@ -20,8 +20,8 @@ from models.reader.view import View
 
 MOST_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
-FEW = 10
-"""Lines of a file that are read where there is no room for more."""
+FEW, FEWEST = 10, 2
+"""Lines of a file that are read, and results that a search gives, where there is no room for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,7 @@ def _question(wanted: Request, view: View) -> Plan:
     unsearched = [part for part in open_parts if not any(not shows.more for shows in searched(part, view))]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {_quoted(unsearched)}.")
+    yield _smaller_search(open_parts, view)
     alone = [one for part in open_parts if not found(part, view) for one in sentences(part) if one != part]
     yield Step(tuple(("search_articles", {"query": one}) for one in alone), "I will search for each sentence alone.")
     if weak := [part for part in open_parts if _weak(found(part, view), part)]:
@@ -146,6 +147,14 @@ def _more(wanted: Request, view: View) -> Plan:
 def _compare(wanted: Request, view: View) -> Plan:
     searches = tuple(("search_articles", {"query": side}) for side in wanted.parts)
     yield Step(searches, f"I will search the articles for {_quoted(wanted.parts)}.")
+    yield _smaller_search(wanted.parts, view)
+
+
+def _smaller_search(parts: Sequence[str], view: View) -> Step:
+    """The searches that had no room, with fewer results."""
+    lost = [part for part in parts if not searched(part, view)]
+    calls = tuple(("search_articles", {"query": part, "limit": FEWEST}) for part in lost)
+    return Step(calls, "The results have no room; I will ask for fewer.")
 
 
 def _files(wanted: Request, view: View) -> Plan:

@@ -140,15 +140,16 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
         for position, call in enumerate(message.calls):
             by_id = [result for result in results if call.id and result.call_id == call.id]
             found = by_id or results[position : position + 1]
-            arguments = _arguments(call)
-            shows = read(found[0].content if found else "", call.name, str(arguments.get("path", "")))
+            arguments, current = _arguments(call), index > start
+            of = copies.get(str(arguments.get("id", ""))) if call.name == "recall" else None
+            read_as = of or Act(call.name, arguments, Result("gone"), current)
+            shows = read(found[0].content if found else "", read_as.name, read_as.text("path"))
             if call.name == "recall":
-                shows = replace(shows, more="")  # to recall a recalled result would bring nothing else
-                of = copies.get(str(arguments.get("id", "")))
-                if of and shows.form != "error":
-                    yield replace(of, shows=shows, current=index > start)
-                    shows = Result("gone", whole=shows.whole)
-            act = Act(call.name, arguments, shows, index > start)
+                shows = replace(shows, more="")  # to recall what was recalled brings nothing else
+            if of and shows.form != "error":
+                yield replace(of, shows=shows, current=current)
+                shows = Result("gone", whole=shows.whole)
+            act = Act(call.name, arguments, shows, current)
             if shows.more:
                 copies[shows.more] = act
             yield act
