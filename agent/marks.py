@@ -48,7 +48,7 @@ def shown(content: str) -> Shown:
     stretches = []
     for at, (start, stop) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
         stretch = text[start:stop]
-        if at and not _fills_lines(gaps[at - 1]):
+        if at and not _ends_a_line(gaps[at - 1]):
             stretch = stretch[end.end() :] if (end := END.search(stretch)) else ""
         if at < len(gaps):
             stretch = stretch[: max((end.end() for end in END.finditer(stretch)), default=0)]
@@ -56,6 +56,6 @@ def shown(content: str) -> Shown:
     return Shown("\n\n".join(stretches), not gaps, next(filter(None, ids), ""))
 
 
-def _fills_lines(gap: re.Match[str]) -> bool:
-    """Whether a gap stands for whole lines: nothing stands before or after it in its line."""
-    return not gap["cut"] and gap[0].endswith("\n") and gap.string[: gap.start()][-1:] in ("", "\n")
+def _ends_a_line(gap: re.Match[str]) -> bool:
+    """Whether a new line of the result begins after a gap."""
+    return not gap["cut"] and gap[0].endswith("\n")
