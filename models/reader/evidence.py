@@ -16,7 +16,7 @@ KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
 LEAST, IN_FILE, OUR = 0.3, 0.15, 0.08
-"""The least score of a passage of a file, and what a question adds to it that speaks of files, or of "us"."""
+"""The least score of a passage of a file, and what a question adds to it that is about files, or about "us"."""
 SURE = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 
@@ -59,7 +59,8 @@ def found(part: str, view: View) -> list[Said]:
     """
     files = [one for one in _files(part, view) if shared(one.text, part)]
     fits = max(searched(part, view), key=_score, default=Result("nothing"))
-    hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
+    named = IN_FILES.search(part) or "folder" in looked_up(part, view)
+    hint = max(IN_FILE * bool(named), OUR * bool(WE.search(part)))
     if files and files[0].score + hint >= max(_score(fits), LEAST):
         return files
     asked = names(part)
