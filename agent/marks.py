@@ -6,7 +6,9 @@ import re
 from dataclasses import dataclass
 
 GONE = re.compile(r"\A\s*(?:\[(?:masked|offloaded|shortened|cancelled|dropped)\b|\Z)")
-WORDLESS = re.compile(r"^\[[^\[\]\n]*words that say little are left out\b", re.MULTILINE)
+WORDLESS = re.compile(
+    r"^\[(?:[^\[\]\n]*words that say little are left out\b|[\d,]+ of [\d,]+ words; recall\()", re.MULTILINE
+)
 """A text whose sentences lack words."""
 NOTE = re.compile(r"\[(?:tidied, [^\n]*?|the line above, [\d,]+ times in all|JSON as tables: [^\n]*)\]\n?")
 """What is told of a text that is there."""
