@@ -70,6 +70,10 @@ class View:
         """The calls of these tools that were made for the current question."""
         return [act for act in self.acts if act.current and act.name in names]
 
+    def hidden(self, *names: str) -> bool:
+        """Whether a call of these tools was made for the current question, and nothing that it gave is shown."""
+        return any(not self.result(act.name, act.arguments) for act in self.current(*names))
+
     def lines(self, path: str) -> Result | None:
         """What the newest call that read a file shows, if anything of it is still shown."""
         read = (act.shows for act in reversed(self.acts) if act.name == "read_file" and act.text("path") == path)

@@ -103,6 +103,7 @@ def test_an_article_without_room_is_read_from_its_beginning(files: Path) -> None
     said = ask("Read the article about offloading")
     assert said.startswith("“Offloading bulky observations: a FAQ” [offloading]")
     assert "Offloading means moving a large tool result out of the conversation into a file" in said
+    assert said.endswith("That is only how it begins: all of it has no room.")
 
 
 @pytest.mark.parametrize("name", ["change.diff", "Makefile"])
