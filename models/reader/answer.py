@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from corpus.article import OPENING
 from corpus.markdown import sentences
 from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text, searched, shared
-from models.reader.request import PATH, SAID, Request
+from models.reader.request import SAID, Request
 from models.reader.results import Entry, Result, Said, first_sentences
 from models.reader.view import CANNOT, View
 
@@ -76,6 +77,8 @@ def _refusal(wanted: Request, view: View) -> str:
     errors = [act.shows.head for act in made if act.shows.form == "error"]
     if errors and len(errors) == len(made):
         return f"{CANNOT} answer that: the tools failed ({errors[-1]})."
+    if view.hidden("search_articles"):
+        return f"{CANNOT} answer that: what the search found is not in view."
     where = "these articles or files" if view.current("search_files") else "these articles"
     near = [entry for act in view.current("search_articles") for entry in act.shows.entries]
     failed = f" ({errors[-1]})" if errors else ""
@@ -93,20 +96,25 @@ def _row(words: Sequence[str]) -> str:
 
 def _read(wanted: Request, view: View) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
-    if paths := PATH.findall(wanted.text):
-        shows = view.result("read_file", {"path": paths[0]})
+    if wanted.paths:
+        path = wanted.paths[0]
+        shows = view.lines(path)
         if shows and shows.said:
-            return "\n".join(cite([one]) for one in shows.said[:10])
-        return f"{CANNOT} read {paths[0]} here" + (f": {shows.head}." if shows and shows.form == "error" else ".")
+            lines = [cite([one]) for one in shows.said[:10]]
+            return "\n".join([*lines, *([] if shows.whole else ["Other lines are not in view."])])
+        why = shows.head if shows and shows.form == "error" else "its text is not in view"
+        return f"{CANNOT} read {path} here: {why}."
     slug = article(wanted, view)
     if not slug:
-        return f"{CANNOT} find an article about {wanted.topic} here." if wanted.topic else WHICH
+        return _not_listed(wanted, view) if wanted.topic else WHICH
     pages = view.pages(slug)
     title = view.entries[slug].title if slug in view.entries else slug
     if not pages:
         errors = [act.shows.head for act in view.current("read_article") if act.shows.form == "error"]
         return f"{CANNOT} tell what “{title}” says: {errors[-1] if errors else 'its text is not in view'}."
     brief = [f"“{title}” [{slug}], {pages[-1].head} words, in brief:", *digest(pages[-1].said)]
+    if pages[-1].said and pages[-1].said[0].section == OPENING:
+        brief.append("That is only how it begins: all of it has no room.")
     if pages[-1].page < pages[-1].pages:
         brief.append(f"That was page {pages[-1].page} of {pages[-1].pages}; ask me to read on for the rest.")
     return "\n".join(brief)
@@ -129,7 +137,7 @@ def _more(wanted: Request, view: View) -> str:
     slug = next(iter(reversed(view.read)), "")
     pages = [act.shows for act in view.current("read_article") if act.shows.form == "page"] or view.pages(slug)
     if not pages:
-        return WHICH
+        return f"{CANNOT} tell more of {slug}: its text is not in view." if slug else WHICH
     every = [Said(text, one.source, one.section) for one in pages[-1].said for text in sentences(one.text)]
     points = digest([one for one in every if not any(one.text in told.text for told in view.own)])
     return (
@@ -151,8 +159,7 @@ def _compare(wanted: Request, view: View) -> str:
 def _list(wanted: Request, view: View) -> str:
     shows = view.result("list_articles", {"topic": wanted.topic} if wanted.topic else {})
     if not shows or not shows.entries:
-        about = f" about {wanted.topic}" if wanted.topic else ""
-        return f"{CANNOT} find an article{about} here. Ask which articles there are."
+        return f"{_not_listed(wanted, view)} Ask which articles there are."
     if wanted.kind == "count":
         return f"{shows.head}."
     lines = [f"{shows.head}:"]
@@ -162,12 +169,19 @@ def _list(wanted: Request, view: View) -> str:
     return "\n".join([*lines, *(["There are more than these."] if shows.page < shows.pages else [])])
 
 
+def _not_listed(wanted: Request, view: View) -> str:
+    about = f" about {wanted.topic}" if wanted.topic else ""
+    if view.hidden("list_articles"):
+        return f"{CANNOT} tell which articles{about} there are: the list is not in view."
+    return f"{CANNOT} find an article{about} here."
+
+
 def _entries(wanted: Request, view: View) -> str:
     """The files or notes that the newest such result lists."""
     name = {"files": "list_files", "notes": "get_notes"}[wanted.kind]
     shown = [act.shows for act in view.acts if act.name == name and act.shows.form not in ("gone", "error")]
     if not shown:
-        return f"{CANNOT} see any {wanted.kind}."
+        return f"{CANNOT} see a list of the {wanted.kind}."
     gist = "{0.title} ({0.gist})" if wanted.kind == "files" else "“{0.title}”: {0.gist}"
     lines = [f"- {gist.format(entry)}" for entry in shown[-1].entries[:20]]
     return "\n".join([f"{shown[-1].head.rstrip('.')}{':' if lines else '.'}", *lines])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, Request
+from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, Request, paths
 from models.reader.results import USER, Result, Said, first_sentences
 from models.reader.view import View, states
 
@@ -16,7 +16,7 @@ KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
 PLAIN = ("AI", "LLM", "LLMs", "API", "JSON", "GPU", "GPUs")
 """Names of the whole field, which need not be repeated."""
 LEAST, IN_FILE, OUR = 0.3, 0.15, 0.08
-"""The least score of a passage of a file, and what a question adds to it that speaks of files, or of "us"."""
+"""The least score of a passage of a file, and what a question adds to it that is about files, or about "us"."""
 SURE = 0.45
 """The score of a passage that leaves no reason to look into the files too."""
 
@@ -59,7 +59,8 @@ def found(part: str, view: View) -> list[Said]:
     """
     files = [one for one in _files(part, view) if shared(one.text, part)]
     fits = max(searched(part, view), key=_score, default=Result("nothing"))
-    hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
+    named = IN_FILES.search(part) or "folder" in looked_up(part, view)
+    hint = max(IN_FILE * bool(named), OUR * bool(WE.search(part)))
     if files and files[0].score + hint >= max(_score(fits), LEAST):
         return files
     asked = names(part)
@@ -68,8 +69,15 @@ def found(part: str, view: View) -> list[Said]:
     return whole or (list(fits.said) if asked <= together else [])
 
 
+def looked_up(part: str, view: View) -> dict[str, str]:
+    """The arguments of a search of the files for a part: in the file that it names, where that can be read."""
+    read = ((path, view.result("read_file", {"path": path})) for path in paths(part, view))
+    named = next((path for path, shows in read if shows and shows.form != "error"), "")
+    return {"query": part, "folder": named} if named else {"query": part}
+
+
 def _files(part: str, view: View) -> Sequence[Said]:
-    shows = view.result("search_files", {"query": part})
+    shows = view.result("search_files", looked_up(part, view))
     return shows.said if shows else ()
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from corpus.passages import record
 
 TABLE = re.compile(r"(?:\S.*?, )?(?P<rows>\d{1,9}) rows(?: by key)?: (?P<columns>.*)")
-ABOVE = re.compile(r"\[(?P<lines>[\d,]{1,11}) lines? as above, ")
-NOTE = re.compile(r"\[(?:JSON as tables|lines [\d,]+-[\d,]+ left): ")
+GAP = re.compile(r"\[(?P<lines>[\d,]{1,11}) (?:lines? as above, |left out\])")
+NOTE = re.compile(r"\[(?:(?:JSON as tables|lines [\d,]+-[\d,]+ left): |[\d,]+ of [\d,]+ )")
 CELL = re.compile(r'"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|]++|(?:^|(?<=\|))')
 COLUMN = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|])++')
 
@@ -21,12 +21,14 @@ Column = tuple[str, str]
 def records(page: str) -> Iterator[tuple[int, str]]:
     """The entries in the lines of a page, each with its place in it, counted from 0.
 
-    Lines that stand above are counted and not said.
+    Lines that stand above, or are left out, are counted and not said; but not those before a table.
     """
     columns, rows, place = list[Column](), 0, 0
-    for line in page.split("\n"):
-        if above := ABOVE.match(line):
-            many = int(above["lines"].replace(",", ""))
+    lines = page.split("\n")
+    tables = any(map(TABLE.fullmatch, lines))
+    for line in lines:
+        if gap := GAP.match(line):
+            many = int(gap["lines"].replace(",", "")) * (rows > 0 or not tables)
             rows, place = max(0, rows - many), place + many
         elif rows:
             yield place, _row(columns, CELL.findall(line))

@@ -19,7 +19,16 @@ POLITE = (
     r"^\W*(?:(?:and|now|then|next|first|please|ok|okay|also|so|well|hi|hello|can you|could you|would you|will you|"
     r"i want you to|i['’]d like you to|let us|let['’]s)\W+)*"
 )
-PATH = re.compile(r"(?<![\w/.])(?:[\w-]+/)*[\w-]+\.(?:md|csv|tsv|log|toml|ya?ml|py|txt|json|ini|cfg)\b")
+PATH = re.compile(
+    r"(?<![\w/.])(?:[\w-]+/)*[\w.-]*\w\.(?:md|markdown|rst|txt|log|csv|tsv|jsonl?|ya?ml|toml|ini|cfg|conf|lock|xml|html?|"
+    r"py|sh|sql|diff|patch|bin)\b"
+)
+CALLED = re.compile(r"\b(?i:file|datei)\s+[\"'`“]?(?=\S*[A-Z./]\w)([\w./-]*\w)")
+OPENED = re.compile(
+    rf"{POLITE}(?:re)?(?:read|open|show|print|quote|look at)\s+(?:the\s+)?[\"'`“]?(?=\S*[./]\w)([\w./-]*\w)",
+    re.IGNORECASE,
+)
+"""What stands after the word file, or what is opened, and looks like the name of a file."""
 KINDS: Mapping[str, re.Pattern[str]] = {
     "note": _any(
         rf"{POLITE}(?:note|remember|memori[sz]e|jot|save|keep)\b(?! \w+ (?:between|for) \w+\?)", r"\bsave a note\b"
@@ -154,6 +163,8 @@ LEANS = _any(
     r"^\W*(?:and|but|or|so|why|how come|what about|how about|also|then|example|for example)\b",
 )
 """A question with this may lean on the one before."""
+WHOLE = _any(r"^\W*(?:what(?:['’]s| is| are)|define|explain)\b(?! the\b)\W+\w")
+"""A question with this needs no other, however short it is: what is attention?"""
 IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
 _WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"
 NEXT = re.compile(
@@ -161,6 +172,8 @@ NEXT = re.compile(
     re.I,
 )
 ASKING = re.compile(rf"(?:\w+\s+){{0,2}}{_WH}", re.IGNORECASE)
+NO_FILE = _any(rf"\b{THING}\b", WHAT.pattern)
+"""A request to read with this names no file."""
 IT = _any(r"(?:it|this|that)(?: one| article)?")
 OTHER = _any(r"the (?:other|previous)(?: one| article)?|the one before(?: it)?")
 SIDES = re.compile(r"\s*(?:,|\band\b|\bwith\b|\bto\b|\bversus\b|\bvs\.?\b|\bagainst\b)\s*", re.IGNORECASE)
@@ -191,7 +204,8 @@ LIKE = 0.5
 class Request:
     """What the user wants: its kind, and what it is about.
 
-    `parts` are the questions in it, or the sides of a comparison. `slug` is an article that is meant beyond doubt.
+    `parts` are the questions in it, or the sides of a comparison. `slug` is an article that is meant beyond doubt,
+    `paths` are files.
     """
 
     kind: str
@@ -199,6 +213,7 @@ class Request:
     topic: str
     parts: tuple[str, ...]
     slug: str = ""
+    paths: tuple[str, ...] = ()
 
 
 def request(view: View) -> Request:
@@ -216,7 +231,14 @@ def request(view: View) -> Request:
     if kind == "question" and slug and not topic:
         kind = "read"
     parts = _sides(text, view) if kind == "compare" else _questions(text)
-    return Request(kind, text, topic, parts, slug)
+    return Request(kind, text, topic, parts, slug, paths(text, view))
+
+
+def paths(text: str, view: View) -> tuple[str, ...]:
+    """The files that a text names: as a list of files in view does, by an ending of files, or by the words before."""
+    listed = (entry.slug for act in view.acts if act.shows.form == "files" for entry in act.shows.entries)
+    named = (name for name in listed if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|\.\w)", text, re.I))
+    return tuple(dict.fromkeys((*named, *(name for names in (PATH, CALLED, OPENED) for name in names.findall(text)))))
 
 
 def talk(text: str) -> str:
@@ -261,7 +283,7 @@ def referent(text: str, view: View) -> str:
 
 def leans(text: str) -> bool:
     """Whether a question may need the one before: a word that points back, or next to no word of its own."""
-    return bool(LEANS.search(text)) or len(set(terms(text))) <= 1
+    return bool(LEANS.search(text)) or (len(set(terms(text))) <= 1 and not WHOLE.search(text))
 
 
 def _questions(text: str) -> tuple[str, ...]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from agent.circles import Circles
+from agent.marks import shown
 from corpus.markdown import sentences
 from corpus.passages import passages, record
 from models.reader.records import records
@@ -21,8 +23,8 @@ HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<s
 ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
 NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
 LINES = re.compile(r"^(?P<path>\S.*) · lines (?P<first>\d+)-\d+ of [\d,]+$", re.MULTILINE)
-JSON = re.compile(r"\s*[\[{]")
-LINE = re.compile(r"^(?P<number>\d+): ?(?P<text>.*)$")
+LINE = re.compile(r"^(?P<number>\d{1,9}): ?(?P<text>.*?)(?:(?<=…) \[\+[\d,]+ characters[^\[\]]*\])?$")
+"""A line of a file, without the words that say how much of a long one is left out."""
 MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
 FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
 NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
@@ -31,11 +33,7 @@ NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
 LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
 TITLE = re.compile(r"(?:and )?“[^“”]+”")
 """A title by itself; it says nothing that can be quoted."""
-GONE = re.compile(r"\A\s*(?:\[(?:masked|cancelled|offloaded|dropped|shortened)\b|\Z)")
-REFERENCE = re.compile(r"\A\[offloaded: .*?recall\(id=\"(?P<id>\w+)\"\)")
-CUT = re.compile(r"\n\[… \d+ tokens cut …\]\n")
-"""What stands in the place of a result's middle."""
-RECALLED = re.compile(r"\A(?P<id>\w+) · result of \w+ · page 1 of \d+\n\n")
+RECALLED = re.compile(r"\A\s*\w+ · result of \w+ · page \d+ of \d+\n\s*")
 USER = "user"
 """The source of what the user said."""
 CERTAIN = 1.0
@@ -65,8 +63,8 @@ class Entry:
 class Result:
     """What a result shows.
 
-    `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone. The `head` of what
-    is gone is the id that brings it back, if there is one.
+    `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone. `whole`: nothing of it is
+    left out. `more`: the id that `recall` shows all of it by, "" where there is none.
     """
 
     form: str
@@ -75,38 +73,49 @@ class Result:
     head: str = ""
     page: int = 1
     pages: int = 1
+    whole: bool = True
+    more: str = ""
 
 
 @lru_cache(maxsize=512)
-def read(text: str) -> Result:
-    """What a tool result shows; what was masked or cancelled shows nothing."""
-    text = _whole_sentences(RECALLED.sub("", text.replace("\r\n", "\n")))
+def read(content: str, tool: str = "", path: str = "") -> Result:
+    """What the result of a tool shows. Where its first line is left out, the tool says its form."""
+    marked = content.replace("\r\n", "\n")
+    view = shown(marked)
+    text = RECALLED.sub("", view.text)
+    result = _read(text, marked, "" if view.whole else tool, path) if text.strip() else Result("gone")
+    said = tuple(replace(one, text=once(one.text)) for one in result.said)
+    if not (view.whole or said or result.entries):
+        result = Result("gone")
+    return replace(result, said=said, whole=view.whole, more=view.id)
+
+
+def once(text: str) -> str:
+    """The text up to where it says the same again and again, which in a reply would be taken for a fault."""
+    circles = Circles()
+    kept = circles.feed(text)
+    return f"{kept[:-1]}…" if circles.closed else text
+
+
+def _read(text: str, marked: str, tool: str, path: str) -> Result:
     first = text.split("\n", 1)[0]
-    if GONE.match(text):
-        found = REFERENCE.match(text)
-        return Result("gone", head=found["id"] if found else "")
     if text.startswith("Error: "):
         return Result("error", head=first.removeprefix("Error: ").rstrip("."))
     if found := PAGE.match(text):
         return _page(text[found.end() :], found)
     if found := LINES.search(text[:600]):
-        body = text[found.end() :]
-        said = _records(found["path"], int(found["first"]), body) if JSON.match(body) else _lines(found["path"], body)
-        return Result("lines", tuple(said), head=found["path"])
+        said = tuple(_lines(found["path"], text[found.end() :]))
+        if not said and (page := LINES.search(marked)):
+            said = tuple(_records(found["path"], int(found["first"]), marked[page.end() :]))
+        return Result("lines", said, head=found["path"])
     for opening, form in FORMS:
         if opening.match(first):
             return form(text)
+    if tool == "read_file":
+        return Result("lines", tuple(_lines(path, text)), head=path)
+    if tool in HEADLESS:
+        return HEADLESS[tool](f"\n{text}")
     return Result("text", tuple(Said(passage.text) for passage in passages(text)))
-
-
-def _whole_sentences(text: str) -> str:
-    """The text without the halves of sentences on both sides of a cut."""
-    before, *after = CUT.split(text, maxsplit=1)
-    if not after:
-        return text
-    head = before[: max(before.rfind(end) for end in ".!?\n") + 1]
-    ends = [at for end in ".!?\n" if (at := after[0].find(end)) >= 0]
-    return f"{head}\n{after[0][min(ends, default=len(after[0])) + 1 :]}"
 
 
 def _page(body: str, found: re.Match[str]) -> Result:
@@ -148,8 +157,12 @@ def _lines(path: str, text: str) -> Iterator[Said]:
     """The lines of a file, those of a table with the names of its columns."""
     every = [line for line in map(LINE.match, text.split("\n")) if line]
     if path.endswith((".md", ".markdown", ".txt")):
-        body = "\n".join(line["text"] for line in every)
-        yield from (Said(one.text, f"{path}:{every[one.line - 1]['number']}", one.heading) for one in passages(body))
+        rows = [(int(line["number"]), line["text"]) for line in every]
+        gaps = [at for at in range(len(rows) - 1, 0, -1) if rows[at][0] > rows[at - 1][0] + 1]
+        for at in gaps:
+            rows.insert(at, (0, ""))
+        body = "\n".join(text for _, text in rows)
+        yield from (Said(one.text, f"{path}:{rows[one.line - 1][0]}", one.heading) for one in passages(body))
         return
     shown = [line for line in every if line["text"].strip()]
     columns = shown[0]["text"].split(",") if shown and path.endswith(".csv") and shown[0]["number"] == "1" else []
@@ -160,7 +173,7 @@ def _lines(path: str, text: str) -> Iterator[Said]:
 
 
 def _records(path: str, first: int, text: str) -> Iterator[Said]:
-    """The entries of a page of JSON."""
+    """The entries of a page of JSON, which are counted with those that marks stand for."""
     return (Said(said, f"{path}:{first + place}") for place, said in records(text))
 
 
@@ -198,6 +211,10 @@ FORMS = (
     (re.compile(r"[\d,]+ notes?\b"), _notes),
     (re.compile(r"(?:No (?:results|articles|matches|files|notes)\b|Saved note )"), _nothing),
 )
+
+
+HEADLESS = {"search_articles": _hits, "list_articles": _listing, "search_files": _matches, "list_files": _files}
+"""How a result is read whose first line is left out."""
 
 
 @lru_cache(maxsize=512)

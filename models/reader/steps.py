@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.messages import Schema
+from corpus.article import OPENING
 from corpus.markdown import sentences
-from models.reader.evidence import SURE, article, earlier, found, in_view, note_text, searched
-from models.reader.request import IN_FILES, OURS, PATH, SAID, Request, leans
+from models.reader.evidence import SURE, article, earlier, found, in_view, looked_up, note_text, searched
+from models.reader.request import IN_FILES, NO_FILE, OURS, SAID, Request, leans, paths
 from models.reader.results import Said
 from models.reader.view import View
 
 MOST_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
+FEW, FEWEST = 10, 2
+"""Lines of a file that are read, and results that a search gives, where there is no room for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,11 @@ def _shown(view: View, name: str, arguments: Mapping[str, Any]) -> bool:
 
 
 def _recall(view: View, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
-    """The call that brings the result of a call back, if the view has a reference to it and not the result."""
-    if _shown(view, name, arguments):
-        return None
-    heads = [act.shows.head for act in view.acts if (act.name, dict(act.arguments)) == (name, dict(arguments))]
-    return ("recall", {"id": heads[-1]}) if heads and heads[-1] else None
+    """The recall of all that a call gave, if the view does not show all of it, and there has been room for recalls."""
+    recall = ("recall", {"id": view.more(name, arguments)})
+    made = [act for act in view.acts if act.current and act.name == "recall"]
+    room = all(act.shows.whole and dict(act.arguments) != recall[1] for act in made)
+    return recall if recall[1]["id"] and room else None
 
 
 def _none(wanted: Request, view: View) -> Plan:
@@ -73,18 +76,20 @@ def _none(wanted: Request, view: View) -> Plan:
 def _question(wanted: Request, view: View) -> Plan:
     """Search the articles for each question; then, where they have no sure answer, the files."""
     open_parts = [part for part in wanted.parts if not (SAID.search(part) or in_view(part, view))]
-    for path in dict.fromkeys(path for part in open_parts for path in PATH.findall(part)):
-        yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
-        yield Step((("search_files", {"query": wanted.text}),), "I will search the files.")
-    unsearched = [part for part in open_parts if not searched(part, view)]
+    for part in open_parts:
+        for path in paths(part, view):
+            yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
+            yield Step((("search_files", looked_up(part, view)),), "I will search the file.")
+    unsearched = [part for part in open_parts if not any(not shows.more for shows in searched(part, view))]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {_quoted(unsearched)}.")
+    yield _smaller_search(open_parts, view)
     alone = [one for part in open_parts if not found(part, view) for one in sentences(part) if one != part]
     yield Step(tuple(("search_articles", {"query": one}) for one in alone), "I will search for each sentence alone.")
     if weak := [part for part in open_parts if _weak(found(part, view), part)]:
-        hidden = [act.shows.head for act in view.acts if act.name == "read_file" and act.shows.form == "gone"]
-        recalls = [("recall", {"id": ref}) for ref in hidden if ref]
-        yield Step((*recalls, *(("search_files", {"query": part}) for part in weak)), "I will look into the files too.")
+        files = [(act.name, act.arguments) for act in view.acts if act.name == "read_file" and act.shows.more]
+        looks = [("search_files", looked_up(part, view)) for part in weak]
+        yield Step((*files, *looks), "I will look into the files too.")
 
 
 def _with_earlier(part: str, wanted: Request, view: View) -> dict[str, Any]:
@@ -109,13 +114,23 @@ def _list(wanted: Request, view: View) -> Plan:
 
 def _read(wanted: Request, view: View) -> Plan:
     """The article that is meant: named by title or place, else the first that is listed for the topic; then read."""
-    for path in PATH.findall(wanted.text):
+    unknown = not wanted.slug and wanted.topic
+    if unknown and not wanted.paths and wanted.kind == "read" and not NO_FILE.search(wanted.text):
+        yield Step((("list_files", {}),), "I will look whether that is a file.")
+    for path in wanted.paths:
         yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
+        if not view.lines(path):
+            yield Step(
+                (("read_file", {"path": path, "lines": FEW}),), f"{path} has no room; I will read how it begins."
+            )
         return
-    if not wanted.slug and wanted.topic:
+    if unknown:
         yield from _list(wanted, view)
     if slug := article(wanted, view):
         yield Step((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
+        if not view.pages(slug):
+            opening = {"slug": slug, "section": OPENING}
+            yield Step((("read_article", opening),), f"{slug} has no room; I will read how it begins.")
 
 
 def _more(wanted: Request, view: View) -> Plan:
@@ -132,6 +147,14 @@ def _more(wanted: Request, view: View) -> Plan:
 def _compare(wanted: Request, view: View) -> Plan:
     searches = tuple(("search_articles", {"query": side}) for side in wanted.parts)
     yield Step(searches, f"I will search the articles for {_quoted(wanted.parts)}.")
+    yield _smaller_search(wanted.parts, view)
+
+
+def _smaller_search(parts: Sequence[str], view: View) -> Step:
+    """The searches that had no room, with fewer results."""
+    lost = [part for part in parts if not searched(part, view)]
+    calls = tuple(("search_articles", {"query": part, "limit": FEWEST}) for part in lost)
+    return Step(calls, "The results have no room; I will ask for fewer.")
 
 
 def _files(wanted: Request, view: View) -> Plan:

@@ -11,7 +11,7 @@ from typing import Any
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
-from models.reader.results import CITED, NAMED, RECALLED, USER, Entry, Result, Said, own, read
+from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
 ASKS = re.compile(
     r"\?|\b(?:how|what|which|who|whose|when|where|why|whether|should|could|can|please|tell|show|give|explain|read|find|"
@@ -70,14 +70,31 @@ class View:
         """The calls of these tools that were made for the current question."""
         return [act for act in self.acts if act.current and act.name in names]
 
+    def hidden(self, *names: str) -> bool:
+        """Whether a call of these tools was made for the current question, and nothing that it gave is shown."""
+        return any(not self.result(act.name, act.arguments) for act in self.current(*names))
+
+    def lines(self, path: str) -> Result | None:
+        """What the newest call that read a file shows, if anything of it is still shown."""
+        read = (act.shows for act in reversed(self.acts) if act.name == "read_file" and act.text("path") == path)
+        return next((shows for shows in read if shows.form != "gone"), None)
+
     def pages(self, slug: str) -> list[Result]:
         """What is still shown of an article."""
         return [act.shows for act in self.acts if act.shows.form == "page" and act.shows.entries[0].slug == slug]
 
+    def made(self, name: str, arguments: Mapping[str, Any]) -> Iterator[Result]:
+        """What the calls of just this tool with just these arguments show, the newest first."""
+        return (act.shows for act in reversed(self.acts) if (act.name, dict(act.arguments)) == (name, dict(arguments)))
+
     def result(self, name: str, arguments: Mapping[str, Any]) -> Result | None:
-        """What a call of just this tool with just these arguments shows, if it is still shown."""
-        same = (act.shows for act in reversed(self.acts) if (act.name, dict(act.arguments)) == (name, dict(arguments)))
-        return next((shows for shows in same if shows.form != "gone"), None)
+        """What such a call shows, if anything of it is still shown."""
+        return next((shows for shows in self.made(name, arguments) if shows.form != "gone"), None)
+
+    def more(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """The id by which `recall` shows all that such a call gave; "" if all is shown, or nothing says how."""
+        last = (shows for shows in self.made(name, arguments) if shows.more or shows.form != "gone")
+        return next(last, Result("gone")).more
 
 
 def real_question(message: Message) -> bool:
@@ -121,20 +138,24 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
 
     A result that is recalled is that of the call which it came from.
     """
-    referred: dict[str, Act] = {}
+    copies: dict[str, Act] = {}
     for index, message in enumerate(messages):
         results = _results(messages, index) if message.calls else []
         for position, call in enumerate(message.calls):
             by_id = [result for result in results if call.id and result.call_id == call.id]
             found = by_id or results[position : position + 1]
-            text = found[0].content if found else ""
-            act = Act(call.name, _arguments(call), read(text), index > start)
-            if act.shows.form == "gone":
-                referred[act.shows.head] = act
-            recalled = RECALLED.match(text) if call.name == "recall" else None
-            if recalled and (of := referred.get(recalled["id"])):
-                yield replace(of, shows=act.shows, current=act.current)
-                act = replace(act, shows=Result("gone"))
+            arguments, current = _arguments(call), index > start
+            of = copies.get(str(arguments.get("id", ""))) if call.name == "recall" else None
+            read_as = of or Act(call.name, arguments, Result("gone"), current)
+            shows = read(found[0].content if found else "", read_as.name, read_as.text("path"))
+            if call.name == "recall":
+                shows = replace(shows, more="")  # to recall what was recalled brings nothing else
+            if of and shows.form != "error":
+                yield replace(of, shows=shows, current=current)
+                shows = Result("gone", whole=shows.whole)
+            act = Act(call.name, arguments, shows, current)
+            if shows.more:
+                copies[shows.more] = act
             yield act
 
 

@@ -75,7 +75,7 @@ def shortened(text: str, most: int) -> tuple[int, str]:
         stay = {place for place, unit in enumerate(said) if unit.prose and unit.shown}
         chosen = choose(said, order, most, stay)
         shorter = written(said, chosen, most)
-        if len(shorter) <= most:
+        if len(shorter) <= max(0, most):
             break
         share *= most / len(shorter)
     return len(chosen), shorter

@@ -131,6 +131,11 @@ ODD_TEXTS = [
     "Error: no such article",
     "[masked: an old result]",
     "head\n[… 40 tokens cut …]\ntail",
+    '[2 of 9 lines; recall(id="m8") shows all]\nx.log · lines 1-9 of 9\n[7 left out]\n9: a [3 left out] b',
+    '[words that say little are left out; recall(id="m8") shows all]\nA is',
+    '[offloaded: 9 tokens of read_file; recall(id="m8") shows it; it begins:\nx.md · lines…]',
+    'b.py · lines 1-9 of 9\n[8 lines as above, from `1: a` to `8: b`; recall(id="m8") shows all]\n9: c',
+    "m8 · result of read_file · page 1 of 1\n\n1: a",
     f"{SUMMARY_TAG}\nFound:\n- A is b. [c]",
     CLOSING,
     "Compare it with the other\r\nand the 99th one",
@@ -148,14 +153,16 @@ MESSAGES = st.builds(
     st.integers(0, 99),
     st.sampled_from(["system", "user", "assistant", "tool"]),
     TEXTS,
-    st.sampled_from(["read_article", "search_articles", "read_file", "", "?"]),
-    st.sampled_from(["{}", "", "[1]", "{", '{"slug": 3}', '{"slug": "a"}', '{"path": null}', '{"query": "x"}']),
+    st.sampled_from(["read_article", "search_articles", "read_file", "recall", "", "?"]),
+    st.sampled_from(
+        ["{}", "", "[1]", "{", '{"slug": 3}', '{"id": "m8"}', '{"slug": "a"}', '{"path": null}', '{"query": "x"}']
+    ),
 )
 ODD_TOOLS = st.lists(
     st.sampled_from(
         [
             {"type": "function", "function": {"name": name, **({"parameters": parameters} if parameters else {})}}
-            for name in ("read_article", "list_articles", "search_articles", "read_file", "save_note", "what")
+            for name in ("read_article", "list_articles", "search_articles", "read_file", "save_note", "recall", "what")
             for parameters in (None, {"properties": {}}, {"properties": {"slug": {}, "query": {}}})
         ]
         + [{}]

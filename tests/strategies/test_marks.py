@@ -1,0 +1,98 @@
+"""What strategies write into a copy of a result is known by its marks: what is left is text of the result."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.fit import shortened
+from agent.marks import shown
+from agent.messages import Message
+from strategies.compress import compressed
+from strategies.dedup import with_references
+from strategies.delegate import briefed
+from strategies.observation_masking import mask
+from strategies.offload import reference
+from strategies.repeated_lines import cut
+from strategies.tidy import written
+from tests.support.histories import TinyCounter
+
+BUDGET = Budget(1_000, TinyCounter())
+FORMS = (
+    "2026-03-01 08:{0:02}:07 INFO request GET /api/students/{0} 200 took={0}ms",
+    "Jun{0},7b,{0},2,4,",
+    "def step_{0}(grades, weight={0}): return grades",
+    "src/app.py:{0}: total += {0}",
+    "{0}. slug-{0} — Title of number {0} (1,{0} words; tags: a)",
+    "{0}: Bees of hive {0} fly far. They come back at {0} o'clock, or they do not!",
+    "+    return x + {0}",
+    "    total += grade",
+    "",
+)
+LINES = st.builds(str.format, st.sampled_from(FORMS), st.integers(0, 99))
+TEXTS = st.builds(
+    lambda form, more: "\n".join([*(form.format(number) for number in range(40)), *more]),
+    st.sampled_from(FORMS[:-2]),
+    st.lists(LINES, max_size=20),
+)
+
+
+def result(text: str) -> Message:
+    return Message("m8", "tool", text, call_id="c", name="read_file")
+
+
+def assert_is_text_of(text: str, of: str) -> None:
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        assert line in of
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, st.floats(0.05, 0.9))
+def test_an_excerpt_is_text_without_its_marks_and_names_its_id(text: str, ratio: float) -> None:
+    copy = compressed(result(text), ratio, "information").content
+    assume(copy != text)
+    view = shown(copy)
+    assert_is_text_of(view.text, text)
+    assert (view.whole, view.id) == (False, "m8")
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, TEXTS)
+def test_references_are_gaps(text: str, above: str) -> None:
+    runs, _ = cut(text, cut(above)[1])
+    view = shown(with_references(result(text), runs).content)
+    assert_is_text_of(view.text, text)
+    assert (view.whole, view.id) == ((False, "m8") if runs else (True, ""))
+
+
+@given(st.integers(20, 200), st.floats(0.1, 0.9))
+def test_around_a_cut_no_half_of_a_sentence_stays(many: int, share: float) -> None:
+    sentences = [f"Bees of hive {number} fly 3.5 miles and come back." for number in range(many)]
+    view = shown(shortened(result(" ".join(sentences)), share, BUDGET).content)
+    assert set(re.split(r"(?<=back\.)\s+", view.text.strip())) <= set(sentences)
+    assert (view.whole, view.id) == (False, "")
+
+
+@given(TEXTS)
+def test_what_is_hidden_shows_nothing(text: str) -> None:
+    for copy in (mask(result(text)), briefed(result(text), "Bees fly far.")):
+        assert (shown(copy.content).text, shown(copy.content).whole, shown(copy.content).id) == ("", False, "")
+    view = shown(reference(result(text), 100, 400, "").content)
+    assert (view.text, view.whole, view.id) == ("", False, "m8")
+
+
+@given(TEXTS)
+def test_a_text_without_marks_is_whole(text: str) -> None:
+    assert shown(text).whole == bool(text.strip())
+    assert shown(text).text == text
+
+
+def test_a_tidied_text_is_whole() -> None:
+    text = "\n".join(["\x1b[31mred\x1b[0m", *["the same line"] * 9, "end"])
+    for form in ("text", "recallable"):
+        view = shown(written(result(text), form).content)  # type: ignore[arg-type]
+        assert view.text.split() == ["red", "the", "same", "line", "end"]
+        assert (view.whole, view.id) == (True, "")
