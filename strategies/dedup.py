@@ -67,8 +67,8 @@ class Dedup(Stateful):
     the tokens, it takes the place of the result; `recall` shows the whole. A copy depends only on what stands before
     it, so the prefix stays.
 
-    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one
-    could hide lines that a reference needs, so `dedup+observation-masking` is refused.
+    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one,
+    as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows them.
     """
 
     tools = ("recall",)

@@ -27,9 +27,6 @@ FILE = re.compile(r"(.*\.py)(?::(.*))?")
 PAPER = "paper"
 """The setting that gives a strategy the parameters of the paper that it follows."""
 
-LAST = "dedup"
-"""The strategy that only stands last."""
-
 
 class Kind(Enum):
     """The source of a part's strategy."""
@@ -110,14 +107,9 @@ def parse(spec: str, side: SideModel) -> Strategy:
     """The strategy that a SPEC names, with fresh state. `side` is the model that it may ask, with the embedder.
 
     Raises:
-        UsageError: no such strategy, parameter or value, and the fix names the nearest right one; or a strategy stands
-            after `LAST`.
+        UsageError: no such strategy, parameter or value; the fix names the nearest right one.
     """
-    found = parse_spec(spec)
-    if any(part.name == LAST for part in found[:-1]):
-        what = f"a strategy after {LAST} could hide lines that its references need"
-        raise UsageError(what, f"write it last, such as observation-masking+{LAST}")
-    parts = [_strategy(part, side) for part in found]
+    parts = [_strategy(part, side) for part in parse_spec(spec)]
     return parts[0] if len(parts) == 1 else Pipeline(parts)
 
 

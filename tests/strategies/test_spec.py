@@ -134,11 +134,6 @@ def test_the_papers_parameters_are_these() -> None:
         ("llm-summary:paper,paper", "llm-summary has no parameter 'paper'", "known: every, tail, words"),
         ("slidingwindow", "there is no strategy 'slidingwindow'", "did you mean sliding-window?"),
         ("", "there is no strategy ''", "known: none, truncate, sliding-window"),
-        (
-            "tidy+dedup+observation-masking",
-            "a strategy after dedup could hide lines that its references need",
-            "write it last, such as observation-masking+dedup",
-        ),
         ("zzz", "there is no strategy 'zzz'", "known: none, truncate, sliding-window"),
         ("none+", "there is no strategy ''", "known: "),
         ("masking:window=3", "there is no strategy 'masking'", "did you mean observation-masking?"),

@@ -32,7 +32,7 @@ from strategies.offload import Offload
 from strategies.paper import N_HYBRID, M, N, scaled
 from strategies.parameter import Parameter, parameters
 from strategies.sliding_window import SlidingWindow
-from strategies.spec import LAST, parse
+from strategies.spec import parse
 from strategies.table import STRATEGIES, Pipeline
 from strategies.thrifty import Thrifty
 from strategies.tidy import Tidy
@@ -224,8 +224,7 @@ def specs(draw: st.DrawFn, name: str) -> str:
     if name == OWN:
         return name
     if name == "pipeline":
-        before = [draw(ANY_NAME.filter(lambda one: one != LAST)) for _ in range(draw(st.integers(1, 2)))]
-        return "+".join(draw(specs(one)) for one in (*before, draw(ANY_NAME)))
+        return "+".join(draw(specs(draw(ANY_NAME))) for _ in range(draw(st.integers(2, 3))))
     chosen = ["paper"] if any(one.paper for one in parameters(STRATEGIES[name])) and draw(st.booleans()) else []
     chosen += [draw(setting) for setting in settings(name) if draw(st.booleans())]
     return f"{name}:{','.join(chosen)}" if chosen else name
