@@ -43,7 +43,7 @@ def footer(agent: Agent, width: int) -> str:
     the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
     cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models, of
     one in the background only those in which the agent waited, and the seconds waited for a busy one or for one to
-    load; the session's prompt tokens. Where the line is too long, the strategy's name is cut if it has something to say,
+    load; the session's prompt tokens. Where the line is too long, the name of a strategy with something to say is cut,
     then fields drop from the right.
     """
     ledger = agent.ledger
