@@ -113,13 +113,14 @@ def test_the_strategy_of_the_readme_acts_as_shown(workshop: Path) -> None:
     (command,) = re.findall(r"^thimble --strategy .*$", readme, re.MULTILINE)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     (workshop / "bin" / "thimble").unlink()  # the next on the path is the installed one
-    said = run_in(workshop, command).stderr.splitlines()
+    run = run_in(workshop, command)
+    said = (run.stdout + run.stderr).splitlines()
     assert [line for line in shown.splitlines() if line not in said] == []
 
 
 def test_a_strategy_of_ones_own_says_why(workshop: Path) -> None:
     (command,) = (line for line in commands("2-your-own-strategy") if "oldest.py" in line)
-    said = run_in(workshop, command).stderr
+    said = run_in(workshop, command).stdout
     assert "message 4 (list_articles), dropped, 204 → 0 tokens: the oldest turns go until the view fits" in said
 
 
@@ -127,7 +128,8 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     lines = re.findall(r"^\| \d+ \| `(.+?)` \|", page("3-teach-it"), re.MULTILINE)
     (command,) = commands("3-teach-it")
     assert [text for flag, text in pairwise(shlex.split(command)) if flag == "-p"] == lines
-    told = run_in(workshop, command).stderr
+    run = run_in(workshop, command)
+    told = run.stdout + run.stderr
     for said in (
         "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
         "Predicted: 5 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
