@@ -128,8 +128,7 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     lines = re.findall(r"^\| \d+ \| `(.+?)` \|", page("3-teach-it"), re.MULTILINE)
     (command,) = commands("3-teach-it")
     assert [text for flag, text in pairwise(shlex.split(command)) if flag == "-p"] == lines
-    run = run_in(workshop, command)
-    told = run.stdout + run.stderr
+    told = run_in(workshop, f"{command} 2>&1").stdout
     for said in (
         "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
         "Predicted: 5 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
@@ -209,6 +208,14 @@ def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop:
     run = run_in(workshop, commands("test-what-is-lost")[0])
     printed = run.stdout + run.stderr
     assert [figure for figure in re.findall(r"\d[\d,.]+", sample) if figure.strip(",.") not in printed] == []
+
+
+def test_the_life_of_a_fact_on_the_page_comes_out_of_the_command_above_it(workshop: Path) -> None:
+    rows = next(body for body in blocks("text", "test-what-is-lost") if "of 5 calls" in body).splitlines()
+    (command,) = (line for line in commands("test-what-is-lost") if line.endswith('-p "/probe"'))
+    shown = [re.sub(r" +[█·!×▒]+ ", ": ", row[2:], count=1).replace(" · ", "; ") for row in rows]
+    printed = re.sub(r"( \(in use\))?, planted-1.txt", "", run_in(workshop, command).stdout).splitlines()
+    assert shown == [row.strip() for row in printed if "of 5 calls" in row]
 
 
 def test_the_first_session_is_what_the_program_does_today() -> None:

@@ -71,7 +71,8 @@ def show_difference(runs: Sequence[Run], console: Console) -> None:
     left = most
     for place, run in enumerate(wrapped):
         if left < min(longest, sizes[place]):
-            say(console, f"  … {figures.several(len(wrapped) - place, 'change')} more", "quiet")
+            changes = sum(run.sign in ("-", "+") for run in wrapped[place:])
+            say(console, f"  … {figures.several(changes, 'more change')}", "quiet")
             return
         for words in _ends(run.lines, longest):
             say(console, f"  {run.sign} {words}" if run.sign else f"  {words}", STYLES.get(run.sign, "quiet"))

@@ -52,7 +52,9 @@ def answers(session: Session, prompts: Sequence[str], as_json: bool = False) -> 
 # ---- answers ----
 
 
-def test_standard_output_is_the_answers_and_what_commands_print_in_their_order(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_is_the_answers_and_what_commands_print_in_their_order(
+    articles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     session = scripted(articles, LOOK, "The first\nanswer.", "The second.\n\n", "Third.")
     assert answers(session, ["one?", "two?", "/budget 4000", "three?"]) == headless.DONE
     captured = capsys.readouterr()
@@ -118,7 +120,9 @@ def test_commands_act_and_what_they_print_stands_apart_from_json(
     if as_json:
         assert {line["type"] for line in lines(captured.out)} >= {"asked", "answered", "session"}
     else:
-        assert captured.out.index("is now none") < captured.out.index("\n\nOne.\n\n") < captured.out.index("Each exchange")
+        assert (
+            captured.out.index("is now none") < captured.out.index("\n\nOne.\n\n") < captured.out.index("Each exchange")
+        )
 
 
 @pytest.mark.parametrize(
