@@ -93,7 +93,8 @@ class Replied:
     """The reply is complete and in the history. `waited_seconds` of its seconds passed before the server computed.
 
     `stopped_by`: who ended it because the model went round in circles; "" if nobody had to. `began`: when the request
-    was sent, in seconds since 1970; 0 if unknown.
+    was sent, in seconds since 1970; 0 if unknown. `written`: tokens of a reply that thimble ended, by our count, since
+    its server reports none; else None.
     """
 
     turn: int
@@ -103,6 +104,22 @@ class Replied:
     first_token_seconds: float | None
     waited_seconds: float = 0.0
     stopped_by: Stopper = ""
+    began: float = 0.0
+    written: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenOff:
+    """The user stopped a call before its reply was complete: it has a cost, and no place in the history.
+
+    Recorded; `run` never yields it. Its fields are those of `Replied`.
+    """
+
+    turn: int
+    written: int
+    seconds: float
+    first_token_seconds: float | None = None
+    waited_seconds: float = 0.0
     began: float = 0.0
 
 
@@ -237,5 +254,6 @@ Event = (
     | Answered
     | Planted
 )
-Entry = Event | Withdrawn | Cancelled | StrategyChanged | TidyChanged | BudgetChanged | ModelChanged | SystemChanged
+Change = StrategyChanged | TidyChanged | BudgetChanged | ModelChanged | SystemChanged
+Entry = Event | BrokenOff | Withdrawn | Cancelled | Change
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

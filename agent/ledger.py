@@ -7,7 +7,18 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from agent.budget import Prices
-from agent.events import Answered, Asked, Entry, Prepared, Preparing, PromptCut, Replied, SideCalled, ToolReturned
+from agent.events import (
+    Answered,
+    Asked,
+    BrokenOff,
+    Entry,
+    Prepared,
+    Preparing,
+    PromptCut,
+    Replied,
+    SideCalled,
+    ToolReturned,
+)
 from agent.prefix_cache import MOST_CALLS, Timed, agrees
 from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from agent.view import View
@@ -145,7 +156,7 @@ class Ledger:
     sent: Sent | None = None
     """The request that sent the newest view; None if there was none."""
     replied: bool = False
-    """Whether the newest view has its reply."""
+    """Whether the newest view has its reply, or as much of it as came."""
 
     @property
     def tool_calls(self) -> int:
@@ -185,7 +196,7 @@ class Ledger:
                 self.sent = event
             case SideCalled():
                 self.calls.append(self._checked(self._side(event)))
-            case Replied():
+            case Replied() | BrokenOff():
                 self.calls.append(self._checked(self._turn(event)))
                 self.replied = True
             case PromptCut() if self.calls and not self.calls[-1].cached.exact:
@@ -221,10 +232,10 @@ class Ledger:
             first_token=event.first_token_seconds,
         )
 
-    def _turn(self, event: Replied) -> Call:
+    def _turn(self, event: Replied | BrokenOff) -> Call:
         if self.prepared is None:
             raise ValueError("a reply without a view")
-        view, usage = self.prepared.view, event.usage
+        view, usage = self.prepared.view, event.usage if isinstance(event, Replied) else Usage()
         known = next((call.raw_prompt for call in reversed(self.calls) if call.purpose == "answer"), 0)
         return Call(
             exchange=self.exchanges,
@@ -233,7 +244,7 @@ class Ledger:
             limit=view.limit,
             prompt=_reported(usage.prompt_tokens, Amount(view.tokens, self.prepared.exact)),
             cached=UNKNOWN,
-            output=Amount(usage.output_tokens),
+            output=_reported(usage.output_tokens, Amount(event.written, exact=False)),
             seconds=event.seconds - event.waited_seconds,
             raw_prompt=view.history_tokens,
             raw_prefill=max(0, view.history_tokens - known) if view.warm else view.history_tokens,

@@ -14,6 +14,7 @@ from agent.errors import BudgetError, ToolError
 from agent.events import (
     Answered,
     Asked,
+    BrokenOff,
     Ending,
     Event,
     Prepared,
@@ -88,16 +89,23 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
 
     reply, began, started = Reply(), time(), perf_counter()
     stream = backend.stream(view.messages, call.tools, max_tokens=agent.max_output, may_call=not call.closing)
-    with closing(stream):
-        for event in reply.read(stream):
-            yield event
-            yield from agent.side.drain()
+    try:
+        with closing(stream):
+            for event in reply.read(stream):
+                yield event
+                yield from agent.side.drain()
+    except (GeneratorExit, KeyboardInterrupt):
+        seconds, first = perf_counter() - started, reply.first_token_seconds
+        waited = min(seconds, reply.waited_seconds)
+        agent.enter(BrokenOff(turn, reply.tokens(backend.counter), seconds, first, waited, began))
+        raise
     calls = named(reply.calls, f"m{len(agent.history) + 1}")
     message = Message(next(agent.state.new_ids()), "assistant", reply.text, reply.thinking, calls)
     seconds, first = perf_counter() - started, reply.first_token_seconds
     waited = min(seconds, reply.waited_seconds)
-    yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by, began)
-    read, counter = reply.usage.prompt_tokens, backend.counter
+    counter, read = backend.counter, reply.usage.prompt_tokens
+    written = reply.tokens(counter) if reply.stopped_by else None
+    yield Replied(turn, message, reply.usage, seconds, first, waited, reply.stopped_by, began, written)
     if read is not None and not counter.calibrate(view.tokens, read):
         yield PromptCut(turn, view.tokens, read, counter.exact)
     return message

@@ -8,10 +8,11 @@ from io import StringIO
 from time import perf_counter
 from typing import Literal
 
+from agent.budget import Counter
 from agent.circles import Circles
 from agent.errors import Circled, ModelError
 from agent.events import Said, Stopper
-from agent.messages import ToolCall
+from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Sent, Text, Thinking, Usage, Waiting
 
 CALL_CHARACTERS = 100_000
@@ -48,6 +49,11 @@ class Reply:
     def waited_seconds(self) -> float:
         """Seconds in which the server was busy or loaded the model."""
         return self.passed_seconds + (self.usage.load_seconds or 0)
+
+    def tokens(self, counter: Counter) -> int:
+        """Tokens of the part received so far, thinking too, by our count; 0 if nothing came."""
+        said = self.text + self.thinking
+        return counter.count(Message("", "assistant", said, calls=tuple(self.calls))) if said or self.calls else 0
 
     def read(self, stream: Iterable[Delta]) -> Iterator[Said | Sent | Waiting]:
         """Take a whole reply, or what comes of it before the model goes round in circles; the events to show."""

@@ -8,6 +8,7 @@ from itertools import count
 
 from agent.events import (
     Asked,
+    BrokenOff,
     BudgetChanged,
     Cancelled,
     Entry,
@@ -44,7 +45,7 @@ class State:
     def take(self, event: Entry) -> None:
         """Apply one event. The cost of a reply whose view is lost, as in a damaged journal, is unknown."""
         self.change(event)
-        if not isinstance(event, Replied) or self.ledger.prepared:
+        if not isinstance(event, Replied | BrokenOff) or self.ledger.prepared:
             self.ledger.add(event)
 
     def change(self, event: Entry) -> None:

@@ -30,10 +30,11 @@ class View:
     `fates` has one entry a message of the history, `inserted` the positions in `messages` that are not in it.
     `overhead` belongs to no message (tool schemas, template). `cached` is the longest beginning that it shares with a
     prompt that the server can still hold; `prefill` the rest. `edited` says that the strategy changed the prefix:
-    something of the view before is not where it was. `acted` counts the messages whose fate is new in this view. `warm`
+    something of the view before is not where it was. `acted` counts the messages whose fate is new in this view.
+    `without`: what it would have, had nothing been done anew: the view before and what is new in the history. `warm`
     says that the server could use the prompt before at all: the same model with the same tools. `history` is the one
-    beside it, repaired. `left_out` says by message id why a dropped message is not here, as the strategy or `fit` has
-    it. `fit` is where the next call goes on from.
+    beside it, repaired. `left_out` says by message id why a dropped message is not here, as the strategy or `fit`
+    has it. `fit` is where the next call goes on from.
     """
 
     messages: Sequence[Message]
@@ -47,6 +48,7 @@ class View:
     prefill: int
     edited: bool
     acted: Mapping[Fate, int]
+    without: int
     notes: tuple[str, ...] = ()
     warm: bool = False
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
@@ -59,10 +61,14 @@ class View:
         return zip(self.history, self.fates, strict=True)
 
     @property
+    def saved(self) -> int:
+        """What its new deeds save in this call; negative where more comes back."""
+        return self.without - self.tokens
+
+    @property
     def settled(self) -> int:
         """How many messages stand before what was put at the end for this call alone: to take that away is no edit."""
-        added = set(self.inserted)
-        return next((at + 1 for at in reversed(range(len(self.messages))) if at not in added), 0)
+        return _settled(self.messages, self.inserted)
 
 
 def prepare(
@@ -171,6 +177,7 @@ def measure(
     history, messages = History.of(history), History.of(messages)
     fates, acted = _fates(history, messages, before)
     tokens = budget.size(messages)
+    inserted = () if messages.rewrites(history) else tuple(_inserted(history, messages))
     shared = shared_messages(messages, before.messages) if before else 0
     warm = warm and before is not None
     kept = max([shared if warm else 0, *(shared_messages(messages, one) for one in held)])
@@ -178,7 +185,7 @@ def measure(
     return View(
         messages=messages,
         fates=fates,
-        inserted=() if messages.rewrites(history) else tuple(_inserted(history, messages)),
+        inserted=inserted,
         tokens=tokens,
         history_tokens=budget.size(history),
         limit=budget.limit,
@@ -187,10 +194,34 @@ def measure(
         prefill=prefill,
         edited=before is not None and shared < before.settled,
         acted=acted,
+        without=_without(history, messages, inserted, shared, budget, before),
         notes=tuple(notes),
         warm=warm,
         history=history,
     )
+
+
+def _settled(messages: Sequence[Message], inserted: Iterable[int]) -> int:
+    added = set(inserted)
+    return next((at + 1 for at in reversed(range(len(messages))) if at not in added), 0)
+
+
+def _without(
+    history: History, messages: History, inserted: Iterable[int], same: int, budget: Budget, before: View | None
+) -> int:
+    """Tokens of the view before with what is new in the history, and with what is added for this call alone.
+
+    The first `same` messages are those of the view before.
+    """
+    own = _settled(messages, inserted) if inserted else len(messages)
+    if before is None:
+        return budget.size(history) + sum(map(budget.count, messages[own:]))
+    same, new = min(same, own, before.settled), history[len(before.history) :]
+    if history.shared(before.history) < len(before.history):
+        known = {message.id for message in before.history}
+        new = [message for message in history if message.id not in known]
+    would = [*before.messages[same : before.settled], *new]
+    return budget.size(messages) - sum(map(budget.count, messages[same:own])) + sum(map(budget.count, would))
 
 
 def _inserted(history: History, messages: History) -> Iterator[int]:

@@ -133,9 +133,10 @@ STRATEGIES = """\
 
 A SPEC is a name, a name with parameters (`observation-masking:window=10,when=always`), a name with those of its paper
 (`observation-masking:paper`), a file (`./mine.py`), a `package.module:Name`, or several of these joined by `+`, left to
-right. `/strategy SPEC` swaps while the session runs.
-The new strategy starts fresh and sees the whole history. ∑ marks a strategy that asks a model: the agent's own, or
-another one by `--summariser`. [Cost](../results/cost.md) and [Answers](../results/answers.md) compare them.
+right. `/strategy SPEC` swaps while the session runs. The new strategy starts fresh and sees the whole history. If its
+view is over the budget, `fit` makes room: it halves the largest results, then leaves out the oldest turns. ∑ marks a
+strategy that asks a model: the agent's own, or another one by `--summariser`. [Cost](../results/cost.md) and
+[Answers](../results/answers.md) compare them.
 
 ![Help on the strategy sliding-window, with a table of its two parameters; then a swap to it, which says how many tokens
 the next prompt will hold.](../pictures/strategy.svg)

@@ -20,6 +20,7 @@ from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, Usa
 from agent.events import (
     Answered,
     Asked,
+    BrokenOff,
     BudgetChanged,
     Cancelled,
     Event,
@@ -63,7 +64,7 @@ LONGEST_SECONDS = 600.0
 """No pause is longer."""
 CASSETTE = b'{"type":"cassette",'
 """The beginning of a recording in the form that a session's journal has replaced."""
-UNTOLD = Withdrawn | Cancelled
+UNTOLD = BrokenOff | Withdrawn | Cancelled
 """Events that a session enters and does not show."""
 BETWEEN = Asked | Planted | Command | Aside | Change
 """Records between two exchanges."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from difflib import get_close_matches
 from functools import lru_cache
-from math import isnan
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
@@ -60,19 +59,9 @@ class Parameter:
             value = float("nan")
         if self.least <= value <= self.most:
             return value
-        near = self._nearest(text)
-        hint = f"did you mean {near}? " if near else ""
+        near = get_close_matches(text, self.choices, 1)
+        hint = f"did you mean {near[0]}? " if near else ""
         raise UsageError(f"{self.name}={text} is not possible", f"{hint}{self.name} takes {self.legal}: {self.meaning}")
-
-    def _nearest(self, text: str) -> str:
-        """The legal value nearest to an illegal one; empty if none is near."""
-        try:
-            number = min(max(float(text), self.least), self.most)
-        except ValueError:
-            number = float("nan")
-        if isnan(number) or not self.kind:
-            return next(iter(get_close_matches(text, self.choices, 1)), "")
-        return f"{number if self.kind is float else round(number):,}".replace(",", "")
 
 
 def parameter(default: Any, meaning: str, least: float = 0, most: float = 1_000_000, paper: Any = None) -> Any:

@@ -1,4 +1,7 @@
-"""Without a conversation: answers go to standard output, all else to standard error; or events as JSON Lines."""
+"""Without a conversation: answers and what commands print go to standard output; or events as JSON Lines.
+
+All else goes to standard error.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def _one(session: Session, prompt: str, printer: _Printer | None) -> tuple[bool,
     question = prompt = meant(prompt)
     if prompt.startswith("/"):
         planted = len(session.planted)
-        answer = _command(session, prompt, as_json=printer is None)
+        answer = _command(session, prompt, printer)
         if answer is None:
             return True, DONE
         new = session.planted[planted:] if printer is None and prompt.startswith("/plant") else ()
@@ -180,16 +183,22 @@ def _fault(code: int, what: str, fix: str, as_json: bool) -> None:
 
 
 class _Printer:
-    """Answers to standard output, a blank line between two; what happened on the way to standard error."""
+    """Answers and what commands print to standard output, a blank line between two; what happened to standard error."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._answers = 0
+        self._written = False
         from repl.screen.trace import PLAIN_WIDTH
 
         self._plain = session.settings.plain
         drawn_on = get_terminal_size().columns if sys.stderr and sys.stderr.isatty() else 120
         self._width = PLAIN_WIDTH if self._plain else drawn_on
+
+    def begin(self) -> None:
+        """A blank line, if something stands before."""
+        if self._written:
+            write("\n")
+        self._written = True
 
     def show(self, event: Event) -> None:
         from repl.screen import trace
@@ -232,8 +241,8 @@ class _Printer:
 
         answer = wrapped(clean(text).strip(), columns(sys.stdout))
         if answer:
-            write(f"\n{answer}\n" if self._answers else f"{answer}\n")
-            self._answers += 1
+            self.begin()
+            write(f"{answer}\n")
         tell(footer(self._session.agent, self._width))
 
 
@@ -268,22 +277,39 @@ def _apart(events: Iterator[Event]) -> Iterator[Event]:
         yield event
 
 
-def _command(session: Session, text: str, as_json: bool) -> str | None:
-    """Run a command, its output on standard error; a question to ask next, "" for none, None to leave.
+def _command(session: Session, text: str, printer: _Printer | None) -> str | None:
+    """Run a command, its output on standard output; a question to ask next, "" for none, None to leave.
 
-    As JSON a line says what it printed, tables apart too, whatever came of it.
+    As JSON its output goes to standard error, and a line says what it printed, tables apart too, whatever came of it.
     """
     from repl.commands.table import obey
     from repl.screen.tables import Paper
     from repl.screen.theme import console_for
 
-    width = columns(sys.stderr)
-    shown = Paper(lambda part: aside(wrapped(part, width)))  # as it comes: a download takes its time
+    apart = Apart()
+    failed: list[Exception] = []
+
+    def pass_on(part: str) -> None:  # as it comes: a download takes its time
+        with apart.lifted():
+            if printer is None:
+                aside(wrapped(part, columns(sys.stderr)))
+                return
+            try:
+                if not shown.tell():
+                    printer.begin()
+                write(wrapped(part, columns(sys.stdout)))
+            except (Unwritable, BrokenPipeError) as error:
+                failed.append(error)  # the command has to end first
+
+    shown = Paper(pass_on)
     try:
-        with Apart():
-            return obey(session, text, console_for(plain=True, file=shown))
+        with apart:
+            answer = obey(session, text, console_for(plain=True, file=shown))
+        if failed:
+            raise failed[0]
+        return answer
     finally:
-        if as_json:
+        if printer is None:
             tables = [table.as_fields() for table in shown.tables]
             write(jsonl.to_line({"type": "command", "command": text, "text": shown.getvalue(), "tables": tables}))
 

@@ -49,7 +49,7 @@ def find(word: str, commands: Mapping[str, Command]) -> str:
     name = word.removeprefix("/")
     name = ALIASES.get(name, name)
     if name not in commands:
-        near = get_close_matches(name.lower(), [*commands, *ALIASES], 1, cutoff=0.5)
+        near = get_close_matches(name.lower(), [*commands, *ALIASES], 1)
         hint = f"did you mean /{near[0]}? " if near else ""
         raise UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
     return name

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
-from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, BinaryIO, TextIO
@@ -42,6 +43,15 @@ class Apart:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Show the rest."""
         self._stack.close()
+
+    @contextmanager
+    def lifted(self) -> Iterator[None]:
+        """Within it the standard streams are the real ones again."""
+        self.__exit__(None, None, None)
+        try:
+            yield
+        finally:
+            self.__enter__()
 
     def _descriptors(self) -> TextIO:
         """Turn both descriptors to a file; standard error as it was."""

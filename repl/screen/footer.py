@@ -11,6 +11,7 @@ from agent import figures
 from agent.ledger import Amount, Ledger, totals
 from agent.view import View
 from repl.screen.sanitise import line
+from repl.screen.trace import LEAST_NAME, cut
 
 if TYPE_CHECKING:
     from agent.agent import Agent
@@ -42,13 +43,14 @@ def footer(agent: Agent, width: int) -> str:
     the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
     cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models, of
     one in the background only those in which the agent waited, and the seconds waited for a busy one or for one to
-    load; the session's prompt tokens. Where the line is too long, the strategy gives up its name if it has something to
-    say, then fields drop from the right.
+    load; the session's prompt tokens. Where the line is too long, the name of a strategy with something to say is cut,
+    then fields drop from the right.
     """
     ledger = agent.ledger
     calls = ledger.of_exchange(ledger.exchanges)
     answers = [call for call in calls if call.purpose == "answer"]
     spent, total = totals(calls), totals(ledger.calls).prompt
+    name = line(answers[-1].strategy if answers else agent.strategy_name)
     saved = _saved(agent) if answers or _unanswered(ledger) else ""
     protocol = getattr(agent.backend, "protocol", "")
     before = sum(call.waited for call in calls if call.lag is None)
@@ -59,12 +61,15 @@ def footer(agent: Agent, width: int) -> str:
         f"ctx {context(agent)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
-        f"{line(answers[-1].strategy if answers else agent.strategy_name)} {saved}".rstrip(),
+        f"{name} {saved}".rstrip(),
         f"{seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
-    if saved and cell_len(" · ".join(fields)) > width:
-        fields[4] = saved
+    if saved:
+        least = min(cell_len(name), LEAST_NAME)
+        shown = fitting([*fields[:4], f"{cut(name, least)} {saved}", *fields[5:]], width)
+        room = width - cell_len(" · ".join(shown)) + least
+        fields = [*shown[:4], *[f"{cut(name, room)} {saved}"] * (len(shown) > 4), *shown[5:]]
     return " · ".join(fitting(fields, width))
 
 

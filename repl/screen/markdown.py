@@ -39,7 +39,11 @@ class _Heading(markdown.Heading):
 
 
 class _Markdown(markdown.Markdown):
-    """rich's Markdown, except that HTML, entities, images and references are shown as written."""
+    """rich's Markdown, except that HTML, entities, images and references are shown as written, each line on its own.
+
+    Models break a line where they mean it, as in verses, addresses, and quoted lines of a file: joined into one
+    paragraph these would be lost.
+    """
 
     elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading}
 
@@ -53,7 +57,7 @@ class _Markdown(markdown.Markdown):
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
     # An entity could write a control that the sanitiser, which came before, would have taken away: `&#x202e;`.
-    return parser.disable(["html_block", "html_inline", "entity", "image", "reference"])
+    return parser.disable(["html_block", "html_inline", "entity", "image", "reference", "newline"])
 
 
 def _trimmed(line: list[Segment]) -> list[Segment]:

@@ -95,14 +95,12 @@ def caption(event: Prepared) -> list[str]:
     if not done:
         return [f"nothing was touched: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
     cost = f"the server must compute {tokens(view.prefill)} tokens anew; {tokens(view.cached)} are cached"
-    less = view.history_tokens - view.tokens
-    sizes = f"{tokens(view.history_tokens)} → {tokens(view.tokens)} of {view.limit:,}"
-    saved = f"{tokens(less)} tokens, {sizes}" if less > 0 else f"nothing, {sizes}"
+    saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
         f"{line(event.strategy)} {', '.join(done)}",
         *whys(view, event.before),
         f"Cost: {cost}",
-        f"Saved: {saved}",
+        f"Saved: {saved}, {trace.sizes(event)} of {view.limit:,}",
     ]
 
 

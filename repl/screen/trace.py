@@ -36,6 +36,8 @@ CIRCLES = {
     "server": "the model wrote the same again and again, so the server stopped its reply here",
 }
 """What is told of a reply that went round in circles, by who stopped it."""
+LEAST_NAME = 6
+"""Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1
 """Seconds of a wait that are told."""
 LONGEST = 2_000
@@ -105,23 +107,23 @@ def result(event: ToolReturned) -> str:
 def acted_line(event: Prepared, width: int = 1_000) -> str | None:
     """The new deeds of a strategy in this view, in one line; None if there are none.
 
-    `  ✂ observation-masking masked 5 results (−4.1k tokens): 9,120 → 5,012 of 8,000`: tokens of the whole history and
-    of the view.
+    `  ✂ observation-masking masked 5 results (−4.1k): 9,120 → 5,012 of 8,000`: tokens of the prompt without these deeds
+    and with them. Where this is too long, the name of the strategy is cut.
     """
     done = deeds(event)
     if not done:
         return None
     view = event.view
-    less = view.history_tokens - view.tokens
-    saved = f" (−{figures.short(less, event.exact)} tokens)" if less > 0 else ""
-    sizes = f"{figures.tokens(view.history_tokens, event.exact)} → {figures.tokens(view.tokens, event.exact)}"
-    name, acts = line(event.strategy), ", ".join(done)
-    for who, less_ in ((name, saved), (name, ""), ("", "")):
-        tail = f"{less_}: {sizes} of {view.limit:,}"
-        head = " ".join(filter(None, ("  ✂", who, acts)))
-        if cell_len(head + tail) <= width:
-            break
-    return cut(head, width - cell_len(tail)) + tail
+    saved = f" (−{figures.short(view.saved, event.exact)})" if view.saved > 0 else ""
+    tail = f" {', '.join(done)}{saved}: {sizes(event)} of {view.limit:,}"
+    name = cut(line(event.strategy), max(LEAST_NAME, width - cell_len(f"  ✂ {tail}")))
+    return cut(f"  ✂ {name}{tail}", width)
+
+
+def sizes(event: Prepared) -> str:
+    """`9,120 → 5,012`: tokens of the prompt without the new deeds of its strategy, and with them."""
+    view = event.view
+    return " → ".join(figures.tokens(count, event.exact) for count in (view.without, view.tokens))
 
 
 def deeds(event: Prepared) -> list[str]:

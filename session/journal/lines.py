@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 NAMES = {kind: name for name, kind in KINDS.items()}
 STREAMED = b'{"type":"said",'
 MOST_MESSAGES = 10_000_000
-FIGURES = (*("tokens", "history_tokens", "limit", "overhead", "cached", "prefill", "edited", "acted", "notes", "warm"),)
+FIGURES = (
+    *("tokens", "history_tokens", "limit", "overhead", "cached", "prefill", "edited", "acted"),
+    *("without", "notes", "warm"),
+)
 """The fields of a view that stand on a line as they are."""
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))
 Name = tuple[str, int]

@@ -90,6 +90,7 @@ class PreparedLine:
     warm: bool
     left_out: TextDelta
     copies: tuple[Message, ...] = ()
+    without: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +169,7 @@ KINDS: dict[str, type] = {
     "waiting": Waiting,
     "said": events.Said,
     "replied": events.Replied,
+    "broken_off": events.BrokenOff,
     "prompt_cut": events.PromptCut,
     "tool_called": events.ToolCalled,
     "tool_returned": events.ToolReturned,

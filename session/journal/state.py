@@ -119,6 +119,7 @@ class SavedState(State):
         for name in ("listing", "fates", "left_out", "tools"):
             getattr(readers, name).feed(getattr(stored, name))
         view = View(messages=(), fates=(), inserted=(), **{name: getattr(stored, name) for name in FIGURES})
+        view = replace(view, without=view.without or view.history_tokens)  # an older journal does not say
         view = self._listed(view) if whole else view
         if whole and not view.messages:
             self.lost.append(f"what the call of line {number} was sent")

@@ -106,6 +106,24 @@ def test_acted_counts_only_what_is_new() -> None:
     assert measure(history, once, ROOMY, first).acted == {}
 
 
+@given(edited(), edited(), st.integers(0, 99))
+def test_what_the_new_deeds_save_is_what_each_message_has_less(
+    one: tuple[list[Message], list[Message], list[str], list[int]],
+    other: tuple[list[Message], list[Message], list[str], list[int]],
+    cut: int,
+) -> None:
+    history, view, *_ = one
+    known = {message.id for message in history[:cut]}
+    earlier = [message for message in other[1] if message.id in known]  # of another history: as any strategy may do
+    before = measure(history[:cut], earlier, ROOMY)
+    now = [*view, Message("closing", "user", "answer now")]
+    was = {message.id: ROOMY.count(message) for message in earlier}
+    whole = sum(ROOMY.count(message) for message in history if message.id not in known)
+    less = sum(was.values()) + whole - sum(map(ROOMY.count, view))
+    assert measure(history, now, ROOMY, before).saved == less
+    assert measure(history, now, ROOMY).saved == sum(map(ROOMY.count, history)) - sum(map(ROOMY.count, view))
+
+
 # --- prefill ----------------------------------------------------------------------------------------------------------
 
 
@@ -345,7 +363,7 @@ def test_a_strategy_that_is_not_fitted_may_run_over() -> None:
 
 def test_a_view_of_nothing() -> None:
     view = prepare([], Hostile(list), budget(overhead=30))
-    assert view == View((), (), (), 30, 30, 8000, 30, 0, 30, False, {})
+    assert view == View((), (), (), 30, 30, 8000, 30, 0, 30, False, {}, 30)
 
 
 def test_a_late_system_message_does_not_take_the_question_s_place() -> None:

@@ -114,13 +114,14 @@ def test_the_strategy_of_the_readme_acts_as_shown(workshop: Path) -> None:
     (command,) = re.findall(r"^thimble --strategy .*$", readme, re.MULTILINE)
     (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     (workshop / "bin" / "thimble").unlink()  # the next on the path is the installed one
-    said = run_in(workshop, command).stderr.splitlines()
+    run = run_in(workshop, command)
+    said = (run.stdout + run.stderr).splitlines()
     assert [line for line in shown.splitlines() if line not in said] == []
 
 
 def test_a_strategy_of_ones_own_says_why(workshop: Path) -> None:
     (command,) = (line for line in commands("2-your-own-strategy") if "oldest.py" in line)
-    said = run_in(workshop, command).stderr
+    said = run_in(workshop, command).stdout
     assert "message 4 (list_articles), dropped, 204 → 0 tokens: the oldest turns go until the view fits" in said
 
 
@@ -128,7 +129,7 @@ def test_the_lesson_is_the_lines_to_type_and_shows_what_it_says(workshop: Path) 
     lines = re.findall(r"^\| \d+ \| `(.+?)` \|", page("3-teach-it"), re.MULTILINE)
     (command,) = commands("3-teach-it")
     assert [text for flag, text in pairwise(shlex.split(command)) if flag == "-p"] == lines
-    told = run_in(workshop, command).stderr
+    told = run_in(workshop, f"{command} 2>&1").stdout
     for said in (
         "1,100/5,000 22%", "Planted in message 10", " 782 tokens over", "hold 3,748 of 5,000",
         "Predicted: 5 of 17 right", "message 10 (read_file), masked", "miss: ", "hit: ", "known answer: right",
@@ -208,6 +209,14 @@ def test_the_figures_of_a_prediction_come_out_of_the_command_beside_it(workshop:
     run = run_in(workshop, commands("test-what-is-lost")[0])
     printed = run.stdout + run.stderr
     assert [figure for figure in re.findall(r"\d[\d,.]+", sample) if figure.strip(",.") not in printed] == []
+
+
+def test_the_life_of_a_fact_on_the_page_comes_out_of_the_command_above_it(workshop: Path) -> None:
+    rows = next(body for body in blocks("text", "test-what-is-lost") if "of 5 calls" in body).splitlines()
+    (command,) = (line for line in commands("test-what-is-lost") if line.endswith('-p "/probe"'))
+    shown = [re.sub(r" +[█·!×▒]+ ", ": ", row[2:], count=1).replace(" · ", "; ") for row in rows]
+    printed = re.sub(r"( \(in use\))?, planted-1.txt", "", run_in(workshop, command).stdout).splitlines()
+    assert shown == [row.strip() for row in printed if "of 5 calls" in row]
 
 
 def test_the_first_session_is_what_the_program_does_today() -> None:

@@ -212,7 +212,7 @@ def test_every_kind_of_parameter() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "fix"),
     [
-        ("share", "3", "did you mean 2? share takes 0.5 to 2 or unset: a share"),
+        ("share", "3", "share takes 0.5 to 2 or unset: a share"),
         ("share", "none", "share takes 0.5 to 2 or unset: a share"),
         ("price", "atuo", "did you mean auto? price takes 0 to 1 or auto: a price"),
         ("trim", "1", "trim takes on or off: whether"),

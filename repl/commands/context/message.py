@@ -11,6 +11,7 @@ from rich.text import Text
 from agent import figures
 from agent.messages import Message
 from agent.why import UNSAID, why
+from repl.commands.context.difference import difference, show_difference
 from repl.commands.context.rows import Row, Xray
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import is_drawn, say
@@ -47,6 +48,12 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
     say(console, f"why: {rule(xray, place)}")
     if row.before and row.after and row.after.same(row.before):
         _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, RAW_HINT)
+        return
+    runs = difference(row.before.content, row.after.content) if row.before and row.after else []
+    if runs:
+        sizes = " → ".join(_tokens(xray, count) for count in (row.tokens_before, row.tokens_after))
+        say(console, f"before and after, {sizes}: - is not sent, + is sent in its place{RAW_HINT}", "bold")
+        show_difference(runs, console)
         return
     if row.before:
         _say_text(console, f"before, {_tokens(xray, row.tokens_before)}", row.before.content)

@@ -52,13 +52,18 @@ def answers(session: Session, prompts: Sequence[str], as_json: bool = False) -> 
 # ---- answers ----
 
 
-def test_standard_output_is_the_answers_alone(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_standard_output_is_the_answers_and_what_commands_print_in_their_order(
+    articles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     session = scripted(articles, LOOK, "The first\nanswer.", "The second.\n\n", "Third.")
     assert answers(session, ["one?", "two?", "/budget 4000", "three?"]) == headless.DONE
     captured = capsys.readouterr()
-    assert captured.out == "The first\nanswer.\n\nThe second.\n\nThird.\n"
-    for told in ("I look.", "list_articles", "turns 2", "turns 1", "The budget is 4,000"):
+    first, second, budget, third = captured.out.split("\n\n")
+    assert (first, second, third) == ("The first\nanswer.", "The second.", "Third.\n")
+    assert budget.startswith("The budget is 4,000")
+    for told in ("I look.", "list_articles", "turns 2", "turns 1"):
         assert told in captured.err
+        assert told not in captured.out
     assert session.agent.limit == 4000
 
 
@@ -102,7 +107,7 @@ def test_what_a_model_says_cannot_steer_the_terminal(articles: Path, capsys: pyt
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_commands_act_and_stay_off_standard_output(
+def test_commands_act_and_what_they_print_stands_apart_from_json(
     articles: Path, capsys: pytest.CaptureFixture[str], as_json: bool
 ) -> None:
     session = scripted(articles, "One.")
@@ -111,11 +116,13 @@ def test_commands_act_and_stay_off_standard_output(
     )
     captured = capsys.readouterr()
     assert session.spec == "none"
-    assert "The strategy is now none" in captured.err
+    assert "The strategy is now none" in (captured.err if as_json else captured.out)
     if as_json:
         assert {line["type"] for line in lines(captured.out)} >= {"asked", "answered", "session"}
     else:
-        assert captured.out == "One.\n"
+        assert (
+            captured.out.index("is now none") < captured.out.index("\n\nOne.\n\n") < captured.out.index("Each exchange")
+        )
 
 
 @pytest.mark.parametrize(
@@ -244,7 +251,7 @@ def test_a_command_needs_no_slash_where_it_stands_alone(
     session = scripted(articles)
     assert answers(session, [word]) == headless.DONE
     assert session.agent.history == []
-    assert ("/strategy" in capsys.readouterr().err) == (word.lower() == "help")
+    assert ("/strategy" in capsys.readouterr().out) == (word.lower() == "help")
 
 
 def test_a_refusal_has_an_exit_code_of_its_own(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,12 @@ def test_lines_have_labels() -> None:
     assert len(shown) == 5
 
 
+def test_each_line_of_an_answer_is_a_line() -> None:
+    code = "import math [school.py:1]\ndef step_0(grades):\n    return math.inf"
+    shown = screen(Said("text", code), Answered(code, "answered")).text
+    assert [text.rstrip() for text in shown.splitlines() if text.strip()] == code.splitlines()
+
+
 def test_what_is_said_before_a_call_is_quieter_than_the_answer() -> None:
     text = screen(*said("I look.", calls=(READ,)), *said("It hides."), color=True).text
     assert "\x1b[2mI look.\x1b[0m" in text

@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from agent.events import Preparing, Said
-from agent.ledger import Amount
+from agent import figures
+from agent.events import Prepared, Preparing, Said
+from agent.ledger import Amount, totals
+from repl.commands.context.rows import last_call
+from repl.commands.stats import cost_line
 from repl.screen.footer import context, footer, level
 from tests.support.sessions import answer_call, ask, scripted, tool_call
 
@@ -71,22 +74,31 @@ def test_what_the_strategy_kept_out_is_counted() -> None:
     assert view is not None
     hidden = sum(fate == "masked" for fate in view.fates)
     assert hidden >= 1
-    line = footer(session.agent, 120)
+    line = footer(session.agent, 200)
     assert f"−{hidden} obs −" in line
     narrow = footer(session.agent, cell_len(line) - 1)
-    assert "observation-masking" not in narrow
-    assert f"−{hidden} obs" in narrow, "the name goes before what it did"
+    name = "observation-masking:when=always,window=1"
+    assert narrow == line.replace(name, f"{name[:-2]}…"), "the name is cut, and nothing else"
+    least = line.replace(name, "obser…")
+    assert footer(session.agent, cell_len(least)) == least
+    assert "Σ" not in footer(session.agent, cell_len(least) - 1)
 
 
 def test_a_stopped_call_is_shown_as_it_was_counted() -> None:
     session = scripted("a first answer", "a second answer")
-    ask(session)
+    sent = [event.view.tokens for event in ask(session) if isinstance(event, Prepared)]
     with closing(session.ask("more?")) as events:
         next(event for event in events if isinstance(event, Said))
     view = session.agent.ledger.view
     assert view is not None
     assert context(session.agent).prompt == Amount(view.tokens)
-    assert footer(session.agent, 120).startswith(f"turns 0 · ctx {view.tokens:,}/8,000")
+    shown = footer(session.agent, 120)
+    assert shown.startswith(f"turns 1 · ctx {view.tokens:,}/8,000")
+    xray, spent = last_call(session), totals(session.agent.ledger.calls)
+    assert f" · cached {figures.amount(xray.cached)} · out ~" in shown
+    assert shown.endswith(f" · Σ {figures.short(spent.prompt.tokens, spent.prompt.exact)}")
+    assert spent.prompt.tokens == sum(sent) + view.tokens
+    assert "?" not in cost_line(session.agent.ledger, session.agent.price_card())
 
 
 def test_an_exchange_that_is_stopped_before_its_first_prompt_shows_none_of_another() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -97,21 +98,27 @@ def test_an_act_is_told_with_its_numbers() -> None:
     line = trace.acted_line(prepared(view))
     assert line is not None
     assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
-    assert line.endswith(f"tokens): {view.history_tokens:,} → {view.tokens:,} of 20,000")
+    assert line.endswith(f"): {view.history_tokens:,} → {view.tokens:,} of 20,000")
     assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
 
 
 @pytest.mark.parametrize("width", [60, 70, 80, 100])
 def test_an_act_fits(width: int) -> None:
     event = prepared(masked_view(), "sliding-window+observation-masking")
-    assert cell_len(trace.acted_line(event, width) or "") <= width
+    line = trace.acted_line(event, width) or ""
+    assert cell_len(line) <= width
+    assert line.startswith("  ✂ slid")
+    assert re.search(r" \(−[\d.]+k\): [\d,]+ → [\d,]+ of 20,000$", line), "each act has the same figures"
 
 
 def test_what_was_done_before_is_not_told_again() -> None:
     view = masked_view()
     assert trace.acted_line(prepared(masked_view(view), before=view)) is None
     later = masked_view(view, turns=9)
-    assert "masked 1 result " in (trace.acted_line(prepared(later, before=view)) or "")
+    (at,) = (place for place, pair in enumerate(zip(view.fates, later.fates, strict=False)) if len({*pair}) > 1)
+    less = budget().count(view.messages[at]) - budget().count(later.messages[at])
+    told = f"masked 1 result (−{less:,}): {later.tokens + less:,} → {later.tokens:,} of"
+    assert told in (trace.acted_line(prepared(later, before=view)) or "")
 
 
 def test_what_comes_back_is_told() -> None:
