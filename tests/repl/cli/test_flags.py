@@ -224,11 +224,12 @@ def test_a_bad_file_of_settings_is_named(folder: Path, capsys: pytest.CaptureFix
 def test_a_pipe_of_prompts_and_commands() -> None:
     run = thimble(*READER, stdin=f"/strategy none\n\n{QUESTION}\n/stats\n{QUESTION}\n".encode())
     assert run.returncode == 0
-    answers = run.stdout.decode().split("\n\n")
-    assert len(answers) == 2
-    assert all("two millilitres" in answer for answer in answers)
+    swapped, answer, *stats, again = run.stdout.decode().split("\n\n")
+    assert swapped.startswith("The strategy is now none")
+    assert "two millilitres" in answer
+    assert "Each exchange" in "".join(stats)
+    assert "two millilitres" in again
     assert run.stdout.endswith(b"\n")
-    assert "The strategy is now none" in run.stderr.decode()
     assert "none" in run.stderr.decode().splitlines()[-1]
 
 
@@ -326,7 +327,9 @@ def test_what_a_strategy_prints_is_not_among_the_answers(capsys: pytest.CaptureF
     Path("mine.py").write_text(f"print('loaded')\n{STRATEGY}return messages")
     assert main([*READER, "--strategy", "./mine.py", "-p", "/strategy ./mine.py", "-p", QUESTION]) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("A thimble holds two millilitres")
+    assert "\n\nA thimble holds two millilitres" in captured.out
+    for printed in ("loaded\n", "seen 2\n"):
+        assert printed not in captured.out
     assert captured.err.count("loaded\n") == 2
     assert "seen 2\n" in captured.err
 

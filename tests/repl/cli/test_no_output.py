@@ -128,6 +128,6 @@ def test_a_cassette_with_a_command_that_there_is_not_ends(unknown: str, capsys: 
     writer = Writer()
     Path("it.jsonl").write_text("".join(writer.line(at, one, 0.0)[1] for at, one in enumerate(records, 1)))
     assert main(["--replay", "it.jsonl"]) == 2
-    told = capsys.readouterr().err
-    assert told.count("there is no command") == 3
-    assert "2,000" in told
+    captured = capsys.readouterr()
+    assert captured.err.count("there is no command") == 3
+    assert "2,000" in captured.out
