@@ -11,6 +11,7 @@ from typing import Any
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
+from models.reader.references import read_back
 from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
 ASKS = re.compile(
@@ -111,6 +112,7 @@ def states(text: str) -> bool:
 
 def look(messages: Sequence[Message]) -> View:
     """Everything that can be known from the messages."""
+    messages = read_back(messages)
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
