@@ -25,7 +25,7 @@ LEAST = 200
 """Characters of a result that is worth a look."""
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=16_384)
 def written(message: Message, form: Form) -> Message:
     """A copy in this form, which depends on nothing but the message; itself where it has no such form."""
     if form in ("text", "recallable"):
