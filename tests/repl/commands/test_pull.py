@@ -143,8 +143,8 @@ def test_a_pull_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     with served(library()) as (_, url):
         assert headless.answer(opened(url), iter(["/pull big"]), False) == headless.DONE
         captured = capsys.readouterr()
-        assert captured.out == ""
-        assert "100% of 40.0 kB" in captured.err
+        assert captured.err == ""
+        assert "100% of 40.0 kB" in captured.out
         assert headless.answer(opened(url), iter(["/pull nosuch"]), False) == headless.MODEL
         assert "fix: look up its name" in capsys.readouterr().err
 

@@ -112,9 +112,9 @@ def test_resume_goes_on_with_the_last_conversation_and_not_with_a_one_shot(
     again = thimble(environ, "--resume", "-p", "/sessions")
     assert again.stderr.startswith(f"Resumed {talk.journal.id}: ")
     assert "2 newer one-shots (-p) were passed over" in again.stderr
-    assert "1 conversation in " in again.stderr
-    assert "2 one-shots (-p) not listed: /sessions -p does" in again.stderr
-    listed = thimble(environ, *READER, "-p", "/sessions -p").stderr
+    assert "1 conversation in " in again.stdout
+    assert "2 one-shots (-p) not listed: /sessions -p does" in again.stdout
+    listed = thimble(environ, *READER, "-p", "/sessions -p").stdout
     assert "2 one-shots in " in listed
     assert QUESTION not in listed
 
@@ -146,7 +146,7 @@ def test_a_newer_session_is_left_alone(environ: dict[str, str], folder: Path) ->
     assert [line.split()[0] for line in run.stderr.splitlines()] == ["thimble:", "fix:"]
     assert "a newer thimble wrote this journal" in run.stderr
     assert path.read_bytes() == before
-    assert shelf.NEWER in thimble(environ, *READER, "-p", "/sessions -p").stderr
+    assert shelf.NEWER in thimble(environ, *READER, "-p", "/sessions -p").stdout
 
 
 def test_damage_is_told_with_its_lines_and_read_on(environ: dict[str, str], folder: Path) -> None:
