@@ -75,8 +75,9 @@ def stands(session: Session) -> Any:
     list(agent.side.drain())  # what this look has asked is no part of the session
     # what the server has cached comes of all branches, and is no part of one
     view = following.what if isinstance(following, ThimbleError) else replace(following, cached=0, prefill=0)
-    state = agent.history, agent.ledger, getattr(agent.strategy, "state", None), session.notes.kept, view
-    return deepcopy((state, session.spec, agent.limit, [one.fact for one in session.planted]))
+    state, facts = agent.state.copy(), [one.fact for one in session.planted]
+    remembered = deepcopy((getattr(agent.strategy, "state", None), session.notes.kept))
+    return state.history, state.ledger, remembered, view, session.spec, agent.limit, facts
 
 
 def sent(session: Session) -> list[tuple[Message, ...]]:
