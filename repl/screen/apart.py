@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
+from contextlib import ExitStack, redirect_stderr, redirect_stdout, suppress
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, BinaryIO, TextIO
 
+from agent.uninterrupted import uninterrupted
 from repl.screen.sanitise import clean
 
 MOST_BYTES = 1 << 20
@@ -28,10 +28,26 @@ class Apart:
 
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
+        self._stack = ExitStack()
 
     def __enter__(self) -> None:
-        """Begin."""
-        self._stack = ExitStack()
+        """Begin, whole or not at all."""
+        try:
+            with uninterrupted():
+                self._begin()
+        except KeyboardInterrupt:
+            self._stack.close()
+            raise
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Show the rest."""
+        try:
+            with uninterrupted():
+                self._stack.close()
+        finally:
+            self._stack.close()  # Ctrl-C may come before it waits
+
+    def _begin(self) -> None:
         real = sys.stderr
         if _number(sys.stdout) == 1 and _number(sys.stderr) == 2:
             real = self._descriptors()
@@ -40,18 +56,12 @@ class Apart:
         self._stack.enter_context(redirect_stdout(shown))
         self._stack.enter_context(redirect_stderr(shown))
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Show the rest."""
-        self._stack.close()
-
-    @contextmanager
-    def lifted(self) -> Iterator[None]:
-        """Within it the standard streams are the real ones again."""
+    def lifted(self) -> ExitStack:
+        """Until the end of what this returns, the standard streams are the real ones again."""
         self.__exit__(None, None, None)
-        try:
-            yield
-        finally:
-            self.__enter__()
+        back = ExitStack()
+        back.callback(self.__enter__)
+        return back
 
     def _descriptors(self) -> TextIO:
         """Turn both descriptors to a file; standard error as it was."""

@@ -5,19 +5,16 @@ from __future__ import annotations
 import errno
 import math
 import os
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
 
 from agent.errors import UsageError
 from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Waiting
+from agent.uninterrupted import uninterrupted
 from session.bounded import MOST_BYTES, PIECES_BYTES, PIECES_LINES, all_of, open_file
 from session.journal.lines import Damage, Line, Writer, read
 from session.journal.records import Opened, Record, Remark, Resumed
@@ -115,7 +112,7 @@ class Journal:
         if isinstance(record, Said) and (self.count > PIECES_LINES or self._bytes > PIECES_BYTES):
             return []  # the whole reply follows
         waited = self.error
-        with uninterrupted():
+        with uninterrupted():  # no line is written twice, or counted and not written
             if isinstance(record, Remark) and (self._resumes or not self.begun):
                 self._remarks.append(record)
                 return []
@@ -213,22 +210,6 @@ class Journal:
 
 def _why(error: Exception) -> str:
     return str(getattr(error, "strerror", "") or error)
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C is heard at the end of this: no line is written twice, or counted and not written."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
-        yield  # it is heard elsewhere: by another thread, or by what Python is embedded in
-        return
-    heard: list[tuple[int, FrameType | None]] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: heard.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if heard and callable(before):
-            before(*heard[0])
 
 
 if sys.platform == "win32":
