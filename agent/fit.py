@@ -231,9 +231,10 @@ def shortened(message: Message, share: float, budget: Budget) -> Message:
     """A copy that keeps about `share` of the content: its head and its tail, and a marker for what is between."""
     text = message.content
     keep = int(len(text) * share)
+    whole, stays = f"{len(text):,}", f"{keep:,}"
     head, tail = text[: keep - keep // 3], text[len(text) - keep // 3 :]
     cut = int(budget.count(message) * (1 - share))
     return message.rewritten(
-        f"{head}\n[… {cut} tokens cut …]\n{tail}",
-        f"the view was over {budget.limit:,} tokens: the largest result is cut to {share:.2%}",
+        f"{head}\n[… {cut:,} tokens cut …]\n{tail}",
+        f"the view was over {budget.limit:,} tokens: of this large result, {stays} of {whole} characters stay",
     )

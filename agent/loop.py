@@ -130,7 +130,7 @@ def prepare(agent: Agent, call: NextCall) -> views.View:
     view = views.prepare(agent.history, agent.strategy, tight, before, warm, held)
     message = closing_message(agent.backend)
     closed = views.measure(view.history, [*view.messages, message], budget, before, warm, view.notes, held)
-    return replace(closed, left_out=view.left_out, fit=view.fit)
+    return replace(closed, left_out=view.left_out, steps=view.steps, fit=view.fit)
 
 
 def closing_message(backend: Backend) -> Message:

@@ -13,7 +13,7 @@ WORDLESS = re.compile(
 NOTE = re.compile(r"\[(?:left out: [^\n]*?|the line above, [\d,]+ times in all|JSON as tables: [^\n]*)\]\n?")
 """What is told of a text that is there."""
 ALL = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
-CUT = r"\n?\[…(?: \d+ tokens cut …)?\]\n?"
+CUT = r"\n?\[…(?: [\d,]+ tokens cut …)?\]\n?"
 GAP = re.compile(
     rf"(?P<cut>{CUT})|\[(?:[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
     r"|[\d,]+ (?:left out|more characters(?: of base64)?)"

@@ -15,7 +15,7 @@ TEXTS = ("id", "role", "content", "thinking", "call_id", "name", "why", "ref")
 ALL_TEXT = (str,) * len(TEXTS)
 NONE: tuple[()] = ()
 HERE = "here"
-"""The `ref` of a copy that says all that its message says."""
+"""The `ref` of a copy that tells a reader all that its message tells."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from agent.budget import Budget, Counter
 from agent.messages import Message, Schema, ToolCall
@@ -179,6 +179,16 @@ class BackendDefaults:
         return None
 
 
+class Stage(NamedTuple):
+    """A part of a strategy, by name ("" for the strategy as a whole), and the view that it made."""
+
+    by: str
+    messages: Sequence[Message]
+
+    def __deepcopy__(self, memo: object) -> Stage:
+        return self
+
+
 class Strategy(Protocol):
     """How a session manages its context: one method, small enough for a slide."""
 
@@ -199,6 +209,11 @@ class Strategy(Protocol):
     def priced(self) -> bool:
         """Whether the views depend on `budget.prices`; then a replay at several prices runs once for each."""
         return False
+
+    @property
+    def stages(self) -> Sequence[Stage]:
+        """How the newest view was made: one stage a part, in order; () where there are no parts."""
+        return ()
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The view for the next model call. `messages` is the whole history and must not be changed."""

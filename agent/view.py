@@ -16,11 +16,27 @@ from agent.history import History, pinned
 from agent.messages import HERE, Message
 from agent.own_code import guarded, in_line
 from agent.prefix_cache import shared as shared_messages
-from agent.protocols import Strategy
+from agent.protocols import Stage, Strategy
 from agent.repair import repair
 from agent.settle import messages_of, settle
 
+FIT = "fit"
+"""The name of `fit` among those who change a message."""
 Fate = Literal["kept", "tidied", "masked", "shortened", "summarised", "offloaded", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change of a message on its way into a view: who made it, its fate then, why, its tokens before and then.
+
+    `by` is the name of a part of the strategy, `tidy`, `fit`, or "" for the strategy as a whole.
+    """
+
+    by: str
+    fate: Fate
+    why: str
+    before: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +50,8 @@ class View:
     `without`: what it would have, had nothing been done anew: the view before and what is new in the history. `warm`
     says that the server could use the prompt before at all: the same model with the same tools. `history` is the one
     beside it, repaired. `left_out` says by message id why a dropped message is not here, as the strategy or `fit`
-    has it. `fit` is where the next call goes on from.
+    has it. `steps` has by message id what changed it, in order; nothing where that is lost. `fit` is where the next
+    call goes on from.
     """
 
     messages: Sequence[Message]
@@ -53,6 +70,7 @@ class View:
     warm: bool = False
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+    steps: Mapping[str, Sequence[Step]] = field(default_factory=dict, compare=False, repr=False)
     fit: Fitted | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -96,7 +114,10 @@ def prepare(
     if getattr(strategy, "fitted", True) and budget.over(settled.messages):
         fit = _fitted(settled.messages, sound.messages, budget, before)
     view = measure(sound.messages, fit.messages, budget, before, warm, (*sound.notes, *settled.notes), held)
-    return replace(view, fit=fit, left_out=LeftOut(view, settled.messages, strategy, budget))
+    left_out = LeftOut(view, settled.messages, strategy, budget)
+    made = getattr(strategy, "stages", ()) or [Stage("", ())]
+    stages = [*made[:-1], Stage(made[-1].by, settled.messages), Stage(FIT, fit.messages)]
+    return replace(view, fit=fit, left_out=left_out, steps=Steps(view, stages, left_out, budget))
 
 
 def _fitted(view: History, history: History, budget: Budget, before: View | None) -> Fitted:
@@ -134,7 +155,7 @@ class LeftOut(Mapping[str, str]):
     def _whys(self) -> dict[str, str]:
         offered, limit = self._offered, self._budget.limit
         size = self._budget.size(offered)
-        by_fit = f"the strategy left {size:,} tokens for {limit:,}: the oldest went, a quarter of the budget at a time"
+        by_fit = f"the view was {size:,} of {limit:,} tokens: the oldest went, a quarter of the budget at a time"
         return {
             message.id: _said(self._strategy, message) if offered.place(message.id) is None else by_fit
             for message, fate in self._view.fated
@@ -149,6 +170,51 @@ class LeftOut(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._whys)
+
+
+class Steps(Mapping[str, Sequence[Step]]):
+    """What changed each message of a view that is not kept, by id: worked out for those that somebody looks at."""
+
+    def __init__(self, view: View, stages: Sequence[Stage], left_out: Mapping[str, str], budget: Budget) -> None:
+        self._view, self._stages, self._left_out, self._budget = view, stages, left_out, budget
+
+    @cached_property
+    def _views(self) -> Sequence[tuple[str, History]]:
+        return [(by, History.of(messages)) for by, messages in self._stages]
+
+    @cached_property
+    def _covering(self) -> Mapping[str, Message]:
+        return {id_: message for _, view in self._views for message in view.covering for id_ in message.covers}
+
+    def __getitem__(self, id_: str) -> Sequence[Step]:
+        history = History.of(self._view.history)
+        place = history.place(id_)
+        if place is None or self._view.fates[place] == "kept":
+            raise KeyError(id_)
+        original = now = history[place]
+        steps: list[Step] = []
+        for by, view in self._views:
+            copy = view.named(id_)
+            if copy is None and steps and not steps[-1].tokens:
+                continue
+            if copy is None or not copy.same(now):
+                steps.append(self._step(by, original, now, copy))
+            now = copy or original
+        return steps
+
+    def _step(self, by: str, original: Message, now: Message, copy: Message | None) -> Step:
+        covering, before = self._covering.get(original.id), self._budget.count(now)
+        if copy:
+            return Step(by, _fate(original, copy, covering is not None), copy.why, before, self._budget.count(copy))
+        if covering:
+            return Step(by, "summarised", covering.why, before, 0)
+        return Step(by, "dropped", self._left_out.get(original.id, ""), before, 0)
+
+    def __iter__(self) -> Iterator[str]:
+        return (message.id for message, fate in self._view.fated if fate != "kept")
+
+    def __len__(self) -> int:
+        return sum(fate != "kept" for fate in self._view.fates)
 
 
 def _said(strategy: Strategy, message: Message) -> str:

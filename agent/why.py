@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from agent.history import question, task
 from agent.messages import Message, pending
-from agent.view import View
+from agent.view import Step, View
 
 UNSAID = "the strategy gave no reason"
 
 
-def why(view: View, place: int) -> str:
+def why(view: View, place: int, strategy: str = "the strategy", sent: int | None = None) -> str:
     """The reason for the fate of the message at this place of the view's history, with its numbers.
 
-    The strategy's own words, if it gave a reason; else a reason from the laws and the view.
+    The strategy's own words, if it gave a reason; else a reason from the laws and the view. Where others than the
+    strategy as a whole changed it, each step says who, and the tokens then: in proportion, if they are now `sent`.
     """
     message, fate = view.history[place], view.fates[place]
     if fate == "kept":
         return _kept(view, message)
+    steps = view.steps.get(message.id, ())
+    if any(step.by for step in steps):
+        scale = 1 if sent is None or not steps[-1].tokens else sent / steps[-1].tokens
+        return "; ".join(
+            f"{step.by or strategy} {_did(step, round(step.tokens * scale))} ({step.why or UNSAID})" for step in steps
+        )
     if fate == "dropped":
         return view.left_out.get(message.id, "") or UNSAID
     copies = (copy for copy in view.messages if copy.id == message.id or message.id in copy.covers)
     return next((copy.why for copy in copies if copy.why), UNSAID)
+
+
+def _did(step: Step, tokens: int) -> str:
+    return f"made it {tokens:,} tokens" if step.tokens else "left it out"
 
 
 def _kept(view: View, message: Message) -> str:

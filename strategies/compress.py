@@ -151,7 +151,5 @@ def compressed(message: Message, ratio: float, by: str) -> Message:
         return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
     most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
-    left = len(text) / max(1, len(message.content))
-    return message.rewritten(
-        text, f"compressed to {left:.0%} of its characters, as {recognised(message.content)[0].name}"
-    )
+    kind, size = recognised(message.content)[0].name, len(message.content)
+    return message.rewritten(text, f"compressed to {len(text):,} of {size:,} characters, as {kind}")

@@ -19,17 +19,24 @@ def aged(window: int) -> str:
 
 
 def by_age(
-    size: int, budget: Budget, target: float, done: str, old: list[Offer], recent: list[Offer]
+    size: int, budget: Budget, target: float, window: int, done: str, old: list[Offer], recent: list[Offer]
 ) -> dict[str, str]:
     """The observations that go from a view of `size` tokens: the reason for each, by id.
 
-    Old ones go until the view is down to `target` of the budget (`done` is this in words). If all of them are not
-    enough, recent ones go until the view fits.
+    Old ones go until the view is down to `target` of the budget; `done` says what becomes of them, in a word. If all of
+    them are not enough, recent ones go until the view fits.
     """
     over = f"the view was {size:,} of {budget.limit:,} tokens"
-    done = f"{done} down to {target:.0%} of the budget; {over}"
+    left, why = size - sum(saved for *_, saved in old), f"{aged(window)}, {done}"
+    if left <= target * budget.limit:
+        why += f" down to {target:.0%} of the budget; {over}"
+    elif left <= budget.limit:
+        stay = f"the {window} newest turns stay" if window > 1 else "the newest turn stays"
+        why += f"; {over}; wanted {target:.0%} of the budget, reached {left / budget.limit:.0%}: {stay}"
+    else:
+        why += f"; {over}"
     late = f"{over}, and to hide every older result was not enough"
-    return enough(size, budget, (target * budget.limit, done, old), (budget.limit, late, recent))
+    return enough(size, budget, (target * budget.limit, why, old), (budget.limit, late, recent))
 
 
 def enough(size: int, budget: Budget, *steps: Step) -> dict[str, str]:

@@ -77,8 +77,7 @@ class ObservationMasking(Stateful):
         if size > budget.limit:
             old = self._view.offers(0, history.newest(max(1, self.window)))
             recent = self._view.offers(history.newest(self.window), history.newest(1))
-            done = f"{aged(self.window)}, masked"
-            self._view.choose(by_age(size, budget, self.target, done, old, recent))
+            self._view.choose(by_age(size, budget, self.target, self.window, "masked", old, recent))
         return self._view.view
 
     def _by_age(self, history: History, budget: Budget) -> History:

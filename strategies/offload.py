@@ -10,7 +10,7 @@ from typing import Any
 from agent.budget import Budget
 from agent.history import History
 from agent.messages import HERE, Message, pending
-from strategies.making_room import aged, by_age
+from strategies.making_room import by_age
 from strategies.parameter import parameter
 from strategies.rewriting import Rewriting
 from strategies.state import Stateful
@@ -73,7 +73,7 @@ class Offload(Stateful):
         if size > budget.limit:
             old = self._view.offers(0, history.newest(max(1, self.window)))
             recent = self._view.offers(history.newest(self.window), history.newest(1))
-            whys = by_age(size, budget, self.target, f"{aged(self.window)}, offloaded", old, recent)
+            whys = by_age(size, budget, self.target, self.window, "offloaded", old, recent)
             chosen = ((one, whys[one.id]) for _, one, _ in (*old, *recent) if one.id in whys)
             self._view.choose({one.id: [budget.count(one), shown, why] for one, why in chosen})
         return self._view.view

@@ -109,8 +109,9 @@ def parse(spec: str, side: SideModel) -> Strategy:
     Raises:
         UsageError: no such strategy, parameter or value; the fix names the nearest right one.
     """
-    parts = [_strategy(part, side) for part in parse_spec(spec)]
-    return parts[0] if len(parts) == 1 else Pipeline(parts)
+    parts = parse_spec(spec)
+    strategies = [_strategy(part, side) for part in parts]
+    return strategies[0] if len(parts) == 1 else Pipeline(strategies, [part.name for part in parts])
 
 
 def _strategy(part: Part, side: SideModel) -> Strategy:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from difflib import get_close_matches
 from typing import Any
 
 from agent.budget import Budget
 from agent.errors import UsageError
 from agent.messages import Message
-from agent.protocols import Strategy
+from agent.protocols import Stage, Strategy
 from strategies.comem import Comem
 from strategies.compaction import Compaction
 from strategies.compress import Compress
@@ -79,6 +79,8 @@ class Pipeline(Strategy):
     """Several strategies, left to right: each gets the view of the last one."""
 
     parts: Sequence[Strategy]
+    names: Sequence[str] = ()
+    stages: Sequence[Stage] = field(default=(), init=False, repr=False, compare=False)
 
     @property
     def fitted(self) -> bool:
@@ -112,8 +114,9 @@ class Pipeline(Strategy):
         The parts after a recital have so much less of the budget, but at least half of it.
         """
         recitals: dict[str, Message] = {}
+        stages: list[Stage] = []
         self._dropped: dict[str, Strategy] = {}
-        for part in self.parts:
+        for part, name in zip(self.parts, self.names or [""] * len(self.parts), strict=True):
             left = max(budget.limit // 2, budget.limit - sum(map(budget.count, recitals.values())))
             view = list(part.prepare(list(messages), replace(budget, limit=left)))
             if len(view) < len(messages):
@@ -121,6 +124,8 @@ class Pipeline(Strategy):
                 self._dropped |= {message.id: part for message in messages if message.id not in shown}
             messages = without_recital(view, messages)
             recitals |= {message.id: message for message in view[len(messages) :]}
+            stages.append(Stage(name, messages))
+        self.stages = stages
         return [*messages, *recitals.values()]
 
     def why(self, message: Message) -> str:

@@ -11,7 +11,7 @@ from agent.budget import Budget
 from agent.figures import several
 from agent.history import History
 from agent.messages import HERE, Message, pending
-from agent.protocols import Strategy
+from agent.protocols import Stage, Strategy
 from strategies import json_table, terminal_text
 from strategies.rewriting import Rewriting
 from strategies.state import Stateful
@@ -33,8 +33,8 @@ def written(message: Message, form: Form) -> Message:
         text, went = terminal_text.tidied(message.content, lossy=recallable)
         what = ", ".join(several(count, name) for name, count in went.items())
         original = f'; recall(id="{message.id}") shows the original' * recallable
-        head, ref = f"[left out: {what}{original}]", message.id if recallable else HERE
-        return message.rewritten(f"{head}\n{text}", f"without {what}", ref=ref) if went else message
+        head = f"[left out: {what}{original}]"
+        return message.rewritten(f"{head}\n{text}", f"without {what}", ref=HERE) if went else message
     json = json_table.found(message.content)
     if not json:
         return message
@@ -100,6 +100,7 @@ class Tidied(Strategy):
 
     strategy: Strategy
     tidy: Tidy
+    stages: Sequence[Stage] = field(default=(), init=False, repr=False, compare=False)
 
     @property
     def parts(self) -> Sequence[Strategy]:
@@ -132,7 +133,10 @@ class Tidied(Strategy):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The strategy's view of the tidied history."""
-        return self.strategy.prepare(self.tidy.prepare(messages, budget), budget)
+        tidied = self.tidy.prepare(messages, budget)
+        view = self.strategy.prepare(tidied, budget)
+        self.stages = [Stage("tidy", tidied), *(getattr(self.strategy, "stages", ()) or [Stage("", view)])]
+        return view
 
     def why(self, message: Message) -> str:
         """The strategy's reason for leaving a message out."""

@@ -207,7 +207,8 @@ class _Printer:
             case Asked():
                 tell(f"{'you:' if self._plain else '›'} {event.message.content}")
             case Prepared():
-                self._tell("act", trace.acted_line(event))
+                for act in trace.acted_lines(event):
+                    self._tell("act", act)
                 for note in trace.note_lines(event):
                     self._tell("note", note)
                 self._tell("over", trace.over_line(event))

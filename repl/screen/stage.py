@@ -90,17 +90,18 @@ def caption(event: Prepared) -> list[str]:
     def tokens(count: int) -> str:
         return figures.tokens(count, exact)
 
-    done = trace.deeds(event)
+    acts = trace.acts(event)
     cached = f"{tokens(view.cached)} of them cached" if view.cached else "none of them cached yet"
-    if not done:
+    if not acts:
         return [f"nothing was touched: {tokens(view.tokens)} of {view.limit:,} tokens; {cached}"]
-    cost = f"the server must compute {tokens(view.prefill)} tokens anew; {tokens(view.cached)} are cached"
+    anew = f"the server must compute {tokens(view.prefill)} tokens anew; {tokens(view.cached)} are cached"
+    new = f"nothing that was cached changed; {tokens(view.prefill)} tokens are new, {tokens(view.cached)} cached"
     saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
-        f"{line(event.strategy)} {', '.join(done)}",
+        *(f"{line(act.by)} {', '.join(act.deeds)}" for act in acts),
         *whys(view, event.before),
-        f"Cost: {cost}",
-        f"Saved: {saved}, {trace.sizes(event)} of {view.limit:,}",
+        f"Cost: {anew if event.before and (view.edited or not view.warm) else new}",
+        f"Saved: {saved}, {tokens(view.without)} → {tokens(view.tokens)} of {view.limit:,}",
     ]
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter as Tally
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from rich.cells import cell_len, chop_cells
@@ -13,7 +16,7 @@ from agent.errors import Halted
 from agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
 from agent.loop import CLOSING_MESSAGE
 from agent.messages import Message, ToolCall
-from agent.view import Fate, View
+from agent.view import FIT, Fate, Step, View
 from repl.screen.sanitise import line
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}
@@ -36,6 +39,7 @@ CIRCLES = {
     "server": "the model wrote the same again and again, so the server stopped its reply here",
 }
 """What is told of a reply that went round in circles, by who stopped it."""
+TIDY = "tidy"
 LEAST_NAME = 6
 """Columns that a strategy's name has at least."""
 LEAST_HELD = 0.1
@@ -104,40 +108,89 @@ def result(event: ToolReturned) -> str:
     return re.sub(r' (for|about) ".*?"(?=$|\.|\s)', "", first).rstrip(":.") or "nothing"
 
 
-def acted_line(event: Prepared, width: int = 1_000) -> str | None:
-    """The new deeds of a strategy in this view, in one line; None if there are none.
+def acted_lines(event: Prepared, width: int = 1_000) -> list[str]:
+    """What is newly done in this view, a line for each who did it: `tidy`, the strategy or a part of it, `fit`.
 
     `  ✂ observation-masking masked 5 results (−4.1k): 9,120 → 5,012 of 8,000`: tokens of the prompt without these deeds
-    and with them. Where this is too long, the name of the strategy is cut.
+    and with them. Where this is too long, the name is cut.
     """
-    done = deeds(event)
-    if not done:
-        return None
-    view = event.view
-    saved = f" (−{figures.short(view.saved, event.exact)})" if view.saved > 0 else ""
-    tail = f" {', '.join(done)}{saved}: {sizes(event)} of {view.limit:,}"
-    name = cut(line(event.strategy), max(LEAST_NAME, width - cell_len(f"  ✂ {tail}")))
-    return cut(f"  ✂ {name}{tail}", width)
+    lines = []
+    for act in acts(event):
+        less = act.before - act.after
+        saved = f" (−{figures.short(less, event.exact)})" if less > 0 else ""
+        tail = f" {', '.join(act.deeds)}{saved}: {sizes(event, act)} of {event.view.limit:,}"
+        name = cut(line(act.by), max(LEAST_NAME, width - cell_len(f"  ✂ {tail}")))
+        lines.append(cut(f"  ✂ {name}{tail}", width))
+    return lines
 
 
-def sizes(event: Prepared) -> str:
-    """`9,120 → 5,012`: tokens of the prompt without the new deeds of its strategy, and with them."""
-    view = event.view
-    return " → ".join(figures.tokens(count, event.exact) for count in (view.without, view.tokens))
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What one of them newly did in a view, a few words each, and tokens of the prompt before and after that."""
+
+    by: str
+    deeds: Sequence[str]
+    before: int
+    after: int
+
+
+def sizes(event: Prepared, act: Act) -> str:
+    """`9,120 → 5,012`: tokens of the prompt before these deeds and after them."""
+    return " → ".join(figures.tokens(count, event.exact) for count in (act.before, act.after))
+
+
+def acts(event: Prepared) -> list[Act]:
+    """The new deeds of a view against the view before, by who did them, in order.
+
+    The tokens of each but the last who acted are those of its messages alone; the last has the rest.
+    """
+    view, own = event.view, _own_deeds(event)
+    done: dict[str, Tally[Fate]] = {"": Tally()} if own else {}
+    saved: Tally[str] = Tally()
+    for step in _new_steps(event):
+        done.setdefault(step.by, Tally())[step.fate] += 1
+        saved[step.by] += step.before - step.tokens
+    order = [*sorted(done, key=lambda by: (by == FIT, by == "", by != TIDY))]
+    found, before = [], view.without
+    for by in order:
+        after = view.tokens if by == order[-1] else before - saved[by]
+        deeds = [*(_deed(fate, count) for fate, count in done[by].items()), *(() if by else own)]
+        found.append(Act(by or event.strategy, deeds, before, after))
+        before = after
+    return found
+
+
+def _new_steps(event: Prepared) -> Iterator[Step]:
+    """The steps that the view before did not have, of the messages whose fate is new."""
+    view, before = event.view, event.before
+    was = before.fates if before else ()
+    for place, (message, fate) in enumerate(view.fated if view.acted else ()):
+        if fate == "kept" or (place < len(was) and was[place] == fate):
+            continue
+        steps = view.steps.get(message.id) or [Step("", fate, "", 0, 0)]
+        known = {(step.by, step.fate) for step in before.steps.get(message.id, ())} if before else set()
+        yield from [step for step in steps if (step.by, step.fate) not in known] or steps[-1:]
 
 
 def deeds(event: Prepared) -> list[str]:
-    """The new deeds of a view against the view before, a few words each."""
+    """The new deeds of a view against the view before, a few words each; who did them, if it was not the strategy."""
+    return [deed if act.by == event.strategy else f"{act.by} {deed}" for act in acts(event) for deed in act.deeds]
+
+
+def _own_deeds(event: Prepared) -> list[str]:
+    """What was inserted, and what came back."""
     view, before = event.view, event.before
-    done = [f"{fate} {_of_fate(fate, count)}" for fate, count in view.acted.items() if count]
     earlier = {(message.id, message.content) for message in before.messages} if before else set()
     new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
     summaries = sum(bool(message.covers) for message in new)
+    done = []
     if not view.acted.get("summarised"):
         done += ["inserted a summary"] * bool(summaries)
     done += [f"inserted {figures.several(len(new) - summaries, 'message')}"] * (len(new) > summaries)
-    back = sum(a != "kept" and b == "kept" for a, b in zip(before.fates, view.fates, strict=False)) if before else 0
-    if back:
+    again = Tally(a for a, b in zip(before.fates, view.fates, strict=False) if a != b == "kept") if before else Tally()
+    if as_it_came := again.pop("tidied", 0):
+        done.append(f"showed {figures.several(as_it_came, 'result')} as it came")
+    if back := again.total():
         done.append(f"brought back {figures.several(back, 'message')}")
     return done
 
@@ -215,8 +268,10 @@ def cut(text: str, width: int) -> str:
     return next(iter(chop_cells(text, width - 1)), "").rstrip() + "…" if width > 1 else "…"
 
 
-def _of_fate(fate: Fate, count: int) -> str:
-    return figures.several(count, "result" if fate in ("tidied", "masked", "shortened", "offloaded") else "message")
+def _deed(fate: Fate, count: int) -> str:
+    if fate == "tidied":
+        return f"wrote {figures.several(count, 'result')} smaller"
+    return f"{fate} {figures.several(count, 'result' if fate in ('masked', 'shortened', 'offloaded') else 'message')}"
 
 
 def _inserted(view: View) -> list[Message]:

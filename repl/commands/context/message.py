@@ -34,7 +34,7 @@ def rule(xray: Xray, place: int) -> str:
         said = row.message.why or UNSAID
         stands_for = _covered(xray, row.message)
         return line(said).rstrip(".") + (f"; it is sent in place of {stands_for}" if stands_for else "")
-    said = line(why(view, int(row.name) - 1)).rstrip(".")
+    said = line(why(view, int(row.name) - 1, xray.strategy, row.tokens_after)).rstrip(".")
     summary = _summary(xray, row)
     return f"{summary} is sent in its place ({said})" if summary else said
 
