@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from functools import cache
 from itertools import chain, groupby, repeat
 from operator import attrgetter
@@ -17,7 +17,7 @@ from agent.events import Planted, Prepared, SideBegan, SideCalled
 from agent.history import History
 from agent.messages import Message
 from agent.protocols import ModelId, Sent
-from agent.view import Fate
+from agent.view import Fate, Step
 from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
 from session.journal.deltas import DeltaWriter, TextDelta, checksum
 from session.journal.records import (
@@ -76,7 +76,7 @@ class Texts:
     def __init__(self) -> None:
         self.copies: dict[object, Name] = {}
         self.listing, self.fates, self.left_out = DeltaWriter(), DeltaWriter(), DeltaWriter()
-        self.tools, self.request, self.kept = DeltaWriter(), DeltaWriter(), DeltaWriter()
+        self.tools, self.request, self.kept, self.steps = DeltaWriter(), DeltaWriter(), DeltaWriter(), DeltaWriter()
 
 
 class Writer:
@@ -117,6 +117,7 @@ class Writer:
             listing=texts.listing.pack(as_json(listed)),
             fates=texts.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
             left_out=texts.left_out.pack(as_json(_by_rule(view.left_out))),
+            steps=texts.steps.pack(as_json(_by_name(view.steps))),
             copies=copies,
             **{name: getattr(view, name) for name in FIGURES},
         )
@@ -207,6 +208,15 @@ def left_out_of(text: str) -> dict[str, str]:
     return {id_: rule for ids, rule in rules for id_ in ids}
 
 
+def steps_of(text: str) -> dict[str, list[Step]]:
+    """What changed messages, by their ids; nothing where that is lost."""
+    try:
+        steps = _adapter(dict[str, list[tuple[str, Fate, str, int, int]]]).validate_python(json.loads(text))
+    except (ValueError, RecursionError):
+        return {}
+    return {id_: [Step(*step) for step in its] for id_, its in steps.items() if its}
+
+
 def read_line(number: int, raw: bytes) -> Line:
     """The line that these bytes are, its end left off.
 
@@ -239,6 +249,11 @@ def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
     for id_, rule in left_out.items():
         ids.setdefault(rule, []).append(id_)
     return [(those, rule) for rule, those in ids.items()]
+
+
+def _by_name(steps: Mapping[str, Sequence[Step]]) -> dict[str, list[tuple[object, ...]]]:
+    """The steps of each message that others than the strategy as a whole changed; a copy says the rest."""
+    return {id_: [*map(astuple, its)] for id_, its in steps.items() if any(step.by for step in its)}
 
 
 def _is_that(message: Message, known: Message | None) -> bool:

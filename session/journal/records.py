@@ -62,6 +62,9 @@ class Switched:
     branch: int
 
 
+NO_TEXT = TextDelta("")
+
+
 @dataclass(frozen=True, slots=True)
 class PreparedLine:
     """`Prepared` as it is written: what hardly changes from call to call are deltas of JSON.
@@ -91,6 +94,7 @@ class PreparedLine:
     left_out: TextDelta
     copies: tuple[Message, ...] = ()
     without: int = 0
+    steps: TextDelta = NO_TEXT
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from agent.repair import is_sound, repair
 from agent.state import State
 from agent.view import View
 from session.journal.deltas import DeltaReader
-from session.journal.lines import FIGURES, Line, Name, fates_of, left_out_of, messages_of, name_of
+from session.journal.lines import FIGURES, Line, Name, fates_of, left_out_of, messages_of, name_of, steps_of
 from session.journal.records import (
     VERSION,
     Aside,
@@ -41,7 +41,7 @@ class Readers:
 
     def __init__(self) -> None:
         self.listing, self.fates, self.left_out = DeltaReader(), DeltaReader(), DeltaReader()
-        self.tools, self.request, self.kept = DeltaReader(), DeltaReader(), DeltaReader()
+        self.tools, self.request, self.kept, self.steps = DeltaReader(), DeltaReader(), DeltaReader(), DeltaReader()
 
 
 @dataclass
@@ -116,7 +116,7 @@ class SavedState(State):
     def _prepared(self, stored: PreparedLine, number: int, whole: bool) -> Prepared:
         readers = self._readers
         self._copies |= {name_of(copy): copy for copy in stored.copies}
-        for name in ("listing", "fates", "left_out", "tools"):
+        for name in ("listing", "fates", "left_out", "steps", "tools"):
             getattr(readers, name).feed(getattr(stored, name))
         view = View(messages=(), fates=(), inserted=(), **{name: getattr(stored, name) for name in FIGURES})
         view = replace(view, without=view.without or view.history_tokens)  # an older journal does not say
@@ -143,6 +143,7 @@ class SavedState(State):
             inserted=tuple(at for at, message in enumerate(messages) if message.id not in there),
             history=list(history),
             left_out=left_out_of(readers.left_out.text or ""),
+            steps=steps_of(readers.steps.text or ""),
         )
 
     def _schemas(self) -> Sequence[Schema]:

@@ -17,13 +17,17 @@ from repl.commands.context.raw import show_raw
 from repl.commands.context.rows import Xray, last_call, next_call
 from repl.commands.context.strip import in_words, show_strip
 from repl.screen.footer import fitting
+from repl.screen.pager import MORE, paged
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
 from session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")
+WHOLE = re.compile(rf"(\+?\d{{1,9}})\s+{MORE}")
 RANGE = re.compile(r"(\d{1,9})\s*[-–]\s*(\d{1,9})")
-FORMS = "/context, /context next, /context raw, /context prompt, /context 12, /context +1, /context 12-57"
+FORMS = (
+    "/context, /context next, /context raw, /context prompt, /context 12, /context +1, /context 12-57, /context 12 more"
+)
 OFFERED = 100
 
 
@@ -31,11 +35,11 @@ def context(session: Session, rest: str, console: Console) -> None:
     """/context [N]: what the last call was sent, message by message.
 
     A block for each message, as wide as its tokens, with the letter of its fate; then a row for each message.
-    /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one). /context
-    12-57: these messages, a row each. /context raw: the exact request. /context prompt: the last call as the model
-    reads it, where its server tells.
+    /context next: the next call. /context 12: message 12 before and after (+1: the first inserted one), with more all
+    of it. /context 12-57: these messages, a row each. /context raw: the exact request. /context prompt: the last call
+    as the model reads it, where its server tells.
     """
-    between = RANGE.fullmatch(rest)
+    between, whole = RANGE.fullmatch(rest), WHOLE.fullmatch(rest)
     if not rest:
         show_call(last_call(session), console)
         _tell_later(session, console)
@@ -48,6 +52,11 @@ def context(session: Session, rest: str, console: Console) -> None:
     elif MESSAGE.fullmatch(rest):
         xray = last_call(session)
         show_message(xray, xray.find(rest), console)
+    elif whole:
+        xray = last_call(session)
+        place = xray.find(whole[1])
+        with paged(console):
+            show_message(xray, place, console, whole=True)
     elif between:
         _show_range(last_call(session), between[1], between[2], console)
     else:
@@ -57,7 +66,9 @@ def context(session: Session, rest: str, console: Console) -> None:
 def why(session: Session, rest: str, console: Console) -> None:
     """/why N: which rule decided the fate of message N.
 
-    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message.
+    N is its number in /context, in the last call: /why 12, or /why +1 for the first inserted message. It names who
+    changed the message: the strategy or a part of it, `tidy` (the setting), or `fit`, which makes a view fit that the
+    strategy left over the budget.
     """
     if not MESSAGE.fullmatch(rest):
         what = "/why takes the number of a message" + (f", not {rest[:40]!r}" if rest else "")

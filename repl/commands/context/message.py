@@ -13,13 +13,13 @@ from agent.messages import Message
 from agent.why import UNSAID, why
 from repl.commands.context.difference import difference, show_difference
 from repl.commands.context.rows import Row, Xray
+from repl.screen.pager import MORE
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import call_line
 
 MOST_LINES = 16
 """Lines of a text that are shown."""
-RAW_HINT = "; /context raw has all that was sent"
 
 
 def sentence(xray: Xray, place: int) -> str:
@@ -39,28 +39,33 @@ def rule(xray: Xray, place: int) -> str:
     return f"{summary} is sent in its place ({said})" if summary else said
 
 
-def show_message(xray: Xray, place: int, console: Console) -> None:
-    """Print the message before and after, what it calls or answers, and why it is so."""
+def show_message(xray: Xray, place: int, console: Console, whole: bool = False) -> None:
+    """Print the message before and after, what it calls or answers, and why it is so; long texts only if `whole`."""
     row = xray.rows[place]
     say(console, _title(xray, row), f"fate.{row.fate}")
     for words in _belongs(xray, place, console.width):
         say(console, words, "quiet")
     say(console, f"why: {rule(xray, place)}")
+    if not _show_texts(xray, row, console, whole):
+        say(console, f"/context {row.name} {MORE} shows all", "quiet")
+
+
+def _show_texts(xray: Xray, row: Row, console: Console, whole: bool) -> bool:
+    """Print the message before and after; whether all of it is shown."""
     if row.before and row.after and row.after.same(row.before):
-        _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, RAW_HINT)
-        return
-    runs = difference(row.before.content, row.after.content) if row.before and row.after else []
-    if runs:
+        return _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, whole)
+    found = difference(row.before.content, row.after.content) if row.before and row.after else None
+    if found:
         sizes = " → ".join(_tokens(xray, count) for count in (row.tokens_before, row.tokens_after))
-        say(console, f"before and after, {sizes}: - is not sent, + is sent in its place{RAW_HINT}", "bold")
-        show_difference(runs, console)
-        return
+        say(console, f"before and after, {sizes}: - is not sent, + is sent in its place", "bold")
+        return show_difference(found, console, whole)
+    shown = True
     if row.before:
-        _say_text(console, f"before, {_tokens(xray, row.tokens_before)}", row.before.content)
+        shown = _say_text(console, f"before, {_tokens(xray, row.tokens_before)}", row.before.content, whole)
     if row.after:
-        _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, RAW_HINT)
-    else:
-        say(console, "after: it is not sent", "bold")
+        return _say_text(console, f"after, {_tokens(xray, row.tokens_after)}", row.after.content, whole) and shown
+    say(console, "after: it is not sent", "bold")
+    return shown
 
 
 def _title(xray: Xray, row: Row) -> str:
@@ -81,7 +86,7 @@ def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
         yield f"calls {call_line(call, width - len(where) - len('calls '))}{where}"
     if message.role == "tool":
         caller = next((row for row in reversed(xray.rows[:place]) if not _is_result(row)), xray.rows[place])
-        whose = f"the result of what message {caller.name} called: "
+        whose = f"the result of the call in message {caller.name}: "
         asked_for = (call for call in caller.message.calls if call.id == message.call_id)
         yield from (f"{whose}{call_line(call, width - len(whose))}" for call in asked_for)
     if message.thinking:
@@ -107,14 +112,15 @@ def _covered(xray: Xray, message: Message) -> str:
     return f"{figures.several(len(names), 'message')} from {names[0]} to {names[-1]}"
 
 
-def _say_text(console: Console, title: str, text: str, hint: str = "") -> None:
-    """A text under its title, cut to so many lines, and how much more there is."""
+def _say_text(console: Console, title: str, text: str, whole: bool) -> bool:
+    """A text under its title, cut to so many lines unless `whole`, and how much more there is; whether that is all."""
     say(console, f"{title}:" if text else f"{title}: (empty)", "bold")
-    shown, rest = excerpt(console, text)
+    shown, rest = (clean(text).splitlines(), 0) if whole else excerpt(console, text)
     for words in shown:
         say(console, f"  {words}")
     if rest:
-        say(console, f"  … {rest:,} characters more{hint}", "quiet")
+        say(console, f"  … {figures.several(rest, 'character')} more", "quiet")
+    return not rest
 
 
 def excerpt(console: Console, text: str) -> tuple[list[str], int]:

@@ -21,6 +21,7 @@ from agent import figures
 from agent.ledger import totals
 from agent.messages import Message
 from agent.timeline import Kind, Lane, timeline
+from agent.why import why
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
 from repl.commands.timeline import sums, words
 from repl.screen import trace
@@ -31,6 +32,7 @@ from session.journal.header import sampling
 
 if TYPE_CHECKING:
     from agent.budget import Counter
+    from agent.view import View
     from session.session import Session
 
 Fields = dict[str, Any]
@@ -224,13 +226,20 @@ def _call(of: Made, texts: _Texts) -> Fields:
         "mark": "" if event.exact else "~",
         "cachedMark": "" if of.cached.exact else "~",
         "known": bool(view.messages),
-        "why": [[line(why), times] for why, times in left_out(view)],
+        "why": [[line(reason), times] for reason, times in left_out(view)],
+        "steps": {place: line(why(view, place, line(event.strategy))).rstrip(".") for place in _stepped(view)},
         "did": trace.deeds(event) if view.messages else [],
         "notes": [*map(line, view.notes), *(trace.side_line(aside).strip() for aside in of.asides)],
         "reply": texts.at(reply.message) if reply else None,
         "results": [[texts.at(one.message), one.ok, figures.duration(one.seconds)] for one in of.returned],
         "figures": _figures(of),
     }
+
+
+def _stepped(view: View) -> list[int]:
+    """The places of the messages that others than the strategy as a whole changed."""
+    changed = (place for place, fate in enumerate(view.fates) if fate != "kept")
+    return [at for at in changed if any(step.by for step in view.steps.get(view.history[at].id, ()))]
 
 
 def _figures(of: Made) -> list[list[str]]:

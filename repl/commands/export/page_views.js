@@ -40,10 +40,11 @@ function rowsOf(call) {
   const rows = call.was.map((at, place) => {
     const letter = call.fates[place];
     const copy = copies.get(texts[at].id);
+    const gone = letter === "D" ? why[dropped++] : "";
     return {
       name: `${place + 1}`, letter, fate: NAMES[letter], was: texts[at], sent: copy === undefined ? null : texts[copy],
       before: texts[at].tokens * before, after: copy === undefined ? 0 : texts[copy].tokens * after,
-      why: letter === "D" ? why[dropped++] : "",
+      why: call.steps[place] || gone,
     };
   });
   const shown = [];
