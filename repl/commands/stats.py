@@ -36,8 +36,9 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
     """/stats [more]: where the tokens are, and what they cost so far.
 
     The last prompt by role, by fate, and by reasoning, action and observation; each exchange; the cost of answers and
-    of summaries, in dollars if the price card has them; the cost without any management; and the prompt of each call
-    against the budget. ~ is an estimate, ? is unknown. On a low screen the most important of it; /stats more has all.
+    of summaries, in dollars if the price card has them; the cost of the same calls with the whole history in each; and
+    the prompt of each call against the budget. ~ is an estimate, ? is unknown. On a low screen the most important of
+    it; /stats more has all.
     """
     if rest not in ("", MORE):
         raise UsageError(f"/stats takes no {rest[:40]!r}", f"write /stats or /stats {MORE}")
@@ -62,6 +63,7 @@ def _whole(session: Session, view: View, console: Console) -> None:
     for table in tables:
         table.show(console)
         console.print()
+    _tell_recalls(ledger, console)
     show_chart(ledger.calls, console)
 
 
@@ -72,9 +74,21 @@ def _short(session: Session, view: View, console: Console) -> None:
     if ledger.calls:
         spent = totals(ledger.calls)
         for name, *cells in without_management(spent, ledger).rows[:2]:
-            say(console, "{}: {}, without management {}: {}".format(name, *cells))
+            say(console, "{}: {}; with the whole history in each: {} ({})".format(name, *cells))
+        _tell_recalls(ledger, console)
         say(console, cost_line(ledger, session.agent.price_card()))
     show_chart(ledger.calls, console)
+
+
+def _tell_recalls(ledger: Ledger, console: Console) -> None:
+    """Say which turns there would not be without a strategy: the comparison counts them on both sides."""
+    recalls = sum(run.name == "recall" for run in ledger.tools)
+    if recalls:
+        say(
+            console,
+            f"among these calls: {figures.several(recalls, 'recall')}, which a whole history does not need",
+            "quiet",
+        )
 
 
 def price_line(agent: Agent) -> str:
@@ -216,7 +230,7 @@ def without_management(spent: Totals, ledger: Ledger) -> Table:
          _ratio(spent.prefill.tokens, spent.raw_prefill)),
         ("largest prompt", figures.tokens(peak), figures.tokens(raw_peak, False), _ratio(peak, raw_peak)),
     ]  # fmt: skip
-    return Table("Without any management", ("", ">as it was", ">without", ">ratio"), rows)
+    return Table("The same calls with the whole history in each", ("", ">as it was", ">whole", ">ratio"), rows)
 
 
 def show_chart(calls: Sequence[Call], console: Console) -> None:

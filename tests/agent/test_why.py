@@ -31,7 +31,7 @@ def whys(view: View, fate: str) -> set[str]:
         (
             "observation-masking",
             "masked",
-            "older than the 2 newest turns, masked down to 40% of the budget; the view was ",
+            " of 2,000 tokens; wanted 40% of the budget, reached 77%: the 2 newest turns stay",
         ),
         ("observation-masking:when=always,window=3", "masked", "older than the 3 newest turns"),
         ("offload", "offloaded", "larger than 25% of the budget when it came"),
@@ -53,8 +53,8 @@ def test_what_fit_leaves_out_is_laid_to_fit() -> None:
     view = [*replay(react(12), Everything(), budget(2_000))][-1]  # type: ignore[arg-type]
     assert isinstance(view, View)
     (said,) = whys(view, "dropped")
-    assert said.startswith("the strategy left ")
-    assert said.endswith(" tokens for 2,000: the oldest went, a quarter of the budget at a time")
+    assert said.startswith("fit left it out (the view was ")
+    assert said.endswith(" of 2,000 tokens: the oldest went, a quarter of the budget at a time)")
 
 
 def test_a_strategy_that_drops_and_does_not_say_why() -> None:

@@ -191,5 +191,6 @@ def test_all_calls_and_words_stay() -> None:
 def test_why_says_how_full_the_view_was() -> None:
     view = ObservationMasking(2).prepare(react40(), budget())
     assert view[3].why == (
-        "older than the 2 newest turns, masked down to 40% of the budget; the view was 26,185 of 8,000 tokens"
+        "older than the 2 newest turns, masked; the view was 26,185 of 8,000 tokens; "
+        "wanted 40% of the budget, reached 51%: the 2 newest turns stay"
     )

@@ -222,7 +222,7 @@ def test_the_prefix_never_changes() -> None:
     for messages in calls_of(story.messages):
         before = prepare(messages, strategy, budget(), before)
         assert not before.edited
-    assert [fate for fate in before.fates if fate != "kept"] == ["offloaded", "tidied"] * 6
+    assert [fate for fate in before.fates if fate != "kept"] == ["tidied"] * 12
 
 
 HOSTILE = {

@@ -140,13 +140,14 @@ def changed(one: Replayed) -> dict[str, int]:
 
 
 def key(session: Session, found: Sequence[Replayed], console: Console) -> list[str]:
-    """The meaning of the marks and letters in these rows."""
+    """The meaning of the marks and letters in these rows, and what holds for all of them."""
+    tidy = ["tidy is on in every row; without it: /tidy off, then /compare"] * session.agent.state.tidy
     if not is_drawn(console):
-        return [BEST]
+        return [BEST, *tidy]
     used = ["‹ in use"] * (session.spec in {one.spec for one in found})
     met = {fate for one in found for fate in changed(one)}
     letters = [f"{letter} {fate}" for fate, letter in FATE_LETTERS.items() if fate in met or (fate == "kept" and met)]
-    return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else [])]
+    return [" · ".join([*used, BEST]), *([" · ".join(letters)] if letters else []), *tidy]
 
 
 def remarks(one: Replayed, exact: bool) -> list[str]:

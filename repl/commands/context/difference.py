@@ -25,6 +25,7 @@ OTHER_ROWS = 11
 LEAST_CUT, LEAST_GONE = 3, 5
 """Rows of a long run that are shown at least: of one that is sent, and of one that is not, if there is room."""
 STYLES = {"-": "fate.dropped", "+": "calm", " ": "quiet"}
+CHANGES = ("-", "+")
 HEADING = re.compile(r"(?:[^|]*, )?\d+ rows(?: by key)?: ")
 """How the table of a list begins: its rows mean nothing without it."""
 HEADED = 2
@@ -97,10 +98,12 @@ def show_difference(found: Difference, console: Console, whole: bool = False) ->
     wrapped = [_wrapped(run, console) for run in found.runs]
     rows = sum(len(run.lines) for run in wrapped)
     longest = _longest(wrapped, rows if whole else most)
+    after = len(wrapped) - max((place for place, run in enumerate(wrapped, 1) if run.sign in CHANGES), default=0)
     left, cut = rows if whole else most, False
+    left -= sum(min(len(run.lines), longest[run.sign]) for run in wrapped[len(wrapped) - after :])
     for place, run in enumerate(wrapped):
         shown = [*_ends(run, longest[run.sign])]
-        changes = sum(later.sign in ("-", "+") for later in wrapped[place:])
+        changes = sum(later.sign in CHANGES for later in wrapped[place:])
         if changes and len(shown) > left:
             say(console, f"  … {figures.several(changes, 'more change')}", "quiet")
             cut = True

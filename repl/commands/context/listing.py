@@ -77,18 +77,26 @@ def most_rows(console: Console) -> int:
 def folded(rows: Sequence[Row], most: int = MOST_ROWS) -> list[Group]:
     """The rows in at most so many groups, in order: the newest apart, older ones with their neighbours of one fate.
 
-    Where fates change so often that it would still be too many, the oldest share a row whatever their fates. The
-    system prompt has its own.
+    The fewer of the newest are apart, the more often fates change before them: what changed is seen first. Where they
+    change so often that it would still be too many, the oldest share a row whatever their fates. The system prompt has
+    its own.
     """
     if len(rows) <= most:
         return [[row] for row in rows]
-    newest = min(NEWEST_ROWS, most // 2 + 1)
+    apart = range(min(NEWEST_ROWS, most // 2 + 1), 0, -1)
+    groups = next((found for newest in apart if len(found := _runs(rows, newest)) <= most), _runs(rows, apart[0]))
+    surplus, system = len(groups) - most, 1 if rows[0].who == "system" else 0
+    if surplus > 0:
+        oldest = groups[system : system + surplus + 1]
+        groups[system : system + surplus + 1] = [[row for group in oldest for row in group]]
+    return groups
+
+
+def _runs(rows: Sequence[Row], newest: int) -> list[Group]:
+    """The rows in runs of one fate; the system prompt and so many of the newest rows each alone."""
     system = 1 if rows[0].who == "system" else 0
     older, last = rows[system : len(rows) - newest], rows[len(rows) - newest :]
-    runs: list[Group] = [list(run) for _, run in groupby(older, key=lambda row: row.fate)]
-    surplus = len(runs) - (most - newest - system)
-    if surplus > 0:
-        runs = [[row for run in runs[: surplus + 1] for row in run], *runs[surplus + 1 :]]
+    runs = (list(run) for _, run in groupby(older, key=lambda row: row.fate))
     return [*([row] for row in rows[:system]), *runs, *([row] for row in last)]
 
 

@@ -35,6 +35,7 @@ def rule(xray: Xray, place: int) -> str:
         stands_for = _covered(xray, row.message)
         return line(said).rstrip(".") + (f"; it is sent in place of {stands_for}" if stands_for else "")
     said = line(why(view, int(row.name) - 1, xray.strategy, row.tokens_after)).rstrip(".")
+    said += _lines_stand(xray, place)
     summary = _summary(xray, row)
     return f"{summary} is sent in its place ({said})" if summary else said
 
@@ -56,8 +57,7 @@ def _show_texts(xray: Xray, row: Row, console: Console, whole: bool) -> bool:
         return _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, whole)
     found = difference(row.before.content, row.after.content) if row.before and row.after else None
     if found:
-        sizes = " → ".join(_tokens(xray, count) for count in (row.tokens_before, row.tokens_after))
-        say(console, f"before and after, {sizes}: - is not sent, + is sent in its place", "bold")
+        say(console, "before and after: - is not sent, + is sent in its place", "bold")
         return show_difference(found, console, whole)
     shown = True
     if row.before:
@@ -102,6 +102,26 @@ def _summary(xray: Xray, row: Row) -> str:
     id_ = row.message.id
     standing = (other for other in xray.rows if other.after and other is not row and id_ in other.after.covers)
     return next((f"message {other.name}" for other in standing), "")
+
+
+def _lines_stand(xray: Xray, place: int) -> str:
+    """Where the lines stand that are sent as references: `; 71 lines stand in message 14`."""
+    from strategies.dedup import REFERENCE, arguments
+    from strategies.repeated_lines import head
+
+    row, said = xray.rows[place], list[str]()
+    lines = (row.after.content or "").split("\n") if row.after and row.fate != "kept" else []
+    for at, text in enumerate(lines):
+        if not (found := REFERENCE.match(text)):
+            continue
+        begins = text[found.end() :].partition("` to ")[0]
+        above = ((other.name, other.after) for other in reversed(xray.rows[:place]) if other.after)
+        texts = ((name, "\n".join([one.content or "", *arguments(one)]).split("\n")) for name, one in above)
+        own = (f"{row.name}, this one", lines[:at])
+        where = next((name for name, its in (own, *texts) if any(head(each) == begins for each in its)), "")
+        if where:
+            said.append(f"; {text[1:].partition(' as above')[0]} stand in message {where}")
+    return "".join(said)
 
 
 def _covered(xray: Xray, message: Message) -> str:

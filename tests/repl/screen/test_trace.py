@@ -95,17 +95,16 @@ def test_arguments_that_are_none(arguments: str) -> None:
 def test_an_act_is_told_with_its_numbers() -> None:
     view = masked_view()
     hidden = view.fates.count("masked")
-    line = trace.acted_line(prepared(view))
-    assert line is not None
+    (line,) = trace.acted_lines(prepared(view))
     assert line.startswith(f"  ✂ observation-masking masked {hidden} results (−")
     assert line.endswith(f"): {view.history_tokens:,} → {view.tokens:,} of 20,000")
-    assert f"~{view.tokens:,}" in (trace.acted_line(prepared(view, exact=False)) or "")
+    assert f"~{view.tokens:,}" in trace.acted_lines(prepared(view, exact=False))[0]
 
 
 @pytest.mark.parametrize("width", [60, 70, 80, 100])
 def test_an_act_fits(width: int) -> None:
     event = prepared(masked_view(), "sliding-window+observation-masking")
-    line = trace.acted_line(event, width) or ""
+    (line,) = trace.acted_lines(event, width)
     assert cell_len(line) <= width
     assert line.startswith("  ✂ slid")
     assert re.search(r" \(−[\d.]+k\): [\d,]+ → [\d,]+ of 20,000$", line), "each act has the same figures"
@@ -113,19 +112,18 @@ def test_an_act_fits(width: int) -> None:
 
 def test_what_was_done_before_is_not_told_again() -> None:
     view = masked_view()
-    assert trace.acted_line(prepared(masked_view(view), before=view)) is None
+    assert trace.acted_lines(prepared(masked_view(view), before=view)) == []
     later = masked_view(view, turns=9)
     (at,) = (place for place, pair in enumerate(zip(view.fates, later.fates, strict=False)) if len({*pair}) > 1)
     less = budget().count(view.messages[at]) - budget().count(later.messages[at])
     told = f"masked 1 result (−{less:,}): {later.tokens + less:,} → {later.tokens:,} of"
-    assert told in (trace.acted_line(prepared(later, before=view)) or "")
+    assert told in trace.acted_lines(prepared(later, before=view))[0]
 
 
 def test_what_comes_back_is_told() -> None:
     history, before = react(8), masked_view()
     view = views.prepare(history, parse("none", None), budget(20_000), before)  # type: ignore[arg-type]
-    line = trace.acted_line(prepared(view, "none", before=before))
-    assert line is not None
+    (line,) = trace.acted_lines(prepared(view, "none", before=before))
     assert f"brought back {before.fates.count('masked')} messages: " in line
 
 
@@ -133,9 +131,9 @@ def test_a_summary_is_told_once() -> None:
     history = Story().ask("task").turn(50).turn(50).answer("so").ask("more").messages
     summary = Message("s1", "user", "summary", covers=("m3", "m4"))
     view = views.measure(history, [*history[:2], summary, *history[4:]], budget())
-    assert " summarised 2 messages (" in (trace.acted_line(prepared(view, "summary-buffer")) or "")
+    assert " summarised 2 messages (" in trace.acted_lines(prepared(view, "summary-buffer"))[0]
     again = views.measure(history, view.messages, budget(), view)
-    assert trace.acted_line(prepared(again, before=view)) is None
+    assert trace.acted_lines(prepared(again, before=view)) == []
 
 
 def test_notes_and_the_last_turn_are_told() -> None:
@@ -145,7 +143,7 @@ def test_notes_and_the_last_turn_are_told() -> None:
     lines = trace.note_lines(prepared(view, "mine"))
     assert lines == ["  ! mine: put back the question", "  ! the last turn: a call would not be run"]
     assert trace.note_lines(prepared(view, "mine", before=view)) == ["  ! the last turn: a call would not be run"]
-    assert trace.acted_line(prepared(view)) is None
+    assert trace.acted_lines(prepared(view)) == []
 
 
 def test_over_the_budget_is_told() -> None:

@@ -13,7 +13,7 @@ LINES = st.lists(st.sampled_from(["one", "two", "three", "four", "five", "six", 
 
 @given(LINES, LINES)
 def test_its_lines_and_its_gaps_make_both_texts_again(old: list[str], new: list[str]) -> None:
-    runs = difference("\n".join(old), "\n".join(new))
+    runs = difference("\n".join(old), "\n".join(new)).runs
     was, sent = list(old), list(new)
     for run in runs:
         if not run.sign:
