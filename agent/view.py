@@ -114,9 +114,9 @@ def prepare(
     if getattr(strategy, "fitted", True) and budget.over(settled.messages):
         fit = _fitted(settled.messages, sound.messages, budget, before)
     view = measure(sound.messages, fit.messages, budget, before, warm, (*sound.notes, *settled.notes), held)
-    left_out = LeftOut(view, settled.messages, strategy, budget)
     made = getattr(strategy, "stages", ()) or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, settled.messages), Stage(FIT, fit.messages)]
+    left_out = LeftOut(view, stages, strategy, budget)
     return replace(view, fit=fit, left_out=left_out, steps=Steps(view, stages, left_out, budget))
 
 
@@ -148,19 +148,21 @@ def _left(view: History, history: History, before: View) -> list[int]:
 class LeftOut(Mapping[str, str]):
     """Why each dropped message is not in the newest view, by id: worked out when somebody looks."""
 
-    def __init__(self, view: View, offered: History, strategy: Strategy, budget: Budget) -> None:
-        self._view, self._offered, self._strategy, self._budget = view, offered, strategy, budget
+    def __init__(self, view: View, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> None:
+        self._view, self._stages, self._strategy, self._budget = view, stages, strategy, budget
 
     @cached_property
     def _whys(self) -> dict[str, str]:
-        offered, limit = self._offered, self._budget.limit
-        size = self._budget.size(offered)
-        by_fit = f"the view was {size:,} of {limit:,} tokens: the oldest went, a quarter of the budget at a time"
-        return {
-            message.id: _said(self._strategy, message) if offered.place(message.id) is None else by_fit
-            for message, fate in self._view.fated
-            if fate == "dropped"
-        }
+        stages = [(stage.by, History.of(stage.messages)) for stage in self._stages]
+        size, limit = self._budget.size(stages[-2][1]), self._budget.limit
+        over = f"the view was {size:,} of {limit:,} tokens: the oldest went, a quarter of the budget at a time"
+
+        def said(message: Message) -> str:
+            by = next(by for by, view in stages if view.place(message.id) is None)
+            reason = over if by == FIT else _said(self._strategy, message)
+            return f"{by} left it out ({reason})" if by and reason else reason
+
+        return {message.id: said(message) for message, fate in self._view.fated if fate == "dropped"}
 
     def __getitem__(self, id_: str) -> str:
         return self._whys[id_]
@@ -186,12 +188,15 @@ class Steps(Mapping[str, Sequence[Step]]):
     def _covering(self) -> Mapping[str, Message]:
         return {id_: message for _, view in self._views for message in view.covering for id_ in message.covers}
 
+    @cached_property
+    def _history(self) -> History:
+        return History.of(self._view.history)
+
     def __getitem__(self, id_: str) -> Sequence[Step]:
-        history = History.of(self._view.history)
-        place = history.place(id_)
+        place = self._history.place(id_)
         if place is None or self._view.fates[place] == "kept":
             raise KeyError(id_)
-        original = now = history[place]
+        original = now = self._history[place]
         steps: list[Step] = []
         for by, view in self._views:
             copy = view.named(id_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent.history import question, task
 from agent.messages import Message, pending
-from agent.view import Step, View
+from agent.view import View
 
 UNSAID = "the strategy gave no reason"
 
@@ -18,20 +18,16 @@ def why(view: View, place: int, strategy: str = "the strategy", sent: int | None
     message, fate = view.history[place], view.fates[place]
     if fate == "kept":
         return _kept(view, message)
-    steps = view.steps.get(message.id, ())
-    if any(step.by for step in steps):
-        scale = 1 if sent is None or not steps[-1].tokens else sent / steps[-1].tokens
-        return "; ".join(
-            f"{step.by or strategy} {_did(step, round(step.tokens * scale))} ({step.why or UNSAID})" for step in steps
-        )
     if fate == "dropped":
         return view.left_out.get(message.id, "") or UNSAID
+    steps = view.steps.get(message.id, ())
+    if any(step.by for step in steps) and steps[-1].tokens:
+        scale = 1 if sent is None else sent / steps[-1].tokens
+        return "; ".join(
+            f"{step.by or strategy} made it {step.tokens * scale:,.0f} tokens ({step.why or UNSAID})" for step in steps
+        )
     copies = (copy for copy in view.messages if copy.id == message.id or message.id in copy.covers)
     return next((copy.why for copy in copies if copy.why), UNSAID)
-
-
-def _did(step: Step, tokens: int) -> str:
-    return f"made it {tokens:,} tokens" if step.tokens else "left it out"
 
 
 def _kept(view: View, message: Message) -> str:

@@ -17,7 +17,7 @@ from agent.events import Planted, Prepared, SideBegan, SideCalled
 from agent.history import History
 from agent.messages import Message
 from agent.protocols import ModelId, Sent
-from agent.view import Fate, Step
+from agent.view import Fate, Step, View
 from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
 from session.journal.deltas import DeltaWriter, TextDelta, checksum
 from session.journal.records import (
@@ -117,7 +117,7 @@ class Writer:
             listing=texts.listing.pack(as_json(listed)),
             fates=texts.fates.pack(as_json([(fate, len(list(same))) for fate, same in groupby(view.fates)])),
             left_out=texts.left_out.pack(as_json(_by_rule(view.left_out))),
-            steps=texts.steps.pack(as_json(_by_name(view.steps))),
+            steps=texts.steps.pack(as_json(_by_name(view))),
             copies=copies,
             **{name: getattr(view, name) for name in FIGURES},
         )
@@ -251,9 +251,10 @@ def _by_rule(left_out: Mapping[str, str]) -> list[tuple[list[str], str]]:
     return [(those, rule) for rule, those in ids.items()]
 
 
-def _by_name(steps: Mapping[str, Sequence[Step]]) -> dict[str, list[tuple[object, ...]]]:
-    """The steps of each message that others than the strategy as a whole changed; a copy says the rest."""
-    return {id_: [*map(astuple, its)] for id_, its in steps.items() if any(step.by for step in its)}
+def _by_name(view: View) -> dict[str, list[tuple[object, ...]]]:
+    """The steps of each message that is sent and that others than the strategy as a whole changed."""
+    sent = ((message.id, view.steps.get(message.id, ())) for message in view.messages)
+    return {id_: [*map(astuple, steps)] for id_, steps in sent if any(step.by for step in steps)}
 
 
 def _is_that(message: Message, known: Message | None) -> bool:

@@ -71,7 +71,7 @@ class PreparedLine:
 
     `listing` is a list: the id of a message that is sent as it is in the history, the id and a checksum of any other,
     which is among the `copies` of this line or of one before. `fates` is a list of fates, each with how often it comes
-    in a row.
+    in a row. `steps` has by id those of `View.steps` that name who changed a message that is sent.
     """
 
     turn: int

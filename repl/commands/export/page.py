@@ -238,8 +238,8 @@ def _call(of: Made, texts: _Texts) -> Fields:
 
 def _stepped(view: View) -> list[int]:
     """The places of the messages that others than the strategy as a whole changed."""
-    changed = (place for place, fate in enumerate(view.fates) if fate != "kept")
-    return [at for at in changed if any(step.by for step in view.steps.get(view.history[at].id, ()))]
+    steps = ((place, view.steps.get(view.history[place].id, ())) for place in range(len(view.fates)))
+    return [place for place, its in steps if its and its[-1].tokens and any(step.by for step in its)]
 
 
 def _figures(of: Made) -> list[list[str]]:

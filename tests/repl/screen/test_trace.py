@@ -110,6 +110,24 @@ def test_an_act_fits(width: int) -> None:
     assert re.search(r" \(−[\d.]+k\): [\d,]+ → [\d,]+ of 20,000$", line), "each act has the same figures"
 
 
+def test_each_who_acted_has_a_line_and_the_tokens_go_on_from_one_to_the_next() -> None:
+    story = Story().ask("What?")
+    for content in ("\x1b[32mok\x1b[0m build step done   \n" * 40, "word " * 4_000):
+        story.turn(0)
+        last = story.messages[-1]
+        story.messages[-1] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
+    spec = "tidy+compress:when=arrival"
+    view = views.prepare(story.ask("And?").messages, parse(spec, None), budget(2_000))  # type: ignore[arg-type]
+    acts = trace.acts(prepared(view, spec))
+    assert [act.by for act in acts] == ["tidy", "compress", "fit"]
+    assert [acts[0].before, *(act.after for act in acts)] == [
+        view.without,
+        *(act.before for act in acts[1:]),
+        view.tokens,
+    ]
+    assert trace.acted_lines(prepared(view, spec))[0].startswith("  ✂ tidy wrote 1 result smaller (−")
+
+
 def test_what_was_done_before_is_not_told_again() -> None:
     view = masked_view()
     assert trace.acted_lines(prepared(masked_view(view), before=view)) == []
