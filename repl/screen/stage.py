@@ -99,13 +99,13 @@ def caption(event: Prepared) -> list[str]:
     saved = f"{tokens(view.saved)} tokens" if view.saved > 0 else "nothing"
     return [
         *(f"{line(act.by)} {', '.join(act.deeds)}" for act in acts),
-        *whys(view, event.before),
+        *whys(view, event.before, event.strategy),
         f"Cost: {anew if event.before and (view.edited or not view.warm) else new}",
         f"Saved: {saved}, {tokens(view.without)} → {tokens(view.tokens)} of {view.limit:,}",
     ]
 
 
-def whys(view: View, before: View | None) -> list[str]:
+def whys(view: View, before: View | None, strategy: str) -> list[str]:
     """Why this was done, in a line for each kind of deed: the rule of its first message.
 
     A deed is a fate that is new in this view; where no fate is new, the messages that were inserted.
@@ -114,7 +114,7 @@ def whys(view: View, before: View | None) -> list[str]:
     first: dict[str, str] = {}
     for place, fate in enumerate(view.fates):
         if fate != "kept" and (place >= len(earlier) or earlier[place] != fate):
-            first.setdefault(fate, why(view, place))
+            first.setdefault(fate, why(view, place, strategy))
     if not first:
         first["inserted"] = next((view.messages[at].why for at in view.inserted), "")
     named = len(first) > 1

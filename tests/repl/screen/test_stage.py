@@ -65,7 +65,7 @@ def test_a_caption_explains_every_kind_of_deed(history: list[Message], spec: str
     if (view := viewed(history, spec, limit)) is None:
         return
     fates = dict.fromkeys(fate for fate in view.fates if fate != "kept")
-    said = whys(view, None)
+    said = whys(view, None, "mine")
     if len(fates) > 1:
         assert [line.split(":")[0] for line in said] == [f"Why {fate}" for fate in fates]
     else:

@@ -186,6 +186,21 @@ def test_a_call_that_was_stopped_is_the_last_call() -> None:
     assert "last call: turn 1 of exchange 2" in shown(session, "/context", 120)
 
 
+def test_a_reference_of_dedup_names_the_message_where_its_lines_stand() -> None:
+    story, lines = (
+        Story("You are a test.").ask("What?"),
+        "\n".join(f"line {n} of a file, long enough" for n in range(40)),
+    )
+    for content in (lines, f"new\n{lines}"):
+        story.turn(0)
+        last = story.messages[-1]
+        story.messages[-1] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
+    session = scripted("So.", strategy="dedup")
+    session.agent.state.history = History(story.messages)
+    ask(session)
+    assert shown(session, "/why 6", 200).rstrip().endswith("; 40 lines stand in message 4.")
+
+
 def test_a_result_of_sixty_thousand_tokens() -> None:
     story = Story("You are a test.").ask("What?").turn(60_000).ask("And?")
     session = scripted("So.", strategy="none")

@@ -80,6 +80,16 @@ def test_older_messages_of_one_fate_share_a_row() -> None:
     assert any("3–102" in line and "100 messages" in line and "D dropped" in line for line in paper.lines)
 
 
+def test_on_a_low_screen_what_changed_has_a_row() -> None:
+    view = viewed(react(5), "observation-masking:when=always", 8_000)
+    assert view is not None
+    groups = folded(rows_of(view, TinyCounter().count), 8)
+    masked = [row.name for row in rows_of(view, TinyCounter().count) if row.fate == "masked"]
+    assert masked == ["4", "6", "8"]
+    assert {*masked} <= {span(group) for group in groups}
+    assert len(groups) <= 8
+
+
 def test_fates_that_alternate_share_one_row_too() -> None:
     view = viewed(react(60), "observation-masking:when=always,window=4", 8_000)
     assert view is not None
