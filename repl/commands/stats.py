@@ -70,20 +70,24 @@ def _whole(session: Session, view: View, console: Console) -> None:
 def _short(session: Session, view: View, console: Console) -> None:
     ledger = session.agent.ledger
     by_fate(session, view, session.agent.budget(session.agent.schemas())).show(console)
-    console.print()
+    if not _recalls(ledger):
+        console.print()
     if ledger.calls:
         spent = totals(ledger.calls)
         for name, *cells in without_management(spent, ledger).rows[:2]:
-            say(console, "{}: {}; with the whole history in each: {} ({})".format(name, *cells))
+            say(console, "{}: {}; with the whole history: {} ({})".format(name, *cells))
         _tell_recalls(ledger, console)
         say(console, cost_line(ledger, session.agent.price_card()))
     show_chart(ledger.calls, console)
 
 
+def _recalls(ledger: Ledger) -> int:
+    return sum(run.name == "recall" for run in ledger.tools)
+
+
 def _tell_recalls(ledger: Ledger, console: Console) -> None:
     """Say which turns there would not be without a strategy: the comparison counts them on both sides."""
-    recalls = sum(run.name == "recall" for run in ledger.tools)
-    if recalls:
+    if recalls := _recalls(ledger):
         say(
             console,
             f"among these calls: {figures.several(recalls, 'recall')}, which a whole history does not need",
