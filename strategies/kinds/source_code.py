@@ -1,4 +1,4 @@
-"""source_code: a file of code in any language, with line numbers or without; its outline weighs more than its bodies.
+"""source_code: a file of code in any language; its outline weighs more than its bodies.
 
 The outline is read from the indentation: a line opens a block if the next one is deeper. So it needs no grammar, only
 the words with which control flow and containers of members begin in most languages.
@@ -12,7 +12,6 @@ from itertools import pairwise
 
 from strategies.kinds.kind import Kind, Unit, lines_of
 
-NUMBER = re.compile(r"^ *+\d+(?:\t|[:|-] ?|  |$)")
 WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
 CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")
 CONTINUES = re.compile(r"(?=.*\w\()[^{};\n]*[^{};:\s]\s*+$")
@@ -42,8 +41,6 @@ OPENS = ("{", ":", "(", "[", ")", "=>", "->", "=", " do", " then")
 KEYWORDS, SURE, CODE, LOOKED_AT = 0.05, 0.8, 0.45, 8_000
 """Shares of code: lines with a keyword, at least, or with statements; lines with either or that open a block, each
 counted as often as it is one; and characters from which that is seen."""
-NUMBERED = 0.7
-"""Share of the lines that have a number, if the lines of a text are numbered."""
 SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 7.0, 3.0, 1.0, 1.0, -8.0
 """Bits of a line that opens a block, of another line of the outline, of a comment's first line; of each level; of a
 licence."""
@@ -56,15 +53,13 @@ def units(text: str) -> Sequence[Unit] | None:
     head = [stripped for line in text[:LOOKED_AT].split("\n") if (stripped := line.rstrip())]
     if sum(line.endswith(OPENS) for line in head) < 2:
         return None
-    numbered = sum(map(bool, map(NUMBER.match, head))) >= NUMBERED * len(head)
-    if not is_code([NUMBER.sub("", line, count=1) if numbered else line for line in head]):
+    if not is_code(head):
         return None
-    found = list(statements(text, numbered))
-    parts = [WORD.split(code.strip()) for _, code in found]
-    weighed = weights([code for _, code in found])
+    found = list(statements(text))
+    parts = [WORD.split(code.strip()) for code in found]
     return [
-        Unit(whole, "w".join(part[::2]), tuple(part[1::2]), weight)
-        for (whole, _), part, weight in zip(found, parts, weighed, strict=True)
+        Unit(code, "w".join(part[::2]), tuple(part[1::2]), weight)
+        for code, part, weight in zip(found, parts, weights(found), strict=True)
     ]
 
 
@@ -82,20 +77,19 @@ def is_code(lines: Sequence[str]) -> bool:
     return sure and stated + opening >= CODE * len(lines)
 
 
-def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
-    """Each statement as it stands, and its code without line numbers."""
-    whole, code, lines, open_ = "", "", 0, 0
+def statements(text: str) -> Iterator[str]:
+    """Each statement as it stands."""
+    whole, lines, open_ = "", 0, 0
     for line in lines_of(text):
-        bare = NUMBER.sub("", line, count=1) if numbered else line
-        if whole and lines < LONGEST and (open_ > 0 or CLOSES.fullmatch(bare)):
-            whole, code, lines = whole + line, code + bare, lines + 1
+        if whole and lines < LONGEST and (open_ > 0 or CLOSES.fullmatch(line)):
+            whole, lines = whole + line, lines + 1
         else:
             if whole:
-                yield whole, code
-            whole, code, lines, open_ = line, bare, 1, 0
-        open_ = open_ + bare.count("(") - bare.count(")") if "(" in bare and CONTINUES.match(bare) else 0
+                yield whole
+            whole, lines, open_ = line, 1, 0
+        open_ = open_ + line.count("(") - line.count(")") if "(" in line and CONTINUES.match(line) else 0
     if whole:
-        yield whole, code
+        yield whole
 
 
 def remarks(codes: Sequence[str]) -> Iterator[bool]:

@@ -1,0 +1,47 @@
+"""numbered: a text whose lines are numbered one by one, as read_file and `cat -n` show a file, without the numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from strategies.kinds.kind import Unit, lines_of
+
+NUMBER = re.compile(r" {0,8}\d{1,9}(\t|[:|-]| {2})")
+LEAST, AROUND = 3, 3
+"""Lines that have numbers, at least; lines without one that may stand before these, and behind them, at most."""
+
+
+def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
+    """The lines before the numbered ones; these, each as its number and the rest; and the lines behind them.
+
+    None for a text whose lines are not numbered.
+    """
+    if not any(map(NUMBER.match, text[:2_000].split("\n")[: AROUND + 1])):
+        return None
+    lines = lines_of(text)
+    first, after = next((place, found[1]) for place, line in enumerate(lines) if (found := NUMBER.match(line)))
+    begins = re.compile(rf" {{0,8}}(\d{{1,9}})(?:{re.escape(after)}|(?=\n|$))")
+    numbered, last = list[tuple[str, str]](), 0
+    for line in lines[first:]:
+        found = begins.match(line)
+        if not found or (numbered and int(found[1]) != last + 1):
+            break
+        last = int(found[1])
+        numbered.append((found[0], line[found.end() :]))
+    if all(line[:1] in (" ", "\n", "") for _, line in numbered):
+        numbered = [(f"{number} ", line[1:]) if line[:1] == " " else (number, line) for number, line in numbered]
+    behind = lines[first + len(numbered) :]
+    return (lines[:first], numbered, behind) if len(numbered) >= LEAST and len(behind) <= AROUND else None
+
+
+def with_numbers(units: Iterable[Unit], numbers: Iterable[str]) -> Iterator[Unit]:
+    """The units of a text with a number before each of its lines."""
+    left, begins = iter(numbers), True
+    for unit in units:
+        written = []
+        for line in lines_of(unit.text):
+            written += [next(left) if begins else "", line]
+            begins = line.endswith("\n")
+        yield replace(unit, text="".join(written), shown=unit.shown and written[0] + unit.shown)
