@@ -26,32 +26,34 @@ def parted(line: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Leads:
-    """How the leads of lines here differ from those of the same lines above: "" and "" where they are equal.
+    """What stands before a line here, and before the same line above, as far as they differ: ("43", "40") for numbers.
 
     A number goes on by one with each line.
     """
 
-    here: str = ""
-    above: str = ""
+    here: str
+    above: str
 
     @classmethod
     def of(cls, here: str, above: str) -> Leads:
-        """The difference between the leads of the first line: ("43", "40") for "43: " and "40: "."""
+        """What differs between the leads of the first line; a number is not cut in two."""
         while here and above and here[-1] == above[-1] and (here == above or not here[-1].isdigit()):
             here, above = here[:-1], above[:-1]
         return cls(here, above)
 
     def after(self, lines: int) -> Leads:
-        """The difference so many lines further on."""
-        if not self.here and not self.above:
+        """What differs so many lines further on."""
+        if self.here == self.above:
             return self
-        return Leads(
-            *(NUMBER.sub(lambda n: f"{int(n[0]) + lines:>{len(n[0])}}", lead) for lead in (self.here, self.above))
-        )
+        return Leads(_counted_on(self.here, lines), _counted_on(self.above, lines))
 
     def moved(self, line: str) -> str:
-        """A line above as it stands here."""
+        """The line above as it stands here."""
         return self.here + line.removeprefix(self.above)
+
+
+def _counted_on(lead: str, lines: int) -> str:
+    return NUMBER.sub(lambda number: f"{int(number[0]) + lines:>{len(number[0])}}", lead)
 
 
 def arguments(message: Message) -> Iterator[str]:
