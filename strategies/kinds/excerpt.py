@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence, Set
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from math import log2, sqrt
@@ -51,58 +51,69 @@ READ = 2_000
 """Characters of a unit in which trouble is looked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The units of a text, and which of them tell most: the same for excerpts of any size.
+
+    `prose`: the places of those that lose words. `order`: the places of the others, ranked. `above`: the place of the
+    unit that each one stands under, if any.
+    """
+
+    noun: str
+    units: Sequence[Unit]
+    prose: Sequence[int]
+    order: Sequence[int]
+    above: Sequence[int | None]
+
+
 def excerpt(text: str, most: int, whole: str = "") -> str:
     """The text in at most about `most` characters; itself if it is no longer. `whole`: where to get all of it."""
     if len(text) <= most:
         return text
-    noun, units, _ = judged(text)
-    prose = any(unit.prose for unit in units)
-    of, noun = (len(text.split()), "words") if prose else (len(units), noun)
+    its = judged(text)
+    of, noun = (len(text.split()), "words") if its.prose else (len(its.units), its.noun)
     head = f"[{{:,}} of {of:,} {noun}{whole}]\n"
     count, shorter = shortened(text, most - len(head.format(of)))
-    return head.format(len(shorter.split()) if prose else count) + shorter * (count > 0)
+    return head.format(len(shorter.split()) if its.prose else count) + shorter * (count > 0)
 
 
 def shortened(text: str, most: int) -> tuple[int, str]:
     """How many units of a text stay, and these; prose loses words instead."""
-    _, units, order = judged(text)
-    if not any(unit.prose for unit in units):
-        chosen = choose(units, order, most)
-        return len(chosen), written(units, chosen, most)
+    its = judged(text)
+    said = [unit.text if unit.shown is None else unit.shown for unit in its.units]
     share = most / len(text)
     for _ in range(MOST_TRIES):
-        said = with_fewer_words(units, share)
-        stay = {place for place, unit in enumerate(said) if unit.prose and unit.shown}
-        chosen = choose(said, order, most, stay)
-        shorter = written(said, chosen, most)
-        if len(shorter) <= max(0, most):
+        for place, words in zip(its.prose, fewer_words([its.units[at].text for at in its.prose], share), strict=True):
+            said[place] = words
+        chosen = choose(its, said, most)
+        shorter = written(its.units, said, chosen, most)
+        if not its.prose or len(shorter) <= max(0, most):
             break
         share *= most / len(shorter)
     return len(chosen), shorter
 
 
 @lru_cache(maxsize=256)
-def judged(text: str) -> tuple[str, Sequence[Unit], Sequence[int]]:
-    """What the units of a text are called, the units, and their places, ranked: the same for excerpts of any size."""
+def judged(text: str) -> Judged:
+    """The units of a text, judged; a unit that is all of a text is cut into its words."""
     kind, units = recognised(text)
+    noun = kind.noun
     if len(units) == 1 and not units[0].prose:
-        words = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in WORD.findall(text)]
-        return "words", words, ranked(words)
-    return kind.noun, units, ranked(units)
+        noun = "words"
+        units = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in WORD.findall(text)]
+    prose = [place for place, unit in enumerate(units) if unit.prose]
+    return Judged(noun, units, prose, ranked(units), parents(units))
 
 
-def with_fewer_words(units: Sequence[Unit], share: float) -> list[Unit]:
-    """The units; those of prose are shown with this share of their words, which tell most."""
-    shorter = iter(fewer_words([unit.text for unit in units if unit.prose], share))
-    return [replace(unit, shown=next(shorter)) if unit.prose else unit for unit in units]
-
-
-def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
-    """The chosen units in their order. A marker says how many are left out in each gap."""
-    parts = []
+def written(units: Sequence[Unit], said: Sequence[str], chosen: set[int], most: int) -> str:
+    """What the chosen units say, in their order. A marker says how many are left out in each gap."""
+    longest, parts = longest_unit(most), list[str]()
     for stays, places in groupby(range(len(units)), chosen.__contains__):
         if stays:
-            parts += [shown(units[place], most) for place in places]
+            parts += [
+                said[place] if units[place].prose or len(said[place]) <= longest else cut(said[place], longest)
+                for place in places
+            ]
         elif gap := [place for place in places if not units[place].prose]:
             before = "" if not parts or parts[-1].endswith("\n") else " "
             after = "\n" if units[gap[-1]].text.endswith("\n") or not before else " "
@@ -110,16 +121,12 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
     return "".join(parts)
 
 
-def shown(unit: Unit, most: int) -> str:
-    """A unit as it is written in an excerpt of so many characters; a long one as an excerpt itself."""
-    text = unit.text if unit.shown is None else unit.shown
-    longest = longest_unit(most)
-    if unit.prose or len(text) <= longest:
-        return text
-    if len(text) > HUGE * longest:
-        half = longest // 2
+def cut(text: str, most: int) -> str:
+    """A long unit in about so many characters: an excerpt of its own."""
+    if len(text) > HUGE * most:
+        half = most // 2
         return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
-    return shortened(text, longest)[1].rstrip("\n") + "\n" * text.endswith("\n")
+    return shortened(text, most)[1].rstrip("\n") + "\n" * text.endswith("\n")
 
 
 def longest_unit(most: int) -> int:
@@ -127,27 +134,27 @@ def longest_unit(most: int) -> int:
     return max(SHORTEST, int(LONGEST * most))
 
 
-def choose(units: Sequence[Unit], order: Sequence[int], most: int, stay: Set[int] = frozenset()) -> set[int]:
-    """The places of the units that stay anyway, and of others in this order while they fit in about `most` characters.
+def choose(its: Judged, said: Sequence[str], most: int) -> set[int]:
+    """The places of the prose that says something, and of others by rank while they fit in about `most` characters.
 
     A unit comes with those that it stands under. Markers count.
     """
     longest = longest_unit(most)
-    sizes = [len(unit.text if unit.shown is None else unit.shown) for unit in units]
-    sizes = [size if unit.prose else min(size, longest) for unit, size in zip(units, sizes, strict=True)]
-    above = parents(units)
+    prose = dict.fromkeys(place for place in its.prose if said[place])
+    sizes = [min(len(one), longest) for one in said]
+    sizes = [len(said[place]) if place in prose else size for place, size in enumerate(sizes)]
     chosen, left = set[int](), most - MARK
-    for place in (*stay, *order):
+    for place in (*prose, *its.order):
         new: list[int] = []
         at: int | None = place
         while at is not None and at not in chosen and len(new) < DEEPEST:
             new.append(at)
-            at = above[at]
+            at = its.above[at]
         cost = 0
         for at in new:
             cost += sizes[at] + MARK * ((at - 1 not in chosen) + (at + 1 not in chosen) - 1)
             chosen.add(at)
-        if cost <= left or place in stay:
+        if cost <= left or place in prose:
             left -= cost
         else:
             chosen.difference_update(new)
@@ -172,9 +179,10 @@ def parents(units: Sequence[Unit]) -> list[int | None]:
 def ranked(units: Sequence[Unit]) -> list[int]:
     """The places of the units that are no prose: the first one, the last one, then those that tell most."""
     places = [place for place, unit in enumerate(units) if not unit.prose]
-    bits = dict(zip(places, told([units[place] for place in places]), strict=True))
+    bits = told([units[place] for place in places])
+    order = sorted(range(len(places)), key=bits.__getitem__, reverse=True)
     ends = {0, len(units) - 1}
-    return sorted(places, key=lambda place: (place not in ends, -bits[place]))
+    return sorted((places[at] for at in order), key=lambda place: place not in ends)
 
 
 def told(units: Sequence[Unit]) -> list[float]:
@@ -197,67 +205,80 @@ def told(units: Sequence[Unit]) -> list[float]:
         bits[place] += TROUBLED
     for places in shapes.values():
         bits[places[0]] += EXAMPLE
-        for rank, place in enumerate(sorted(places, key=lambda place: -bits[place]), 1):
+        for rank, place in enumerate(sorted(places, key=bits.__getitem__, reverse=True), 1):
             bits[place] -= log2(rank)
     return bits
 
 
-def troubled(units: Sequence[Unit]) -> list[int]:
+def troubled(units: Sequence[Unit]) -> set[int]:
     """The places of the units that tell of trouble."""
     texts = [unit.text[:READ].lower() for unit in units]
     whole = "\n".join(texts)
     words = [word for word in TROUBLE if word in whole]
-    return [place for place, text in enumerate(texts) if any(word in text for word in words)]
+    return {place for word in words for place, text in enumerate(texts) if word in text}
 
 
 def densities(units: Sequence[Unit]) -> list[float]:
     """The self-information of each unit's words, per character: how far above the mean, in standard deviations."""
-    words = [unit.text.split() for unit in units]
-    bits = iter(self_information([word.strip(AROUND).casefold() for of_one in words for word in of_one]))
+    words = [unit.text.casefold().split() for unit in units]
+    bits = iter(self_information([word.strip(AROUND) for of_one in words for word in of_one]))
     dense = [sum(islice(bits, len(of_one))) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
     middle = fmean(dense)
-    spread = sqrt(fmean((one - middle) ** 2 for one in dense))
+    spread = sqrt(fmean([(one - middle) ** 2 for one in dense]))
     return [(one - middle) / spread if spread else 0.0 for one in dense]
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
     """The bits of each cell of a column: by its value, by the pattern of its digits, by its length, as a number."""
-    values = set(cells)
-    if len(values) == 1:
+    many = Counter(cells)
+    if len(many) == 1:
         return [0.0] * len(cells)
-    patterns = {value: DIGITS.sub("0", value) for value in values}
-    alike = surprises([patterns[cell] for cell in cells])
-    return list(map(max, surprises(cells), alike, surprises(list(map(len, cells))), outlying(cells)))
+    values = list(many)
+    patterns = [DIGITS.sub("0", value) for value in values]
+    ways = (values, patterns, list(map(len, values)))
+    bits = map(max, *(surprises(traits, list(many.values())) for traits in ways), outlying(values, cells))
+    of_value = dict(zip(values, bits, strict=True))
+    return [of_value[cell] for cell in cells]
 
 
-def surprises(values: Sequence[Hashable]) -> list[float]:
-    """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0."""
-    total, counts = len(values), Counter(values)
+def surprises(values: Sequence[Hashable], many: Sequence[int] = ()) -> list[float]:
+    """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0.
+
+    `many`: how often each one comes.
+    """
+    counts = Counter(values)
+    total = len(values)
+    if total < sum(many):
+        counts, total = Counter(), sum(many)
+        for value, times in zip(values, many, strict=True):
+            counts[value] += times
     if len(counts) in (1, total):
-        return [0.0] * total
+        return [0.0] * len(values)
     bits = {value: log2(total / count) for value, count in counts.items()}
     expected = CHANCE + sum(counts[value] * told for value, told in bits.items()) / total
     more = {value: max(0.0, told - expected) for value, told in bits.items()}
     return [more[value] for value in values]
 
 
-def outlying(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell as a number far from the median of its column, on a linear and on a logarithmic scale."""
-    found = [NUMBER.match(cell) for cell in cells] if len(cells) >= 5 and NUMBER.match(cells[0]) else [None]
+def outlying(values: Sequence[str], cells: Sequence[str]) -> list[float]:
+    """The bits of each value as a number far from the median of its column, on a linear and on a logarithmic scale."""
+    found = [NUMBER.match(value) for value in values] if len(cells) >= 5 and NUMBER.match(values[0]) else [None]
     if not all(found):
-        return [0.0] * len(cells)
-    numbers = [float(one[0].replace(",", "")) for one in found if one]
-    far = _distances(numbers)
-    if min(numbers) >= 0 < max(numbers):
-        least = min(filter(None, numbers)) / 2
-        logs = [log2(max(number, least)) for number in numbers]
-        far = [max(pair) for pair in zip(far, _distances(logs), strict=True)]
+        return [0.0] * len(values)
+    numbers = {one.string: float(one[0].replace(",", "")) for one in found if one}
+    column = [numbers[cell] for cell in cells]
+    far = _distances(column)
+    if min(column) >= 0 < max(column):
+        least = min(filter(None, column)) / 2
+        logs = [log2(max(number, least)) for number in column]
+        far = list(map(max, far, _distances(logs)))
     most = log2(len(cells))
-    return [min(most, 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far]
+    by_cell = dict(zip(cells, far, strict=True))
+    return [min(most, 2 * log2(by_cell[value] / FAR)) if by_cell[value] > FAR else 0.0 for value in values]
 
 
 def _distances(numbers: Sequence[float]) -> list[float]:
     """The distance of each number from the median, in robust standard deviations; 0 where most numbers are equal."""
     middle = median(numbers)
-    spread = 1.4826 * median(abs(number - middle) for number in numbers)
-    return [abs(number - middle) / spread if spread else 0.0 for number in numbers]
+    spread = 1.4826 * median([abs(number - middle) for number in numbers])
+    return [abs(number - middle) / spread for number in numbers] if spread else [0.0] * len(numbers)
