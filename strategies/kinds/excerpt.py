@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice, repeat
 from math import log2, sqrt
 from statistics import fmean, median
 
@@ -26,8 +26,9 @@ TROUBLE = (
     *("denied", "refused", "timeout", "timed out", "not found", "cannot", "unable", "killed", "corrupt", "missing"),
     *("invalid", "conflict", "unexpected", "✗", "✕", "×"),
 )
-NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
-DIGITS = re.compile(r"\d+")
+NUMBER = re.compile(r"^([-+]?\d[\d,]*+(?:\.\d+)?|).*", re.MULTILINE)
+"""A line, and the number with which it begins, if any."""
+ZEROS = str.maketrans("123456789", "000000000")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 4.0
 """Bits of a unit that tells of trouble, of the first one of each shape, of one near the beginning or the end."""
 FAR = 3.0
@@ -196,7 +197,7 @@ def told(units: Sequence[Unit]) -> list[float]:
     for places in shapes.values():
         if len(places) > 1:
             for cells in islice(zip(*(units[place].cells for place in places), strict=False), COLUMNS):
-                for place, more in zip(places, surprising(cells), strict=True):
+                for place, more in zip(places, surprising(cells), strict=False):
                     bits[place] += more
     for place, (unit, dense) in enumerate(zip(units, densities(units), strict=True)):
         edge = min(place, len(units) - 1 - place)
@@ -229,27 +230,29 @@ def densities(units: Sequence[Unit]) -> list[float]:
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell of a column: by its value, by the pattern of its digits, by its length, as a number."""
-    many = Counter(cells)
-    if len(many) == 1:
-        return [0.0] * len(cells)
-    values = list(many)
-    patterns = [DIGITS.sub("0", value) for value in values]
-    ways = (values, patterns, list(map(len, values)))
-    bits = map(max, *(surprises(traits, list(many.values())) for traits in ways), outlying(values, cells))
-    of_value = dict(zip(values, bits, strict=True))
-    return [of_value[cell] for cell in cells]
+    """The bits of each cell of a column: by its value, by the pattern of its digits, by its length, as a number.
+
+    There are none where no cell surprises.
+    """
+    counts = Counter(cells)
+    values, many = list(counts), list(counts.values())
+    if len(values) == 1:
+        return []
+    lines = "\n".join([value.replace("\n", " ") for value in values])
+    ways = [surprises(traits, many) for traits in (values, without_digits(lines).split("\n"), list(map(len, values)))]
+    told = [bits for bits in (*ways, outlying(NUMBER.findall(lines), many)) if any(bits)]
+    most = dict(zip(values, map(max, zip(*told, strict=True)), strict=True)) if told else {}
+    return [most[cell] for cell in cells] if told else []
 
 
 def surprises(values: Sequence[Hashable], many: Sequence[int] = ()) -> list[float]:
     """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0.
 
-    `many`: how often each one comes.
+    `many`: how often each one comes, if not once.
     """
-    counts = Counter(values)
-    total = len(values)
-    if total < sum(many):
-        counts, total = Counter(), sum(many)
+    counts, total = Counter(values), sum(many) or len(values)
+    if total > len(values):
+        counts.clear()
         for value, times in zip(values, many, strict=True):
             counts[value] += times
     if len(counts) in (1, total):
@@ -260,25 +263,41 @@ def surprises(values: Sequence[Hashable], many: Sequence[int] = ()) -> list[floa
     return [more[value] for value in values]
 
 
-def outlying(values: Sequence[str], cells: Sequence[str]) -> list[float]:
-    """The bits of each value as a number far from the median of its column, on a linear and on a logarithmic scale."""
-    found = [NUMBER.match(value) for value in values] if len(cells) >= 5 and NUMBER.match(values[0]) else [None]
-    if not all(found):
-        return [0.0] * len(values)
-    numbers = {one.string: float(one[0].replace(",", "")) for one in found if one}
-    column = [numbers[cell] for cell in cells]
-    far = _distances(column)
-    if min(column) >= 0 < max(column):
-        least = min(filter(None, column)) / 2
-        logs = [log2(max(number, least)) for number in column]
-        far = list(map(max, far, _distances(logs)))
-    most = log2(len(cells))
-    by_cell = dict(zip(cells, far, strict=True))
-    return [min(most, 2 * log2(by_cell[value] / FAR)) if by_cell[value] > FAR else 0.0 for value in values]
+def without_digits(text: str) -> str:
+    """The text with a zero in the place of each number."""
+    text = text.translate(ZEROS)
+    while "00" in text:
+        text = text.replace("00", "0")
+    return text
 
 
-def _distances(numbers: Sequence[float]) -> list[float]:
-    """The distance of each number from the median, in robust standard deviations; 0 where most numbers are equal."""
-    middle = median(numbers)
-    spread = 1.4826 * median([abs(number - middle) for number in numbers])
-    return [abs(number - middle) / spread for number in numbers] if spread else [0.0] * len(numbers)
+def outlying(values: Sequence[str], many: Sequence[int]) -> list[float]:
+    """The bits of each number of a column that is far from the median, on a linear and on a logarithmic scale.
+
+    `many`: how often each one comes. There are none if a value is empty.
+    """
+    total = sum(many)
+    if total < 5 or not all(values):
+        return []
+    numbers = [float(value.replace(",", "")) for value in values]
+    column = sorted(chain.from_iterable(map(repeat, numbers, many)))
+    far = _far(column, column)
+    if column[0] >= 0 < column[-1]:
+        least = next(filter(None, column)) / 2
+        for number, distance in _far(column, [log2(number or least) for number in column]).items():
+            far[number] = max(distance, far.get(number, 0.0))
+    most = log2(total)
+    return [min(most, 2 * log2(far[number] / FAR)) if number in far else 0.0 for number in numbers] if far else []
+
+
+def _far(numbers: Sequence[float], scaled: Sequence[float]) -> dict[float, float]:
+    """The distance from the median, in robust standard deviations, of each number that is far; none if most are equal.
+
+    `scaled`: the numbers on the scale on which they are compared.
+    """
+    middle = median(scaled)
+    away = [abs(one - middle) for one in scaled]
+    spread = 1.4826 * median(away)
+    if not 0 < FAR * spread < max(away):
+        return {}
+    return {number: one / spread for number, one in zip(numbers, away, strict=True) if one > FAR * spread}
