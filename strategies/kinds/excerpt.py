@@ -26,6 +26,7 @@ TROUBLE = (
     *("denied", "refused", "timeout", "timed out", "not found", "cannot", "unable", "killed", "corrupt", "missing"),
     *("invalid", "conflict", "unexpected", "✗", "✕", "×"),
 )
+NUMBERS = frozenset("0123456789+-")
 NUMBER = re.compile(r"^([-+]?\d[\d,]*+(?:\.\d+)?|).*", re.MULTILINE)
 """A line, and the number with which it begins, if any."""
 ZEROS = str.maketrans("123456789", "000000000")
@@ -46,8 +47,8 @@ MOST_TRIES = 4
 """How often words of prose go, until the text fits."""
 HUGE = 50
 """Times that a unit may be longer than its excerpt; of a longer one only the beginning and the end are looked at."""
-COLUMNS = 64
-"""Cells of a unit that are compared."""
+COLUMNS, LEAST = 64, 4
+"""Cells of a unit that are compared; cells of a column, at least: of three, none is above the mean and chance."""
 READ = 2_000
 """Characters of a unit in which trouble is looked for."""
 
@@ -195,7 +196,7 @@ def told(units: Sequence[Unit]) -> list[float]:
         shapes[unit.shape].append(place)
     bits = surprises([unit.shape for unit in units])
     for places in shapes.values():
-        if len(places) > 1:
+        if len(places) >= LEAST:
             for cells in islice(zip(*(units[place].cells for place in places), strict=False), COLUMNS):
                 for place, more in zip(places, surprising(cells), strict=False):
                     bits[place] += more
@@ -206,8 +207,9 @@ def told(units: Sequence[Unit]) -> list[float]:
         bits[place] += TROUBLED
     for places in shapes.values():
         bits[places[0]] += EXAMPLE
-        for rank, place in enumerate(sorted(places, key=bits.__getitem__, reverse=True), 1):
-            bits[place] -= log2(rank)
+        if len(places) > 1:
+            for rank, place in enumerate(sorted(places, key=bits.__getitem__, reverse=True), 1):
+                bits[place] -= log2(rank)
     return bits
 
 
@@ -240,7 +242,7 @@ def surprising(cells: Sequence[str]) -> list[float]:
         return []
     lines = "\n".join([value.replace("\n", " ") for value in values])
     ways = [surprises(traits, many) for traits in (values, without_digits(lines).split("\n"), list(map(len, values)))]
-    told = [bits for bits in (*ways, outlying(NUMBER.findall(lines), many)) if any(bits)]
+    told = [bits for bits in (*ways, outlying(lines, many)) if any(bits)]
     most = dict(zip(values, map(max, zip(*told, strict=True)), strict=True)) if told else {}
     return [most[cell] for cell in cells] if told else []
 
@@ -271,15 +273,16 @@ def without_digits(text: str) -> str:
     return text
 
 
-def outlying(values: Sequence[str], many: Sequence[int]) -> list[float]:
-    """The bits of each number of a column that is far from the median, on a linear and on a logarithmic scale.
+def outlying(lines: str, many: Sequence[int]) -> list[float]:
+    """The bits of the number in each line that is far from the median, on a linear and on a logarithmic scale.
 
-    `many`: how often each one comes. There are none if a value is empty.
+    `many`: how often each one comes. There are none if a line does not begin with a number.
     """
     total = sum(many)
-    if total < 5 or not all(values):
+    found = NUMBER.findall(lines) if total >= 5 and lines[:1] in NUMBERS else [""]
+    if not all(found):
         return []
-    numbers = [float(value.replace(",", "")) for value in values]
+    numbers = [float(number.replace(",", "")) for number in found]
     column = sorted(chain.from_iterable(map(repeat, numbers, many)))
     far = _far(column, column)
     if column[0] >= 0 < column[-1]:
