@@ -89,8 +89,9 @@ def fewer_words(texts: Sequence[str], share: float) -> list[str]:
 
 @lru_cache(maxsize=8)
 def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[int], list[int]]:
-    """The words of texts that follow each other, each with the number of its text; their places, ranked; and the
-    characters of the first of these, of the first two, and so on.
+    """The words of texts that follow each other, each with the number of its text; their places, ranked; their lengths.
+
+    These are summed: the characters of the first word by rank, of the first two, and so on.
 
     A word tells its own bits and, less with each word between and with each mark, those of the words around it: so
     phrases stay together.

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, groupby, islice, repeat
+from itertools import groupby, islice
 from math import log2, sqrt
 from statistics import fmean, median
 
@@ -143,8 +143,7 @@ def choose(its: Judged, said: Sequence[str], most: int) -> set[int]:
     """
     longest = longest_unit(most)
     prose = dict.fromkeys(place for place in its.prose if said[place])
-    sizes = [min(len(one), longest) for one in said]
-    sizes = [len(said[place]) if place in prose else size for place, size in enumerate(sizes)]
+    sizes = [len(one) if place in prose else min(len(one), longest) for place, one in enumerate(said)]
     chosen, left = set[int](), most - MARK
     for place in (*prose, *its.order):
         new: list[int] = []
@@ -200,9 +199,9 @@ def told(units: Sequence[Unit]) -> list[float]:
             for cells in islice(zip(*(units[place].cells for place in places), strict=False), COLUMNS):
                 for place, more in zip(places, surprising(cells), strict=False):
                     bits[place] += more
-    for place, (unit, dense) in enumerate(zip(units, densities(units), strict=True)):
-        edge = min(place, len(units) - 1 - place)
-        bits[place] += unit.weight + dense + EDGE / (1 + edge) * (edge < 3)
+    bits = [one + unit.weight + dense for one, unit, dense in zip(bits, units, densities(units), strict=True)]
+    for place in {*range(len(units))[:3], *range(len(units))[-3:]}:
+        bits[place] += EDGE / (1 + min(place, len(units) - 1 - place))
     for place in troubled(units):
         bits[place] += TROUBLED
     for places in shapes.values():
@@ -242,7 +241,7 @@ def surprising(cells: Sequence[str]) -> list[float]:
         return []
     lines = "\n".join([value.replace("\n", " ") for value in values])
     ways = [surprises(traits, many) for traits in (values, without_digits(lines).split("\n"), list(map(len, values)))]
-    told = [bits for bits in (*ways, outlying(lines, many)) if any(bits)]
+    told = [bits for bits in (*ways, outlying(values, lines, cells)) if any(bits)]
     most = dict(zip(values, map(max, zip(*told, strict=True)), strict=True)) if told else {}
     return [most[cell] for cell in cells] if told else []
 
@@ -273,24 +272,23 @@ def without_digits(text: str) -> str:
     return text
 
 
-def outlying(lines: str, many: Sequence[int]) -> list[float]:
-    """The bits of the number in each line that is far from the median, on a linear and on a logarithmic scale.
+def outlying(values: Sequence[str], lines: str, cells: Sequence[str]) -> list[float]:
+    """The bits of each value as a number far from the median of its column, on a linear and on a logarithmic scale.
 
-    `many`: how often each one comes. There are none if a line does not begin with a number.
+    `lines`: the values, one a line. There are none if a value does not begin with a number.
     """
-    total = sum(many)
-    found = NUMBER.findall(lines) if total >= 5 and lines[:1] in NUMBERS else [""]
+    found = NUMBER.findall(lines) if len(cells) >= 5 and lines[:1] in NUMBERS else [""]
     if not all(found):
         return []
-    numbers = [float(number.replace(",", "")) for number in found]
-    column = sorted(chain.from_iterable(map(repeat, numbers, many)))
+    numbers = dict(zip(values, [float(number.replace(",", "")) for number in found], strict=True))
+    column = sorted([numbers[cell] for cell in cells])
     far = _far(column, column)
     if column[0] >= 0 < column[-1]:
         least = next(filter(None, column)) / 2
         for number, distance in _far(column, [log2(number or least) for number in column]).items():
             far[number] = max(distance, far.get(number, 0.0))
-    most = log2(total)
-    return [min(most, 2 * log2(far[number] / FAR)) if number in far else 0.0 for number in numbers] if far else []
+    most = log2(len(cells))
+    return [min(most, 2 * log2(far[one] / FAR)) if one in far else 0.0 for one in numbers.values()] if far else []
 
 
 def _far(numbers: Sequence[float], scaled: Sequence[float]) -> dict[float, float]:

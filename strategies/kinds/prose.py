@@ -9,7 +9,8 @@ from corpus.words import STOPWORDS
 from strategies.kinds.kind import Kind, Unit
 from strategies.self_information import AROUND
 
-SENTENCE = re.compile(r".+?[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])|.+", re.DOTALL)
+PAUSE = r"[.!?][)\]\"'”’*_]*+\s++(?=[^a-z])"
+SENTENCE = re.compile(rf".(?:[^.!?]++|(?!{PAUSE}).)*+(?:{PAUSE})?+", re.DOTALL)
 LINE = re.compile(r"[^\n]*+\n++|[^\n]++")
 """A line and the blank lines after it."""
 AFTER, END = ")]\"'”’*_", (".", "!", "?")
@@ -26,8 +27,9 @@ def units(text: str) -> Sequence[Unit] | None:
         return None
     read = text[:SAMPLE].split(None, LOOKED_AT)[:LOOKED_AT]
     common = sum(word.strip(AROUND).casefold() in STOPWORDS for word in read)
-    ends = sum(word.rstrip(AFTER)[-1:] in END for word in read)
-    if len(read) < 20 or common < COMMON * len(read) or ends < ENDS * len(read):
+    if len(read) < 20 or common < COMMON * len(read):
+        return None
+    if sum(word.rstrip(AFTER)[-1:] in END for word in read) < ENDS * len(read):
         return None
     return [unit for line in LINE.findall(text) for unit in sentences(line)]
 

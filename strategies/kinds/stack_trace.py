@@ -65,16 +65,19 @@ def pieces(text: str) -> Iterator[Unit]:
     """The frames and the other lines of a text. A line next to a frame says what was raised."""
     found = list(PIECE.finditer(text))
     sides = [piece.lastgroup for piece in found]
+    foreign = [
+        side in FRAME and bool(LIBRARY.search(piece[0][:2_000])) for side, piece in zip(sides, found, strict=True)
+    ]
     nearest = set()
     for side, run in groupby(range(len(found)), sides.__getitem__):
         if side not in FRAME:
             continue
-        own = [place for place in run if not LIBRARY.search(found[place][0][:2_000])]
+        own = [place for place in run if not foreign[place]]
         nearest |= set(own[-1:] if side == "up" else own[:1])
     for place, piece in enumerate(found):
         line = piece[0]
         if sides[place] in FRAME:
-            bits = NEAREST if place in nearest else OTHERS if LIBRARY.search(line[:2_000]) else OWN
+            bits = NEAREST if place in nearest else OTHERS if foreign[place] else OWN
             yield Unit(line, "frame", (line.strip(),), bits)
         else:
             beside = not FRAME.isdisjoint(sides[max(0, place - 1) : place + 2])
