@@ -50,16 +50,16 @@ def self_information(text: Sequence[str]) -> list[float]:
     p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
     Dirichlet Language Model, 1995).
     """
-    seen = {word: PRIOR_COUNTS * prior(word) for word in set(text)}
-    followed = dict.fromkeys(("", *seen), SINGLE_COUNTS)
-    pairs: dict[tuple[str, str], int] = {}
-    bits, before = [], ""
+    unread = {word: PRIOR_COUNTS * prior(word) for word in set(text)}
+    seen = dict.fromkeys(unread, 0)
+    pairs: dict[tuple[str | None, str], int] = {}
+    bits, before, followed = [], None, 0
     for read, word in enumerate(text, PRIOR_COUNTS):
         both = before, word
-        pair, one, after = pairs.get(both, 0), seen[word], followed[before]
-        bits.append(log2(after / (pair + SINGLE_COUNTS * one / read)))
-        pairs[both], seen[word], followed[before] = pair + 1, one + 1, after + 1
-        before = word
+        pair, one = pairs.get(both, 0), seen[word]
+        bits.append(log2((followed + SINGLE_COUNTS) / (pair + SINGLE_COUNTS * (one + unread[word]) / read)))
+        pairs[both], seen[word] = pair + 1, one + 1
+        before, followed = word, one
     return bits
 
 
@@ -103,13 +103,14 @@ def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[in
     whole = [stays_whole(text) for text in texts]
     after_number = False
     for place, ((number, unit), word) in enumerate(zip(words, bare, strict=True)):
-        if after_number or word not in plain or whole[number] or place < OPENING:
+        goes = word in plain
+        if after_number or not goes or whole[number] or place < OPENING:
             bits[place] += STAYS
-        after_number = not word.isalpha() and bool(NUMBER.search(unit.rstrip()[-20:]))
+        after_number = not goes and bool(NUMBER.search(unit.rstrip()[-20:]))
     near = [NEAR_MARK if unit.rstrip()[-1:] in MARKS else NEAR for _, unit in words]
     before = _carried(bits, near)
     after = _carried(bits[::-1], [*near[-2::-1], 0.0])[::-1]
-    around = [sum(one) for one in zip(bits, before, after, strict=True)]
+    around = [left + own + right for left, own, right in zip(before, bits, after, strict=True)]
     places = sorted(range(len(words)), key=around.__getitem__, reverse=True)
     return words, places, list(accumulate(len(words[place][1]) for place in places))
 
