@@ -12,8 +12,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, groupby
 from math import log2
+from operator import itemgetter
 
 from corpus.words import STOPWORDS, words
 
@@ -75,9 +76,9 @@ def fewer_words(texts: Sequence[str], share: float) -> list[str]:
     """
     words, places, sizes = most_telling(tuple(texts))
     said = [""] * len(texts)
-    for place in sorted(places[: bisect_right(sizes, share * sizes[-1])] if sizes else ()):
-        number, word = words[place]
-        said[number] += word
+    stay = sorted(places[: bisect_right(sizes, share * sizes[-1])]) if sizes else []
+    for number, one in groupby((words[place] for place in stay), itemgetter(0)):
+        said[number] = "".join(word for _, word in one)
     begun = False
     for number, text in enumerate(texts):
         end = text[len(text.rstrip()) :]
