@@ -275,24 +275,32 @@ def without_digits(text: str) -> str:
 
 
 def outlying(values: Sequence[str], lines: str, cells: Sequence[str]) -> list[float]:
-    """The bits of each value as a number far from the median of its column, in robust standard deviations.
+    """The bits of each value as a number far from the median of its column, on a linear and on a logarithmic scale.
 
-    Numbers are compared on a logarithmic scale if none is negative. `lines`: the values, one a line. There are no bits
-    if a value does not begin with a number, or most numbers are equal.
+    `lines`: the values, one a line. There are none if a value does not begin with a number.
     """
     found = NUMBER.findall(lines) if len(cells) >= 5 and lines[:1] in NUMBERS else [""]
     if not all(found):
         return []
     numbers = dict(zip(values, [float(number.replace(",", "")) for number in found], strict=True))
-    column = scaled = sorted([numbers[cell] for cell in cells])
+    column = sorted([numbers[cell] for cell in cells])
+    far = _far(column, column)
     if column[0] >= 0 < column[-1]:
         least = next(filter(None, column)) / 2
-        scaled = [log2(number or least) for number in column]
+        for number, distance in _far(column, [log2(number or least) for number in column]).items():
+            far[number] = max(distance, far.get(number, 0.0))
+    most = log2(len(cells))
+    return [min(most, 2 * log2(far[one] / FAR)) if one in far else 0.0 for one in numbers.values()] if far else []
+
+
+def _far(numbers: Sequence[float], scaled: Sequence[float]) -> dict[float, float]:
+    """The distance from the median, in robust standard deviations, of each number that is far; none if most are equal.
+
+    `scaled`: the numbers on the scale on which they are compared.
+    """
     middle = median(scaled)
     away = [abs(one - middle) for one in scaled]
-    near = FAR * 1.4826 * median(away)
-    if not 0 < near < max(away):
-        return []
-    most = log2(len(cells))
-    bits = {number: min(most, 2 * log2(one / near)) for number, one in zip(column, away, strict=True) if one > near}
-    return [bits.get(number, 0.0) for number in numbers.values()]
+    spread = 1.4826 * median(away)
+    if not 0 < FAR * spread < max(away):
+        return {}
+    return {number: one / spread for number, one in zip(numbers, away, strict=True) if one > FAR * spread}
