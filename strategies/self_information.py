@@ -51,16 +51,16 @@ def self_information(text: Sequence[str]) -> list[float]:
     p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
     Dirichlet Language Model, 1995).
     """
-    unread = {word: PRIOR_COUNTS * prior(word) for word in set(text)}
-    seen = dict.fromkeys(unread, 0)
-    pairs: dict[tuple[str | None, str], int] = {}
-    bits, before, followed = [], None, 0
+    seen = {word: PRIOR_COUNTS * prior(word) for word in set(text)}
+    followed = dict.fromkeys(("", *seen), SINGLE_COUNTS)
+    pairs: dict[tuple[str, str], int] = {}
+    bits, before = [], ""
     for read, word in enumerate(text, PRIOR_COUNTS):
         both = before, word
-        pair, one = pairs.get(both, 0), seen[word]
-        bits.append(log2((followed + SINGLE_COUNTS) / (pair + SINGLE_COUNTS * (one + unread[word]) / read)))
-        pairs[both], seen[word] = pair + 1, one + 1
-        before, followed = word, one
+        pair, one, after = pairs.get(both, 0), seen[word], followed[before]
+        bits.append(log2(after / (pair + SINGLE_COUNTS * one / read)))
+        pairs[both], seen[word], followed[before] = pair + 1, one + 1, after + 1
+        before = word
     return bits
 
 

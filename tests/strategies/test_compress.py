@@ -59,7 +59,7 @@ def equation(text: Sequence[str], word: str) -> float:
     """p(word | text), from the equations alone."""
     p0 = COMMON / len(STOPWORDS) if word in STOPWORDS else (1 - COMMON) / VOCABULARY
     p1 = (text.count(word) + PRIOR_COUNTS * p0) / (len(text) + PRIOR_COUNTS)
-    told = [None, *text]
+    told = ["", *text]
     pairs = list(pairwise(told))
     before = told[-1]
     any_pair = sum(first == before for first, _ in pairs)
