@@ -3,7 +3,7 @@
 What a unit tells is counted in bits: how much more its shape and each of its cells tell than one expects there.
 A value that comes once in a column where nearly all are equal tells log2 n bits; in a column where each value comes
 once, it tells nothing more than the others (the excess of -log2 p over its mean, the entropy; Shannon, 1948). To this
-comes how densely its words tell, as a model of the text so far expects them (`self_information`).
+comes how densely its words tell: -log2 of the share that each one has of all words.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from math import log2, sqrt
 from statistics import fmean, median
 
 from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
-from strategies.self_information import AROUND, fewer_words, self_information
+from strategies.self_information import fewer_words
 
 TROUBLE = (
     *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
@@ -222,9 +222,11 @@ def troubled(units: Sequence[Unit]) -> set[int]:
 
 def densities(units: Sequence[Unit]) -> list[float]:
     """The self-information of each unit's words, per character: how far above the mean, in standard deviations."""
-    words = [unit.text.casefold().split() for unit in units]
-    bits = iter(self_information([word.strip(AROUND) for of_one in words for word in of_one]))
-    dense = [sum(islice(bits, len(of_one))) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
+    words = [unit.text.split() for unit in units]
+    counts = Counter(chain.from_iterable(words))
+    total = counts.total()
+    bits = {word: log2(total / count) for word, count in counts.items()}
+    dense = [sum([bits[word] for word in of_one]) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
     middle = fmean(dense)
     spread = sqrt(fmean([(one - middle) ** 2 for one in dense]))
     return [(one - middle) / spread if spread else 0.0 for one in dense]
@@ -273,32 +275,24 @@ def without_digits(text: str) -> str:
 
 
 def outlying(values: Sequence[str], lines: str, cells: Sequence[str]) -> list[float]:
-    """The bits of each value as a number far from the median of its column, on a linear and on a logarithmic scale.
+    """The bits of each value as a number far from the median of its column, in robust standard deviations.
 
-    `lines`: the values, one a line. There are none if a value does not begin with a number.
+    Numbers are compared on a logarithmic scale if none is negative. `lines`: the values, one a line. There are no bits
+    if a value does not begin with a number, or most numbers are equal.
     """
     found = NUMBER.findall(lines) if len(cells) >= 5 and lines[:1] in NUMBERS else [""]
     if not all(found):
         return []
     numbers = dict(zip(values, [float(number.replace(",", "")) for number in found], strict=True))
-    column = sorted([numbers[cell] for cell in cells])
-    far = _far(column, column)
+    column = scaled = sorted([numbers[cell] for cell in cells])
     if column[0] >= 0 < column[-1]:
         least = next(filter(None, column)) / 2
-        for number, distance in _far(column, [log2(number or least) for number in column]).items():
-            far[number] = max(distance, far.get(number, 0.0))
-    most = log2(len(cells))
-    return [min(most, 2 * log2(far[one] / FAR)) if one in far else 0.0 for one in numbers.values()] if far else []
-
-
-def _far(numbers: Sequence[float], scaled: Sequence[float]) -> dict[float, float]:
-    """The distance from the median, in robust standard deviations, of each number that is far; none if most are equal.
-
-    `scaled`: the numbers on the scale on which they are compared.
-    """
+        scaled = [log2(number or least) for number in column]
     middle = median(scaled)
     away = [abs(one - middle) for one in scaled]
-    spread = 1.4826 * median(away)
-    if not 0 < FAR * spread < max(away):
-        return {}
-    return {number: one / spread for number, one in zip(numbers, away, strict=True) if one > FAR * spread}
+    near = FAR * 1.4826 * median(away)
+    if not 0 < near < max(away):
+        return []
+    most = log2(len(cells))
+    bits = {number: min(most, 2 * log2(one / near)) for number, one in zip(column, away, strict=True) if one > near}
+    return [bits.get(number, 0.0) for number in numbers.values()]

@@ -99,10 +99,10 @@ def test_a_cell_tells_the_most_of_four_ways(cells: list[str]) -> None:
     if all(cell[:1].isdigit() for cell in cells) and len(cells) >= 5:
         numbers = [float(cell.split()[0].replace(",", "")) for cell in cells]
         least = min(filter(None, numbers), default=1) / 2
-        for scaled in (numbers, [log2(max(number, least)) for number in numbers]):
-            away = [abs(number - median(scaled)) for number in scaled]
-            far = [one / (1.4826 * median(away)) if median(away) else 0 for one in away]
-            ways.append([min(log2(len(cells)), 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far])
+        scaled = [log2(max(number, least)) for number in numbers]
+        away = [abs(number - median(scaled)) for number in scaled]
+        far = [one / (1.4826 * median(away)) if median(away) else 0 for one in away]
+        ways.append([min(log2(len(cells)), 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far])
     assert (surprising(cells) or [0.0] * len(cells)) == pytest.approx(list(map(max, *ways)))
 
 
