@@ -24,11 +24,8 @@ PRIOR_COUNTS, SINGLE_COUNTS = 400, 40
 """ν and μ: the prior weighs as much as this many words read, the single word as much as this many pairs read."""
 NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
 """Words that reverse the meaning of a sentence: they stay."""
-ERROR = re.compile(
-    r"[ETFef](?:rror\b(?<=\wError)|xception\b(?<=\wException)|raceback\b(?<=\bTraceback)|RROR\b(?<=\bERROR)"
-    r"|ATAL\b(?<=\bFATAL)|AILED\b(?<=\bFAILED)|rror(?<=\b[Ee]rror)\s*:|atal(?<=\bfatal)\s*:|ailed(?<=\bfailed)\s*:)"
-)
-"""A word with which a line tells of an error. It begins with one set of letters, for which the search is quick."""
+ERROR = re.compile(r"\w(?:Error|Exception)\b|\b(?:Traceback|ERROR|FATAL|FAILED)\b|\b(?:[Ee]rror|fatal|failed)\s*:")
+"""A word with which a line tells of an error."""
 UNIT = re.compile(r"(?:[^\s`\"“]\S*+|`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*+")
 """A word or a quotation (at most 200 characters), with its punctuation and the blanks after it."""
 NUMBER = re.compile(r"\d[^.,;:]*$")
@@ -39,6 +36,8 @@ STAYS = 10.0
 """Bits added to a name, a number, a word of the title, of a heading or of an error."""
 NEAR, NEAR_MARK = 0.6, 0.3
 """Share of what a word tells that its neighbour tells too; the share across a mark of punctuation."""
+SENTENCE = 2.0
+"""How often the two most telling words of its sentence count for a word."""
 MARKS = frozenset(".!?;:,)")
 AROUND = "()[].,;:!?…'’* \t"
 """Characters that may surround a word."""
@@ -95,7 +94,7 @@ def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[in
     These are summed: the characters of the first word by rank, of the first two, and so on.
 
     A word tells its own bits and, less with each word between and with each mark, those of the words around it: so
-    phrases stay together.
+    phrases stay together. It also tells what the two most telling words of its text do: so sentences stay, or go.
     """
     words = [(number, word) for number, text in enumerate(texts) for word in UNIT.findall(text)]
     bare = [word.strip(AROUND) for _, word in words]
@@ -111,9 +110,21 @@ def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[in
     near = [NEAR_MARK if unit.rstrip()[-1:] in MARKS else NEAR for _, unit in words]
     before = _carried(bits, near)
     after = _carried(bits[::-1], [*near[-2::-1], 0.0])[::-1]
-    around = [left + own + right for left, own, right in zip(before, bits, after, strict=True)]
+    best = [SENTENCE * sum(sorted(of_one)[-2:]) for of_one in _by_text(words, bits, len(texts))]
+    around = [
+        left + own + right + best[number]
+        for left, own, right, (number, _) in zip(before, bits, after, words, strict=True)
+    ]
     places = sorted(range(len(words)), key=around.__getitem__, reverse=True)
     return words, places, list(accumulate(len(words[place][1]) for place in places))
+
+
+def _by_text(words: Sequence[tuple[int, str]], bits: Sequence[float], texts: int) -> list[list[float]]:
+    """The bits of the words of each text."""
+    found: list[list[float]] = [[] for _ in range(texts)]
+    for (number, _), one in zip(words, bits, strict=True):
+        found[number].append(one)
+    return found
 
 
 def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:

@@ -3,7 +3,7 @@
 What a unit tells is counted in bits: how much more its shape and each of its cells tell than one expects there.
 A value that comes once in a column where nearly all are equal tells log2 n bits; in a column where each value comes
 once, it tells nothing more than the others (the excess of -log2 p over its mean, the entropy; Shannon, 1948). To this
-comes how densely its words tell: -log2 of the share that each one has of all words.
+comes how densely its words tell, as a model of the text so far expects them (`self_information`).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from math import log2, sqrt
 from statistics import fmean, median
 
 from strategies.kinds.kind import Unit
 from strategies.kinds.registry import recognised
-from strategies.self_information import fewer_words
+from strategies.self_information import AROUND, fewer_words, self_information
 
 TROUBLE = (
     *("error", "exception", "traceback", "fail", "fatal", "panic", "critical", "severe", "warn", "abort", "crash"),
@@ -222,11 +222,9 @@ def troubled(units: Sequence[Unit]) -> set[int]:
 
 def densities(units: Sequence[Unit]) -> list[float]:
     """The self-information of each unit's words, per character: how far above the mean, in standard deviations."""
-    words = [unit.text.split() for unit in units]
-    counts = Counter(chain.from_iterable(words))
-    total = counts.total()
-    bits = {word: log2(total / count) for word, count in counts.items()}
-    dense = [sum([bits[word] for word in of_one]) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
+    words = [unit.text.casefold().split() for unit in units]
+    bits = iter(self_information([word.strip(AROUND) for of_one in words for word in of_one]))
+    dense = [sum(islice(bits, len(of_one))) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
     middle = fmean(dense)
     spread = sqrt(fmean([(one - middle) ** 2 for one in dense]))
     return [(one - middle) / spread if spread else 0.0 for one in dense]
