@@ -1,4 +1,4 @@
-"""numbered: a text whose lines are numbered one by one, as read_file and `cat -n` show a file, without the numbers."""
+"""numbered: a text without the numbers of its lines, with which read_file, `cat -n` and `git blame` show a file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from strategies.kinds.kind import Unit, lines_of
 
-NUMBER = re.compile(r" {0,8}\d{1,9}(\t|[:|-]| {2})")
+BLAME = r"\^?[0-9a-f]{7,40} (?:[^)\n]{0,400} )?"
+"""What `git blame` writes before the number of a line."""
+NUMBER = re.compile(rf"({BLAME})? {{0,8}}\d{{1,9}}((?(1)\)|(?:\t|[:|-]| {{2}})))")
 LEAST, AROUND = 3, 3
 """Lines that have numbers, at least; lines without one that may stand before these, and behind them, at most."""
 
@@ -21,8 +23,8 @@ def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
     if not any(map(NUMBER.match, text[:2_000].split("\n")[: AROUND + 1])):
         return None
     lines = lines_of(text)
-    first, after = next((place, found[1]) for place, line in enumerate(lines) if (found := NUMBER.match(line)))
-    begins = re.compile(rf" {{0,8}}(\d{{1,9}})(?:{re.escape(after)}|(?=\n|$))")
+    first, shown = next((place, found) for place, line in enumerate(lines) if (found := NUMBER.match(line)))
+    begins = re.compile(rf"{BLAME if shown[1] else ''} {{0,8}}(\d{{1,9}})(?:{re.escape(shown[2])}|(?=\n|$))")
     numbered, last = list[tuple[str, str]](), 0
     for line in lines[first:]:
         found = begins.match(line)

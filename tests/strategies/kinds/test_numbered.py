@@ -10,7 +10,8 @@ from benchmarks.planted import made
 from strategies.kinds.kind import lines_of
 from strategies.kinds.registry import recognised
 
-FORMS = ("{}: ", "{:6}\t", "{}:", "{:>4}  ", "{}|")
+BLAMES = ("1a2b3c4d5 (Ann Lee 2026-01-02 10:00:00 +0000 {:>3}) ", "^1a2b3c4 old/a.c {:>3}) ")
+FORMS = ("{}: ", "{:6}\t", "{}:", "{:>4}  ", "{}|", *BLAMES)
 
 
 def with_numbers(text: str, form: str, first: int = 1) -> str:
