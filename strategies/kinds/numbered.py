@@ -11,8 +11,10 @@ from strategies.kinds.kind import Unit, lines_of
 BLAME = r"\^?[0-9a-f]{7,40} (?:[^)\n]{0,400} )?"
 """What `git blame` writes before the number of a line."""
 NUMBER = re.compile(rf"({BLAME})? {{0,8}}\d{{1,9}}((?(1)\)|(?:\t|[:|-]| {{2}})))")
+GREP = "[:-]"
+"""What grep writes behind the number of a line: of one that it found, of one near it."""
 LEAST, AROUND = 3, 3
-"""Lines that have numbers, at least; lines without one that may stand before these, and behind them, at most."""
+"""Lines that have numbers, at least; other lines before these and behind these, at most, or half as many behind."""
 
 
 def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
@@ -24,7 +26,9 @@ def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
         return None
     lines = lines_of(text)
     first, shown = next((place, found) for place, line in enumerate(lines) if (found := NUMBER.match(line)))
-    begins = re.compile(rf"{BLAME if shown[1] else ''} {{0,8}}(\d{{1,9}})(?:{re.escape(shown[2])}|(?=\n|$))")
+    blame, mark = shown.groups("")
+    mark = GREP if mark in ":-" else re.escape(mark)
+    begins = re.compile(rf"{BLAME if blame else ''} {{0,8}}(\d{{1,9}})(?:{mark}|(?=\n|$))")
     numbered, last = list[tuple[str, str]](), 0
     for line in lines[first:]:
         found = begins.match(line)
@@ -35,7 +39,8 @@ def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
     if all(line[:1] in (" ", "\n", "") for _, line in numbered):
         numbered = [(f"{number} ", line[1:]) if line[:1] == " " else (number, line) for number, line in numbered]
     behind = lines[first + len(numbered) :]
-    return (lines[:first], numbered, behind) if len(numbered) >= LEAST and len(behind) <= AROUND else None
+    few = len(behind) <= max(AROUND, len(numbered) / 2)
+    return (lines[:first], numbered, behind) if len(numbered) >= LEAST and few else None
 
 
 def with_numbers(units: Iterable[Unit], numbers: Iterable[str]) -> Iterator[Unit]:
