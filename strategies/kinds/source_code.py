@@ -34,7 +34,7 @@ KEYWORD = re.compile(
     r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end|sub|my)\b(?!\.)"
     r"|#(?:include|define|if|el|end|undef|pragma|error)"
 )
-RULE = re.compile(r"[^\s:=#][^:=#]*+::?(?!\S)")
+RULE = re.compile(r"[\w.$(){}%/*-]++ ?::?(?!\S)")
 """A rule of a Makefile; its recipe is indented by tabs."""
 STATEMENT = re.compile(r"[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
 ENDS = ("{", "}", ";")

@@ -162,6 +162,7 @@ def test_an_outline_is_known_without_indented_bodies(text: str, heavy: str, ligh
     "text",
     [
         "/usr/bin/store:\n" + "\tlibrow.so.1 => /usr/lib/librow.so.1\n" * 40 + "/usr/bin/rows:\n\tlibrow.so.1\n",
+        "".join(f"  {n}  0.1 a.py:{n}\n" for n in range(90, 110)) + "Peak memory:\n\t3 GB\nAll calls:\n\t9\n" * 9,
         "2026-01-02 10:00:00 INFO started (pid 4)\n    at 12\n" * 40,
         "name,size\n  a,1\nb,2\n" * 40,
         "A page: it says\n  what (it) can; and for whom.\n" * 40,
