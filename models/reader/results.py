@@ -168,7 +168,7 @@ def _lines(path: str, text: str) -> Iterator[Said]:
     columns = shown[0]["text"].split(",") if shown and path.endswith(".csv") and shown[0]["number"] == "1" else []
     for line in shown:
         cells = line["text"].split(",")
-        row = record(columns, cells) if columns and cells != columns else line["text"].strip()
+        row = record(columns, cells) if columns and cells != columns else line["text"].rstrip()
         yield Said(row, f"{path}:{line['number']}")
 
 

@@ -1,4 +1,4 @@
-"""numbered: a text whose lines are numbered one by one, as read_file and `cat -n` show a file, without the numbers."""
+"""numbered: a text without the numbers of its lines, with which read_file, `cat -n` and `git blame` show a file."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from dataclasses import replace
 
 from strategies.kinds.kind import Unit, lines_of
 
-NUMBER = re.compile(r" {0,8}\d{1,9}(\t|[:|-]| {2})")
+BLAME = r"\^?[0-9a-f]{7,40} (?:[^)\n]{0,400} )?"
+"""What `git blame` writes before the number of a line."""
+NUMBER = re.compile(rf"({BLAME})? {{0,8}}\d{{1,9}}((?(1)\)|(?:\t|[:|-]| {{2}})))")
+GREP = "[:-]"
+"""What grep writes behind the number of a line: of one that it found, of one near it."""
 LEAST, AROUND = 3, 3
-"""Lines that have numbers, at least; lines without one that may stand before these, and behind them, at most."""
+"""Lines that have numbers, at least; other lines before these and behind these, at most, or half as many behind."""
 
 
 def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
@@ -21,8 +25,10 @@ def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
     if not any(map(NUMBER.match, text[:2_000].split("\n")[: AROUND + 1])):
         return None
     lines = lines_of(text)
-    first, after = next((place, found[1]) for place, line in enumerate(lines) if (found := NUMBER.match(line)))
-    begins = re.compile(rf" {{0,8}}(\d{{1,9}})(?:{re.escape(after)}|(?=\n|$))")
+    first, shown = next((place, found) for place, line in enumerate(lines) if (found := NUMBER.match(line)))
+    blame, mark = shown.groups("")
+    mark = GREP if mark in ":-" else re.escape(mark)
+    begins = re.compile(rf"{BLAME if blame else ''} {{0,8}}(\d{{1,9}})(?:{mark}|(?=\n|$))")
     numbered, last = list[tuple[str, str]](), 0
     for line in lines[first:]:
         found = begins.match(line)
@@ -33,7 +39,8 @@ def cut(text: str) -> tuple[list[str], list[tuple[str, str]], list[str]] | None:
     if all(line[:1] in (" ", "\n", "") for _, line in numbered):
         numbered = [(f"{number} ", line[1:]) if line[:1] == " " else (number, line) for number, line in numbered]
     behind = lines[first + len(numbered) :]
-    return (lines[:first], numbered, behind) if len(numbered) >= LEAST and len(behind) <= AROUND else None
+    few = len(behind) <= max(AROUND, len(numbered) / 2)
+    return (lines[:first], numbered, behind) if len(numbered) >= LEAST and few else None
 
 
 def with_numbers(units: Iterable[Unit], numbers: Iterable[str]) -> Iterator[Unit]:

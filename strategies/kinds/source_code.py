@@ -16,9 +16,9 @@ WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
 CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")
 CONTINUES = re.compile(r"(?=.*\w\()[^{};\n]*[^{};:\s]\s*+$")
 COMMENT = re.compile(
-    r"\s*+(?:#(?!include|define|if|el|end|undef|pragma|\[|!\[)|//|/\*|\*(?:\s|/|$)|--\s|;;|\"\"\"|''')"
+    r"\s*+(?:#(?!include|define|if|el|end|undef|pragma|error|!?\[)|//|/\*|\*(?:\s|/|$)|--\s|;;|\"\"\"|''')"
 )
-BRACKETS = {"/*": "*/", '"""': '"""', "'''": "'''"}
+QUOTES = ('"""', "'''")
 LICENCE = re.compile(r"licen[sc]e|copyright", re.IGNORECASE)
 CONTROL = re.compile(
     r"[\s})]*+(?:if|else|elif|elsif|unless|for|foreach|while|until|loop|do|switch|match|select|case|when|default|try"
@@ -32,8 +32,10 @@ KEYWORD = re.compile(
     r"\s*+(?:import|from|package|use|using|require|def|class|func|fun|fn|function|const|let|var|val|public|private"
     r"|protected|static|export|type|struct|interface|enum|return|if|else|for|while|switch|case|pub|impl|async|await"
     r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end|sub|my)\b(?!\.)"
-    r"|#include|#define"
+    r"|#(?:include|define|if|el|end|undef|pragma|error)"
 )
+RULE = re.compile(r"[\w.$(){}%/*-]++ ?::?(?!\S)")
+"""A rule of a Makefile; its recipe is indented by tabs."""
 STATEMENT = re.compile(r"[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
 ENDS = ("{", "}", ";")
 OPENS = ("{", ":", "(", "[", ")", "=>", "->", "=", " do", " then")
@@ -51,8 +53,6 @@ LONGEST = 12
 def units(text: str) -> Sequence[Unit] | None:
     """The lines of a file of code: each with those that continue its brackets and those that only close blocks."""
     head = [stripped for line in text[:LOOKED_AT].split("\n") if (stripped := line.rstrip())]
-    if sum(line.endswith(OPENS) for line in head) < 2:
-        return None
     if not is_code(head):
         return None
     found = list(statements(text))
@@ -66,15 +66,18 @@ def units(text: str) -> Sequence[Unit] | None:
 def is_code(lines: Sequence[str]) -> bool:
     """Whether two lines open blocks, and enough begin with a keyword or are statements. No line ends with a blank."""
     lines = [line for line, remark in zip(lines, remarks(lines), strict=True) if line and not remark]
-    opening = sum(a.endswith(OPENS) and indent(b) > indent(a) for a, b in pairwise(lines))
-    if opening < 2:
-        return False
-    keyed = [bool(KEYWORD.match(line)) for line in lines]
-    stated = sum(
-        key or line.endswith(ENDS) or bool(STATEMENT.match(line)) for key, line in zip(keyed, lines, strict=True)
-    )
-    sure = sum(keyed) >= KEYWORDS * len(lines) or stated >= SURE * len(lines)
-    return sure and stated + opening >= CODE * len(lines)
+    opening = keyed = stated = 0
+    recipe = False
+    for line, after in pairwise([*lines, ""]):
+        rule = after.startswith("\t") and bool(RULE.match(line))
+        key = rule or bool(KEYWORD.match(line))
+        opens = rule or line.startswith("#if") or (line.endswith(OPENS) and indent(after) > indent(line))
+        opening += opens or recipe
+        keyed += key
+        stated += key or line.endswith(ENDS) or bool(STATEMENT.match(line))
+        recipe = rule or (recipe and after.startswith("\t"))
+    sure = keyed >= KEYWORDS * len(lines) or stated >= SURE * len(lines)
+    return opening > 1 and sure and stated + opening >= CODE * len(lines)
 
 
 def statements(text: str) -> Iterator[str]:
@@ -93,16 +96,17 @@ def statements(text: str) -> Iterator[str]:
 
 
 def remarks(codes: Sequence[str]) -> Iterator[bool]:
-    """Whether each line is one of a comment or of a docstring."""
+    """Whether each line is one of a comment, or of a text in three quotes."""
     closes = ""
     for code in codes:
         begins = "" if closes else (found := COMMENT.match(code)) and found[0].strip()
         yield bool(closes or begins)
-        after = code.strip().removeprefix(begins or "")
-        if begins in BRACKETS and BRACKETS[begins] not in after:
-            closes = BRACKETS[begins]
-        elif closes and closes in code:
-            closes = ""
+        if closes:
+            closes = "" if closes in code else closes
+        elif begins == "/*":
+            closes = "" if "*/" in code else "*/"
+        elif not begins or begins in QUOTES:
+            closes = next((quotes for quotes in QUOTES if code.count(quotes) % 2), "")
 
 
 def weights(codes: Sequence[str]) -> Iterator[float]:
