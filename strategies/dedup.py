@@ -59,7 +59,7 @@ class Whole:
 
 @dataclass
 class Dedup(Stateful):
-    """Show lines of a result that stand above in the view as a reference to them. Put it last.
+    """Put a reference in the place of lines that the view already shows above. Put it last.
 
     A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
     model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first and
@@ -67,8 +67,9 @@ class Dedup(Stateful):
     the tokens, it takes the place of the result; `recall` shows the whole. A copy depends only on what stands before
     it, so the prefix stays.
 
-    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one,
-    as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows them.
+    Where the view is over the budget and `fit` (/help budget) would cut it, all results become whole again, and stay
+    whole. A strategy after this one, as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows
+    them.
     """
 
     tools = ("recall",)

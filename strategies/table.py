@@ -131,6 +131,10 @@ class Pipeline(Strategy):
 
 def unknown(name: str) -> UsageError:
     """The error for an unknown strategy, with the nearest name."""
+    if not name:
+        return UsageError(
+            "a name of a strategy is missing", "write NAME, NAME:key=value or NAME+NAME; /strategy lists them"
+        )
     typed, words = name.lower(), {word: known for known in STRATEGIES for word in (*known.split("-"), known)}
     begun = [known for known in STRATEGIES if typed and f"-{typed}" in f"-{known}"]
     begun.sort(key=lambda known: not known.startswith(typed))

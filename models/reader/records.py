@@ -10,7 +10,7 @@ from corpus.passages import record
 
 TABLE = re.compile(r"(?:\S.*?, )?(?P<rows>\d{1,9}) rows(?: by key)?: (?P<columns>.*)")
 GAP = re.compile(r"\[(?P<lines>[\d,]{1,11}) (?:lines? as above, |left out\])")
-NOTE = re.compile(r"\[(?:(?:JSON as tables|lines [\d,]+-[\d,]+ left): |[\d,]+ of [\d,]+ )")
+NOTE = re.compile(r"\[(?:(?:JSON as tables|(?:lines|entries) [\d,]+-[\d,]+ left): |[\d,]+ of [\d,]+ )")
 CELL = re.compile(r'"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|]++|(?:^|(?<=\|))')
 COLUMN = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|])++')
 

@@ -102,7 +102,9 @@ def run_in(workshop: Path, command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-PROMISE = re.compile(r"^```sh\n([^\n]+)\n```\n\n(?:(?!```)[^\n]+\n)*(?!```)[^\n]+:\n\n```text\n(.*?)^```$", re.DOTALL | re.M)
+PROMISE = re.compile(
+    r"^```sh\n([^\n]+)\n```\n\n(?:(?!```)[^\n]+\n)*(?!```)[^\n]+:\n\n```text\n(.*?)^```$", re.DOTALL | re.M
+)
 
 
 def promised(command: str) -> set[str]:

@@ -103,7 +103,7 @@ def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     history = list(session.agent.history)
     text = said(session, "/strategy observation-masking:when=always,window=0")
     assert session.agent.history == history
-    assert "whole history afresh" in text
+    assert "starts again from the full history" in text
     promised = forecast(session)
     assert f"{promised.tokens:,} of 8,000" in text
     ask(session, "")
