@@ -256,15 +256,15 @@ def strategies_of(calls: Sequence[Call], first: int) -> str:
 def chart(
     calls: Sequence[Call], step: int, columns: int, *, high: int = CHART_ROWS, top: int = 0, lead: int = 0
 ) -> list[Text]:
-    """One bar a call, of `step` columns; the budget of the last call is a line that tall bars stand across.
+    """One bar a call, of `step` columns; the budget of the last call is a line through the middle of a row.
 
     It is `high` rows high, for `top` tokens at least; `lead` calls are left blank before the first.
     """
     calls = calls[-columns:]
     limit = calls[-1].limit
-    middle = limit * high / (high - 0.5)  # where the line is the top of the chart, it runs through the middle of a row
-    scale = max(top, middle, *(call.prompt.tokens or 0 for call in calls))
-    mark = min(high - 1, int(limit * high / scale))
+    most = max(top, limit, *(call.prompt.tokens or 0 for call in calls))
+    mark = max(0, int(limit * high / most - 0.5))
+    scale = max(most, limit * high / (mark + 0.5))
     rows = []
     for row in reversed(range(high)):
         line_ = Text(f"{limit:>8,} " if row == mark else " " * 9, style="quiet")

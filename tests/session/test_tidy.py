@@ -140,6 +140,10 @@ def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
     obey(session, "/tidy off", paper.console)
     obey(session, "/tidy", paper.console)
     assert "Tidy is off. Change it: /tidy on" in paper.text
+    obey(session, "/tidy off", paper.console)
+    assert "Tidy is off already." in paper.text
+    obey(session, "/tidy on", paper.console)
+    assert "The next prompt has tidy on. The strategy starts again from the full history." in paper.text
     session.leave()
     assert journal.path
     settings, again, saved = reopened(Settings(), journal.path)

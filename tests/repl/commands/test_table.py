@@ -37,6 +37,12 @@ def test_whatever_is_typed_is_told_and_never_asked(text: str) -> None:
     assert not FORBIDDEN.search(paper.text)
 
 
+def test_what_is_looked_for_by_another_name_is_named() -> None:
+    assert "/context N shows message N" in said(scripted(), "/recall m4")
+    assert "/help budget" in said(scripted(), "/fit")
+    assert "`fit`" in said(scripted(), "/help budget")
+
+
 def test_help_names_every_command_and_fits_a_screen() -> None:
     shown = Paper(80)
     run_command(scripted(), "/help", shown.console)
