@@ -146,7 +146,7 @@ def test_a_bar_crosses_the_budget_line_only_where_it_is_over(prompts: list[int],
     for column, tokens in enumerate(prompts):
         above = [row[9 + column] for row in rows[:mark]]
         assert tokens > limit or set(above) <= {" "}
-        assert rows[mark][9 + column] in ("▄▅▆▇█" if tokens > limit else " ╌▁▂▃▄")
+        assert rows[mark][9 + column] in ("▁▂▃▄▅▆▇█" if tokens > limit else " ╌▁▂▃▄")
 
 
 def test_plain_gives_the_figures_of_the_chart() -> None:
