@@ -131,16 +131,13 @@ class Pipeline(Strategy):
 
 def unknown(name: str) -> UsageError:
     """The error for an unknown strategy, with the nearest name."""
-    if not name:
-        return UsageError(
-            "a name of a strategy is missing", "write NAME, NAME:key=value or NAME+NAME; /strategy lists them"
-        )
     typed, words = name.lower(), {word: known for known in STRATEGIES for word in (*known.split("-"), known)}
     begun = [known for known in STRATEGIES if typed and f"-{typed}" in f"-{known}"]
     begun.sort(key=lambda known: not known.startswith(typed))
     near = begun or [words[word] for word in get_close_matches(typed, words, 1, cutoff=0.5)]
     hint = f"did you mean {near[0]}? " if near else ""
-    return UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
+    what = f"there is no strategy {name!r}" if name else "the name of a strategy is missing"
+    return UsageError(what, f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
 
 
 def asks_a_model(kind: Any) -> bool:
