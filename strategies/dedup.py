@@ -45,19 +45,20 @@ class Whole:
 
 @dataclass
 class Dedup(Stateful):
-    """Show lines of a result that stand above in the view as a reference to them. Put it last.
+    """Put a reference in the place of lines that the view already shows above. Put it last.
 
     A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
     model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first
-    begins. The run stands in the newest message above that has a line which begins so; a line for which a reference
-    stands is one of its message. If this saves tokens, it takes the place of the result; `recall` shows the whole. A
+    begins. The run stands in the newest message above with a line that begins in the same way; lines for which that
+    message has a reference count as its own. If this saves tokens, it takes the place of the result; `recall` shows the whole. A
     copy depends only on what stands before it, so the prefix stays.
 
     What stands before the text of a line may differ from above: a line number, which goes on by one with each line, the
     sign of a diff, blanks. The reference then says `now from`, and shows it for the first line.
 
-    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one,
-    as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows them.
+    Where the view is over the budget and `fit` (/help budget) would cut it, all results become whole again, and stay
+    whole. A strategy after this one, as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows
+    them.
     """
 
     tools = ("recall",)

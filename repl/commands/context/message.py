@@ -47,7 +47,7 @@ def show_message(xray: Xray, place: int, console: Console) -> None:
         say(console, words, "quiet")
     say(console, f"why: {rule(xray, place)}")
     if row.before and row.after and row.after.same(row.before):
-        _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, RAW_HINT)
+        _say_text(console, f"unchanged, {_tokens(xray, row.tokens_after)}", row.before.content, RAW_HINT)
         return
     runs = difference(row.before.content, row.after.content) if row.before and row.after else []
     if runs:
@@ -81,7 +81,7 @@ def _belongs(xray: Xray, place: int, width: int) -> Iterator[str]:
         yield f"calls {call_line(call, width - len(where) - len('calls '))}{where}"
     if message.role == "tool":
         caller = next((row for row in reversed(xray.rows[:place]) if not _is_result(row)), xray.rows[place])
-        whose = f"the result of what message {caller.name} called: "
+        whose = f"the result of the call in message {caller.name}: "
         asked_for = (call for call in caller.message.calls if call.id == message.call_id)
         yield from (f"{whose}{call_line(call, width - len(whose))}" for call in asked_for)
     if message.thinking:

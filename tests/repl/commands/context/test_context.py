@@ -120,9 +120,9 @@ def test_a_message_before_and_after() -> None:
     assert "before, " in text
     assert "after, " in text
     assert "[masked" in text or "masked" in text.split("after, ")[1]
-    assert f"the result of what message {at} called: read_article" in text
+    assert f"the result of the call in message {at}: read_article" in text
     assert f"its result is message {at + 1}" in shown(session, f"/context {at}", 120)
-    assert "before and after, " in shown(session, "/context 1", 120)
+    assert "unchanged, " in shown(session, "/context 1", 120)
     assert "characters more" in text
 
 
@@ -137,7 +137,7 @@ def test_calls_with_the_same_id_find_their_own_results() -> None:
     session.use_model("reader")
     ask(session, "And now?")
     assert "its result is message 6" in shown(session, "/context 5", 120)
-    assert "what message 5 called" in shown(session, "/context 6", 120)
+    assert "the call in message 5" in shown(session, "/context 6", 120)
 
 
 @pytest.mark.parametrize("drawn", [True, False])
