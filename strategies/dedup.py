@@ -50,8 +50,8 @@ class Dedup(Stateful):
     A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
     model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first
     begins. The run stands in the newest message above with a line that begins in the same way; lines for which that
-    message has a reference count as its own. If this saves tokens, it takes the place of the result; `recall` shows the whole. A
-    copy depends only on what stands before it, so the prefix stays.
+    message has a reference count as its own. If this saves tokens, it takes the place of the result; `recall` shows
+    the whole. A copy depends only on what stands before it, so the prefix stays.
 
     What stands before the text of a line may differ from above: a line number, which goes on by one with each line, the
     sign of a diff, blanks. The reference then says `now from`, and shows it for the first line.
