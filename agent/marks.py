@@ -14,10 +14,17 @@ NOTE = re.compile(r"\[(?:left out: [^\n]*?|the line above, [\d,]+ times in all|J
 """What is told of a text that is there."""
 ALL = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
 CUT = r"\n?\[…(?: [\d,]+ tokens cut …)?\]\n?"
+ABOVE = " as above, "
+"""What every reference has."""
+REPEATED = re.compile(
+    rf"^\[(?P<lines>\d[\d,]{{0,10}}) lines?{ABOVE}(?:now )?from `(?P<first>.*)`(?:{ALL.format('repeated')})?\]$",
+    re.MULTILINE,
+)
+"""A reference: so many lines, the first of which begins so, stand above in the view (`agent.references`)."""
 GAP = re.compile(
     rf"(?P<cut>{CUT})|\[(?:[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
-    r"|[\d,]+ (?:left out|more characters(?: of base64)?)"
-    rf"|[\d,]+ lines? as above, from `[^\n]*` to `[^\n]*`(?:{ALL.format('repeated')})?)\]\n?"
+    rf"|[\d,]+ (?:left out|more characters(?: of base64)?))\]\n?|{REPEATED.pattern}\n?",
+    re.MULTILINE,
 )
 """What stands in the place of a part; `cut` is one that begins and ends anywhere."""
 REFERENCE = re.compile(rf"\A[^\n]*?{ALL.format('id')}")

@@ -59,6 +59,7 @@ SPECS = (
     "observation-masking",
     "offload",
     "compress",
+    "compress:target=1",
     "tidy+compress",
     "sliding-window",
     "thrifty:summaries=off",

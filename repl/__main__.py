@@ -180,8 +180,12 @@ def _session(given: Namespace, settings: Settings, playback: Playback | None, on
         path = shelf.find(settings.session_dir, given.resume)
         session = open_session(*shelf.reopened(settings, path))
         if not given.resume and (passed := shelf.written_after(path, settings.session_dir)):
-            several = "One newer one-shot (-p) was" if passed == 1 else f"{passed:,} newer one-shots (-p) were"
-            session.notices.append(f"{several} passed over; /sessions -p lists them, --resume ID takes one.")
+            from agent.figures import several
+
+            newer = several(passed, "newer session")
+            session.notices.append(
+                f"Not resumed: {newer} made with -p. /sessions -p lists them, --resume ID takes one."
+            )
         return session
     if given.record is None:
         return open_session(settings, Journal(shelf.new_path(settings.session_dir), one_shot))

@@ -18,8 +18,8 @@ from agent import figures
 from agent.errors import Stopped, ThimbleError
 from agent.events import Answered
 from repl.prompt.interrupts import Interrupts
-from repl.prompt.prompt import PlainPrompt, open_prompt
-from repl.screen.keys import key, silent_keyboard, typed_ahead
+from repl.prompt.prompt import PlainPrompt, TerminalPrompt, open_prompt
+from repl.screen.keys import key, silent_keyboard, typed_ahead, waiting
 from repl.screen.sanitise import line
 from repl.screen.theme import console_for, is_plain, say
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from repl.screen.exchange import Lines
     from session.session import Session
 
-ANSWER_STOPPED = "stopped: the session goes on, and knows nothing of the unfinished answer"
+ANSWER_STOPPED = "stopped: the session goes on; the unfinished answer is not kept"
 LOOKING_FOR_MODEL = "looking for the model"
 MODEL_NOT_FOUND = "stopped: nothing was asked; ask again to look for the model once more"
 ARTICLES_NOT_READ = "stopped: what has been read of the articles is kept; ask again to go on"
@@ -77,6 +77,8 @@ class Conversation:
         """Until Ctrl-D or /quit. Ctrl-C never ends it."""
         going = True
         with self._interrupts, silent_keyboard(not self.plain):
+            if isinstance(self._prompt, TerminalPrompt):
+                self._prompt.press(waiting())
             self._greet()
             while going:
                 try:

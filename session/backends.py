@@ -182,7 +182,7 @@ class Backends:
         return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
 
     def _reader_because(self, why: str, way_out: str) -> Backend:
-        self.notify(f"{why}: the built-in reader answers, with extracts only. For a model: {way_out}.")
+        self.notify(f"{why}: the built-in reader answers, with extracts only. For a model, {way_out}.")
         return self.reader()
 
 

@@ -336,7 +336,9 @@ class Session:
         self._stop_background()
         self.journal.close()
         if self.journal.error:
-            self.notices.append(f"The end of this session is not kept: {self.journal.error}.")
+            there = self.journal.path is not None and self.journal.path.exists()
+            what = "The end of this session" if there else "This session"
+            self.notices.append(f"{what} is not kept: {self.journal.error}.")
 
     def record(self, record: Record) -> None:
         """Write to the journal what has happened."""

@@ -41,11 +41,12 @@ class Compressed:
 
 @dataclass
 class Compress(Stateful):
-    """Keep the units of old observations that tell most, by their kind. `recall` shows the whole.
+    """Keep the most informative parts of old observations. `recall` shows the whole.
 
-    A unit is a record of a log, a row of a table, a failed test, a signature, a sentence. What it tells is counted in
-    bits of self-information (`kinds/excerpt.py`). The first and the last unit stay, and a marker in each gap says how
-    many are left out. Prose first loses its least informative words (Selective Context: Li et al., 2023).
+    The kind of an observation says what its parts, the units, are: the records of a log, the rows of a table, failed
+    tests, signatures, sentences. What one tells is counted in bits of self-information (`kinds/excerpt.py`). The first
+    and the last unit stay, and a marker in each gap says how many are left out. Prose first loses its least informative
+    words (Selective Context: Li et al., 2023).
 
     Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
     first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
@@ -53,7 +54,8 @@ class Compress(Stateful):
     sliding-window. A copy depends only on its message, so it is the same at every call.
 
     `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
-    prefix never changes. The next strategy, or `fit`, makes room over the budget: `compress:when=arrival+thrifty`.
+    prefix never changes. Over the budget the next strategy makes room, as in `compress:when=arrival+thrifty`, or else
+    `fit` (/help budget).
 
     With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """

@@ -2,52 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from agent import foreign
 from agent.budget import Budget
 from agent.figures import several
 from agent.history import History
+from agent.marks import ABOVE, REPEATED
 from agent.messages import HERE, Message, pending
-from strategies.repeated_lines import Places, Run, cut, head
+from agent.references import arguments, parted
+from strategies.repeated_lines import Places, Run, places, runs, telling
 from strategies.state import Stateful
 
-REFERENCE = re.compile(r"^\[[0-9,]+ lines? as above, from `", re.MULTILINE)
+NOWHERE = "", 0, ""
+"""The place of a line in a text that already has what looks like a reference."""
 
 
-def reference(lines: Sequence[str], id_: str = "") -> str:
+def reference(lines: str, moved: bool, id_: str = "") -> str:
     """The line that stands for these; with an id, it also says how to get the whole result."""
+    first, many = lines.partition("\n")[0], several(lines.count("\n") + 1, "line")
+    lead, head = parted(first)
     recall = f'; recall(id="{id_}") shows all' if id_ else ""
-    return f"[{several(len(lines), 'line')} as above, from `{head(lines[0])}` to `{head(lines[-1])}`{recall}]"
+    return f"[{many}{ABOVE}{'now ' * moved}from `{lead}{head}`{recall}]"
 
 
-def with_references(message: Message, runs: Sequence[Run]) -> Message:
+def with_references(message: Message, runs: Iterable[Run]) -> Message:
     """A copy with a reference in the place of each run of lines."""
     text, parts, at = message.content, list[str](), 0
-    for start, end in runs:
-        parts += text[at:start], reference(text[start:end].split("\n"), "" if parts else message.id)
-        at = end
+    for run in runs:
+        parts += text[at : run.start], reference(text[run.start : run.end], run.moved, "" if parts else message.id)
+        at = run.end
     whole = "" if message.why else HERE
     return message.rewritten("".join([*parts, text[at:]]), "repeats lines that stand above", ref=message.ref or whole)
-
-
-def arguments(message: Message) -> Iterator[str]:
-    """The texts in the arguments of the calls."""
-    for call in message.calls:
-        try:
-            yield from _strings(foreign.read(call.arguments))
-        except ValueError:
-            continue
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _strings(each)
 
 
 @dataclass
@@ -59,16 +45,20 @@ class Whole:
 
 @dataclass
 class Dedup(Stateful):
-    """Show lines of a result that stand above in the view as a reference to them. Put it last.
+    """Put a reference in the place of lines that the view already shows above. Put it last.
 
     A result that comes is cut into runs of lines that the view shows already (in results, messages, or texts that the
-    model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first and
-    the last begin. The run stands in the newest message above that has a line which begins so. If this saves a tenth of
-    the tokens, it takes the place of the result; `recall` shows the whole. A copy depends only on what stands before
-    it, so the prefix stays.
+    model gave to a tool) and lines that are new. One line stands for each run: how many lines, and how the first
+    begins. The run stands in the newest message above with a line that begins in the same way; lines for which that
+    message has a reference count as its own. If this saves tokens, it takes the place of the result; `recall` shows
+    the whole. A copy depends only on what stands before it, so the prefix stays.
 
-    Over the budget, where `fit` will cut, all results become whole again, and stay whole. A strategy after this one,
-    as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows them.
+    What stands before the text of a line may differ from above: a line number, which goes on by one with each line, the
+    sign of a diff, blanks. The reference then says `now from`, and shows it for the first line.
+
+    Where the view is over the budget and `fit` (/help budget) would cut it, all results become whole again, and stay
+    whole. A strategy after this one, as in `dedup+thrifty`, may hide lines that a reference needs; then `recall` shows
+    them.
     """
 
     tools = ("recall",)
@@ -110,12 +100,13 @@ class Dedup(Stateful):
     def _shown(self, message: Message, budget: Budget, may_refer: bool) -> Message:
         """The message, or the copy that is shown of it; its lines have their places then."""
         text, copy = message.content or "", message
-        result = message.role == "tool" and message.name != "recall" and not REFERENCE.search(text)
-        runs, new = cut(text, self._places if may_refer and result else None)
-        if runs:
-            copy = with_references(message, runs)
-            if budget.count(copy) > 0.9 * budget.count(message):
-                copy, new = message, cut(text)[1]
-        for places in (new, *(cut(each)[1] for each in arguments(message))):
-            self._places.update(places)
+        found, refers = telling(text), ABOVE in text and REPEATED.search(text)
+        own = places(text, found)
+        if may_refer and message.role == "tool" and message.name != "recall" and not refers:
+            repeated = [*runs(text, found, own, self._places)]
+            smaller = with_references(message, repeated) if repeated else message
+            copy = smaller if budget.count(smaller) < budget.count(message) else message
+        self._places |= dict.fromkeys(own, NOWHERE) if refers else own
+        for each in arguments(message):
+            self._places |= places(each, telling(each))
         return copy

@@ -1,6 +1,6 @@
 """JSON as tables: a list of objects names its fields once, and each object is a row.
 
-    [JSON as tables: name=value holds in every row, {x} in it is the row's x and {} its own cell, an empty cell is …]
+    [JSON as tables: name=value is in every row, where {x} stands for the row's x and {} its own cell; an empty …]
     total: 60
     items, 60 rows: number|title|state=open|url=https://x.org/{number}|user{login|id}|matches[line|text]
     7|Cache lost|ann|31|[12|x = 1;14|return x]
@@ -27,8 +27,8 @@ from typing import Any
 
 from agent import foreign
 
-HEAD = "[JSON as tables: name=value holds in every row{}, an empty cell is an absent field]"
-TEMPLATES = ", {x} in it is the row's x and {} its own cell"
+HEAD = "[JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
+TEMPLATES = ", where {x} stands for the row's x and {} its own cell"
 TEMPLATE = re.compile(r"=[^|\"]*\{")
 SPACE = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\r\n]++', re.DOTALL)
 NAME = re.compile(r"[A-Za-z_@$#][\w@$#-]*+", re.ASCII)

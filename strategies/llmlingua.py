@@ -18,7 +18,7 @@ from typing import Any
 
 from agent.errors import UsageError
 from corpus.markdown import shorten
-from strategies.self_information import AROUND, OPENING, UNIT, WHOLE_LINE, may_go
+from strategies.self_information import AROUND, OPENING, UNIT, may_go, stays_whole
 
 MODEL = "microsoft/llmlingua-2-bert-base-multilingual-cased-meetingbank"
 SETTING = "THIMBLE_LLMLINGUA"
@@ -64,7 +64,7 @@ def compressed(text: str, ratio: float) -> str:
     loses one of them stays as it was.
     """
     lines = text.split("\n")
-    whole = [bool(WHOLE_LINE.match(line)) for line in lines]
+    whole = [stays_whole(line) for line in lines]
     whole[0] |= len(lines[0].split()) <= OPENING
     grouped = groupby(zip(whole, lines, strict=True), key=itemgetter(0))
     parts = [(stays, "\n".join(line for _, line in group)) for stays, group in grouped]

@@ -2,75 +2,95 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-LEAST = 160
-"""Characters of a run that is worth a reference; any reference has fewer."""
-HEAD = 32
-"""Characters of a line by which its place is found."""
+from agent.references import LINE, Leads
+
+LEAST = 100
+"""Characters of a run that is worth a reference."""
 TELLING = 8
-"""Characters of a line that may begin a run."""
+"""Characters of a head that a run may begin with, at least."""
+
+Lines = list[tuple[int, str, str]]
+"""Lines of a text: the character where each begins, its lead and its head."""
+Places = dict[str, tuple[str, int, str]]
+"""By the head of a line: the newest text that has such a line, where the first one begins there, and its lead."""
 
 
-@dataclass(slots=True, eq=False)
-class Stretch:
-    """Lines that stand as they are: those of the text from some line on up to `end`, in characters."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Lines of a text, in characters; the newline after the last is not part of it.
 
-    text: str
-    end: int
-
-
-Places = dict[str, tuple[Stretch, int]]
-"""The newest text that shows a line, by the head of the line, and the character where the line first begins there."""
-Run = tuple[int, int]
-"""The characters where a run of lines begins and ends; the newline after it is not part of it."""
-
-
-def head(line: str) -> str:
-    """How a line begins, without the blanks before it; never with an end of its quotation."""
-    return line.strip()[:HEAD].partition("` to ")[0]
-
-
-def cut(text: str, before: Places | None = None) -> tuple[list[Run], Places]:
-    """The runs of lines that stand in texts before this one or earlier in it, and the places of its other lines.
-
-    A run begins at a line whose head has a place, and is as long as the lines are equal from there on. Its last line is
-    not blank. A line ends at a newline and nowhere else. Without `before`, no runs are looked for.
+    `moved`: what stands before them differs from above.
     """
-    runs: list[Run] = []
-    own: Places = {}
-    start, stretch = 0, Stretch(text, 0)
-    while start <= len(text):
-        stop = _stop(text, start)
-        key = head(text[start:stop])
-        place = None if before is None else own.get(key) or before.get(key)
-        end = _same(text, start, *place) if place else start
-        if end - start >= LEAST:
-            runs.append((start, end))
-            start, stretch = end + 1, Stretch(text, end)
+
+    start: int
+    end: int
+    moved: bool
+
+
+def telling(text: str) -> Lines:
+    """The lines of a text that a run may begin with."""
+    found = ((line.start(), line["lead"], line["head"].rstrip()) for line in LINE.finditer(text))
+    return [line for line in found if len(line[2]) >= TELLING]
+
+
+def places(text: str, lines: Lines) -> Places:
+    """The places of the lines of a text."""
+    return {head: (text, start, lead) for start, lead, head in reversed(lines)}
+
+
+def runs(text: str, lines: Lines, own: Places, before: Places) -> Iterator[Run]:
+    """The runs of lines that stand in texts before this one or earlier in it; `own` are the places of its lines.
+
+    A run begins at a line whose head has a place, and is as long as the lines are equal from there on, but for what
+    stands before them. It does not end with an empty line. A line ends at a newline and nowhere else.
+    """
+    free = 0
+    for start, lead, head in lines:
+        earlier = own[head][1] < start
+        place = own[head] if earlier else before.get(head)
+        if start < free or not place:
             continue
-        if len(key) >= TELLING:
-            own.setdefault(key, (stretch, start))
-        start, stretch.end = stop + 1, stop
-    return runs, own
+        source, there, above = place
+        limit = start - 1 if earlier else len(source)
+        if lead != above:
+            end = _moved(text, start, source, there, limit, Leads.of(lead, above))
+        elif text.startswith(source[there : there + LEAST], start):
+            end = _same(text, start, source, there, limit)
+        else:
+            continue
+        end = start + len(text[start:end].rstrip("\n"))
+        if end - start >= LEAST:
+            yield Run(start, end, lead != above)
+            free = end
 
 
-def _stop(text: str, start: int) -> int:
-    """Where the line ends that begins at `start`."""
-    stop = text.find("\n", start)
-    return len(text) if stop < 0 else stop
+def _same(text: str, start: int, source: str, there: int, limit: int) -> int:
+    """Where the longest run of equal lines ends."""
+    at, by, step, grows = start, there - start, LEAST, True
+    while step:
+        if at + by + step <= limit and text.startswith(source[at + by : at + by + step], at):
+            at, step = at + step, step << grows
+        else:
+            step, grows = step // 2, False
+    whole = (at == len(text) or text[at] == "\n") and (at + by == limit or source[at + by] == "\n")
+    return at if whole else max(start, text.rfind("\n", start, at))
 
 
-def _same(text: str, start: int, stretch: Stretch, there: int) -> int:
-    """Where the longest run of whole lines ends that is the same here and there."""
-    end = start
-    while start <= len(text):
-        stop = _stop(text, start)
-        line, stops = text[start:stop], there + stop - start
-        whole = stops == stretch.end or (stops < stretch.end and stretch.text[stops] == "\n")
-        if not whole or not stretch.text.startswith(line, there):
+def _moved(text: str, start: int, source: str, there: int, limit: int, leads: Leads) -> int:
+    """Where the longest run of lines ends that are equal but for what stands before them."""
+    end = at = start
+    number = 0
+    while at <= len(text) and there <= limit:
+        stop = text.find("\n", at)
+        stop = len(text) if stop < 0 else stop
+        now = leads.after(number)
+        same = now.above + text[at + len(now.here) : stop]
+        stops = there + len(same)
+        whole = stops == limit or (stops < limit and source[stops] == "\n")
+        if not (whole and text.startswith(now.here, at, stop) and source.startswith(same, there)):
             break
-        if line and not line.isspace():
-            end = stop
-        start, there = stop + 1, stops + 1
+        end, at, there, number = stop, stop + 1, stops + 1, number + 1
     return end

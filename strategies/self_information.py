@@ -9,9 +9,12 @@ it reads, so repeated words carry little information.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate, groupby
 from math import log2
+from operator import itemgetter
 
 from corpus.words import STOPWORDS, words
 
@@ -21,11 +24,9 @@ PRIOR_COUNTS, SINGLE_COUNTS = 400, 40
 """ν and μ: the prior weighs as much as this many words read, the single word as much as this many pairs read."""
 NEGATIONS = frozenset(words("no not nor never none neither nothing nobody cannot without except unless only"))
 """Words that reverse the meaning of a sentence: they stay."""
-WHOLE_LINE = re.compile(
-    r"\s*[#|]|.*(?:\w(?:Error|Exception)\b|\b(?:Traceback|ERROR|FATAL|FAILED)\b|\b(?:[Ee]rror|fatal|failed)\s*:)"
-)
-"""Headings, rows of tables, and lines that tell of an error: they stay as they are."""
-UNIT = re.compile(r"(?:`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*")
+ERROR = re.compile(r"\w(?:Error|Exception)\b|\b(?:Traceback|ERROR|FATAL|FAILED)\b|\b(?:[Ee]rror|fatal|failed)\s*:")
+"""A word with which a line tells of an error."""
+UNIT = re.compile(r"(?:[^\s`\"“]\S*+|`[^`]{1,200}`\S*|\"[^\"]{1,200}\"\S*|“[^”]{1,200}”\S*|\S+)\s*+")
 """A word or a quotation (at most 200 characters), with its punctuation and the blanks after it."""
 NUMBER = re.compile(r"\d[^.,;:]*$")
 """A number; the word after it belongs to it: 15 times, 25 May, 85 % to."""
@@ -35,6 +36,8 @@ STAYS = 10.0
 """Bits added to a name, a number, a word of the title, of a heading or of an error."""
 NEAR, NEAR_MARK = 0.6, 0.3
 """Share of what a word tells that its neighbour tells too; the share across a mark of punctuation."""
+SENTENCE = 2.0
+"""How often the two most telling words of its sentence count for a word."""
 MARKS = frozenset(".!?;:,)")
 AROUND = "()[].,;:!?…'’* \t"
 """Characters that may surround a word."""
@@ -47,15 +50,15 @@ def self_information(text: Sequence[str]) -> list[float]:
     p1 = (count(word) + ν · p0(word)) / (words so far + ν), smoothed by the prior p0 (MacKay and Peto, A Hierarchical
     Dirichlet Language Model, 1995).
     """
-    seen: dict[str, float] = {}
+    seen = {word: PRIOR_COUNTS * prior(word) for word in set(text)}
+    followed = dict.fromkeys(("", *seen), SINGLE_COUNTS)
     pairs: dict[tuple[str, str], int] = {}
-    followed: dict[str, int] = {}
     bits, before = [], ""
     for read, word in enumerate(text, PRIOR_COUNTS):
-        one = seen[word] if word in seen else PRIOR_COUNTS * prior(word)
-        pair, after = pairs.get((before, word), 0), followed.get(before, SINGLE_COUNTS)
+        both = before, word
+        pair, one, after = pairs.get(both, 0), seen[word], followed[before]
         bits.append(log2(after / (pair + SINGLE_COUNTS * one / read)))
-        pairs[before, word], seen[word], followed[before] = pair + 1, one + 1, after + 1
+        pairs[both], seen[word], followed[before] = pair + 1, one + 1, after + 1
         before = word
     return bits
 
@@ -70,17 +73,11 @@ def fewer_words(texts: Sequence[str], share: float) -> list[str]:
 
     The end of a line stays, unless all of the line goes.
     """
-    words, places = most_telling(tuple(texts))
-    room, stay = share * sum(len(word) for _, word in words), set[int]()
-    for place in places:
-        room -= len(words[place][1])
-        if room < 0:
-            break
-        stay.add(place)
+    words, places, sizes = most_telling(tuple(texts))
     said = [""] * len(texts)
-    for place in sorted(stay):
-        number, word = words[place]
-        said[number] += word
+    stay = sorted(places[: bisect_right(sizes, share * sizes[-1])]) if sizes else []
+    for number, one in groupby((words[place] for place in stay), itemgetter(0)):
+        said[number] = "".join(word for _, word in one)
     begun = False
     for number, text in enumerate(texts):
         end = text[len(text.rstrip()) :]
@@ -91,34 +88,43 @@ def fewer_words(texts: Sequence[str], share: float) -> list[str]:
 
 
 @lru_cache(maxsize=8)
-def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[int]]:
-    """The words of texts that follow each other, each with the number of its text; and their places, ranked.
+def most_telling(texts: tuple[str, ...]) -> tuple[list[tuple[int, str]], list[int], list[int]]:
+    """The words of texts that follow each other, each with the number of its text; their places, ranked; their lengths.
+
+    These are summed: the characters of the first word by rank, of the first two, and so on.
 
     A word tells its own bits and, less with each word between and with each mark, those of the words around it: so
-    phrases stay together.
+    phrases stay together. It also tells what the two most telling words of its text do: so sentences stay, or go.
     """
     words = [(number, word) for number, text in enumerate(texts) for word in UNIT.findall(text)]
-    traits = [_traits(word) for _, word in words]
-    bits = self_information([said for said, *_ in traits])
-    whole = [bool(WHOLE_LINE.match(text)) for text in texts]
+    bare = [word.strip(AROUND) for _, word in words]
+    bits = self_information([word.casefold() for word in bare])
+    plain = set(filter(may_go, set(bare)))
+    whole = [stays_whole(text) for text in texts]
     after_number = False
-    for place, ((number, _), (_, goes, _, counts)) in enumerate(zip(words, traits, strict=True)):
+    for place, ((number, unit), word) in enumerate(zip(words, bare, strict=True)):
+        goes = word in plain
         if after_number or not goes or whole[number] or place < OPENING:
             bits[place] += STAYS
-        after_number = counts
-    near = [passes for _, _, passes, _ in traits]
+        after_number = not goes and bool(NUMBER.search(unit.rstrip()[-20:]))
+    near = [NEAR_MARK if unit.rstrip()[-1:] in MARKS else NEAR for _, unit in words]
     before = _carried(bits, near)
     after = _carried(bits[::-1], [*near[-2::-1], 0.0])[::-1]
-    around = list(map(sum, zip(bits, before, after, strict=True)))
-    return words, sorted(range(len(words)), key=around.__getitem__, reverse=True)
+    best = [SENTENCE * sum(sorted(of_one)[-2:]) for of_one in _by_text(words, bits, len(texts))]
+    around = [
+        left + own + right + best[number]
+        for left, own, right, (number, _) in zip(before, bits, after, words, strict=True)
+    ]
+    places = sorted(range(len(words)), key=around.__getitem__, reverse=True)
+    return words, places, list(accumulate(len(words[place][1]) for place in places))
 
 
-@lru_cache(maxsize=20_000)
-def _traits(word: str) -> tuple[str, bool, float, bool]:
-    """What is said, whether it may go, the share that passes to the next word, and whether that belongs to a number."""
-    written = word.rstrip()
-    passes = NEAR_MARK if written[-1:] in MARKS else NEAR
-    return word.strip(AROUND).casefold(), may_go(word), passes, bool(NUMBER.search(written[-20:]))
+def _by_text(words: Sequence[tuple[int, str]], bits: Sequence[float], texts: int) -> list[list[float]]:
+    """The bits of the words of each text."""
+    found: list[list[float]] = [[] for _ in range(texts)]
+    for (number, _), one in zip(words, bits, strict=True):
+        found[number].append(one)
+    return found
 
 
 def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
@@ -128,6 +134,11 @@ def _carried(bits: Sequence[float], near: Sequence[float]) -> list[float]:
         found.append(carried)
         carried = (carried + one) * passes
     return found
+
+
+def stays_whole(line: str) -> bool:
+    """Whether it is a heading or a row of a table, or tells of an error: it stays as it is."""
+    return line.lstrip().startswith(("#", "|")) or bool(ERROR.search(line))
 
 
 def may_go(unit: str) -> bool:

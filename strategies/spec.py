@@ -144,8 +144,10 @@ def _build(name: str, kind: Any, settings: str, side: SideModel) -> Strategy:
         if key not in known:
             near = get_close_matches(key, known, 1, cutoff=0.4)
             hint = f"did you mean {near[0]}? " if near else ""
-            what = f"known: {', '.join(known)}" if known else "it takes none"
-            raise UsageError(f"{name} has no parameter {key!r}", f"{hint}{what}; written {name}:key=value,…")
+            known_ones = f"known: {', '.join(known)}; written {name}:key=value,…"
+            raise UsageError(
+                f"{name} has no parameter {key!r}", f"{hint}{known_ones if known else f'write {name} alone'}"
+            )
         if not equals:
             raise UsageError(f"{name}: {key} has no value", f"written {key}=value; it takes {known[key].legal}")
         if key in values:

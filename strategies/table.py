@@ -141,7 +141,8 @@ def unknown(name: str) -> UsageError:
     begun.sort(key=lambda known: not known.startswith(typed))
     near = begun or [words[word] for word in get_close_matches(typed, words, 1, cutoff=0.5)]
     hint = f"did you mean {near[0]}? " if near else ""
-    return UsageError(f"there is no strategy {name!r}", f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
+    what = f"there is no strategy {name!r}" if name else "the name of a strategy is missing"
+    return UsageError(what, f"{hint}known: {', '.join(STRATEGIES)}; or ./file.py")
 
 
 def asks_a_model(kind: Any) -> bool:

@@ -64,11 +64,11 @@ class Tidy(Stateful):
 
     JSON with lists of objects becomes tables, and other JSON loses its blanks: the value is the same, digit by digit.
     Any other text loses terminal sequences, redrawn progress bars, blanks at the end of lines, repeated lines and
-    blocks of base64. A line says how many of each, and `recall` shows the original. A form must save a tenth of the
-    tokens, else the result stays as it is.
+    blocks of base64. A line says how many of each, and `recall` shows the original. A result whose smaller form
+    does not save at least a tenth of its tokens stays as it is.
 
-    A copy depends only on its result and is made when that comes, so the prefix never changes. Over the budget it hides
-    nothing: the next strategy, or `fit`, makes room.
+    A copy depends only on its result and is made when that comes, so the prefix never changes. It hides nothing when
+    the view is over the budget: the next strategy makes room, or else `fit` (/help budget).
     """
 
     tools = ("recall",)

@@ -78,18 +78,19 @@ class FileTools:
         text = self._folder.text(name)
         json = document(text)
         every = json.lines if json else split(text)
+        unit, units = ("entry", "entries") if json else ("line", "lines")
         if not every:
             return f"{name} · empty"
         if not 1 <= start <= len(every):
-            raise ToolError(f"there is no line {start}: {name} has {counted(len(every), 'line')}")
+            raise ToolError(f"there is no {unit} {start}: {name} has {counted(len(every), unit, units)}")
         asked = every[start - 1 : start - 1 + max(1, lines)]
         shown = _fitting(asked) if json else _numbered(asked, start)
         last = start + len(shown) - 1
         page = json.page(start - 1, last) if json else "\n".join(shown)
-        text = f"{name} · lines {start}-{last} of {len(every)}\n{page}"
+        text = f"{name} · {units} {start}-{last} of {len(every)}\n{page}"
         if last < len(every):
             rest = call("read_file", path=name, start=last + 1, lines="" if lines == LINES else lines)
-            text += f"\n[lines {last + 1}-{len(every)} left: {rest}]"
+            text += f"\n[{units} {last + 1}-{len(every)} left: {rest}]"
         return text
 
     def search_files(self, query: str, folder: str = "") -> str:
@@ -130,7 +131,11 @@ class FileTools:
             size = self._folder.size(path)
             facts.append(counted(size, "byte") if size < 1024 else f"{size / 1024:,.1f} KB")
             if size <= COUNTED_BYTES:
-                facts.append(counted(len(split(laid_out(self._folder.text(path)))), "line"))
+                text = self._folder.text(path)
+                json = document(text)
+                facts.append(
+                    counted(len(json.lines), "entry", "entries") if json else counted(len(split(text)), "line")
+                )
         except ToolError as error:
             facts.append("binary" if "binary" in error.what else "not readable")
         return f"{path} ({', '.join(facts)})"

@@ -27,6 +27,10 @@ TALK = {
     "bye": "Goodbye.",
 }
 WHICH = f"{CANNOT} tell which article you mean. Please name it."
+COMMANDS = (
+    "That is a question about thimble itself. /strategy lists the strategies and swaps them, /context shows what was "
+    "sent and what was left out, /why N says why, /stats what it cost, /budget the limit. /help lists all commands."
+)
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 
 
@@ -38,6 +42,10 @@ def answer(wanted: Request, view: View, tools: bool) -> str:
 
 def _talk(wanted: Request, view: View) -> str:
     return TALK.get(wanted.kind, UNDERSTOOD)
+
+
+def _program(wanted: Request, view: View) -> str:
+    return COMMANDS
 
 
 def _question(wanted: Request, view: View) -> str:
@@ -208,6 +216,7 @@ def gave(shows: Result) -> str:
 
 
 COMPOSERS: Mapping[str, Callable[[Request, View], str]] = {
+    "program": _program,
     "question": _question,
     "read": _read,
     "summary": _read,

@@ -6,11 +6,12 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
+from agent.marks import REPEATED
 from corpus.passages import record
 
 TABLE = re.compile(r"(?:\S.*?, )?(?P<rows>\d{1,9}) rows(?: by key)?: (?P<columns>.*)")
-GAP = re.compile(r"\[(?P<lines>[\d,]{1,11}) (?:lines? as above, |left out\])")
-NOTE = re.compile(r"\[(?:(?:JSON as tables|lines [\d,]+-[\d,]+ left): |[\d,]+ of [\d,]+ )")
+LEFT_OUT = re.compile(r"\[(?P<lines>\d[\d,]{0,10}) left out\]")
+NOTE = re.compile(r"\[(?:(?:JSON as tables|(?:lines|entries) [\d,]+-[\d,]+ left): |[\d,]+ of [\d,]+ )")
 CELL = re.compile(r'"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|]++|(?:^|(?<=\|))')
 COLUMN = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|])++')
 
@@ -27,7 +28,7 @@ def records(page: str) -> Iterator[tuple[int, str]]:
     lines = page.split("\n")
     tables = any(map(TABLE.fullmatch, lines))
     for line in lines:
-        if gap := GAP.match(line):
+        if gap := REPEATED.match(line) or LEFT_OUT.match(line):
             many = int(gap["lines"].replace(",", "")) * (rows > 0 or not tables)
             rows, place = max(0, rows - many), place + many
         elif rows:

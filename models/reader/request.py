@@ -29,7 +29,15 @@ OPENED = re.compile(
     re.IGNORECASE,
 )
 """What stands after the word file, or what is opened, and looks like the name of a file."""
+HOW_DO_I = r"\bhow (?:do|can|could) (?:i|we)"
 KINDS: Mapping[str, re.Pattern[str]] = {
+    "program": _any(
+        r"\b(?:what|which|list|show)\b.{0,12}\bstrateg(?:y|ies)\b.{0,12}"
+        r"\b(?:do you|have you|are you|can i|in use)\b|\bstrategies\b.{0,12}\bare there\W*$",
+        rf"{HOW_DO_I} (?:see|find out|look at|know) (?:what|which|why|how) (?:[\w']+ ){{0,4}}"
+        r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|tokens)\b",
+        rf"{HOW_DO_I} (?:change|swap|choose|switch|set) (?:the |a |my |another )?(?:strategy|budget|model)\W*$",
+    ),
     "note": _any(
         rf"{POLITE}(?:note|remember|memori[sz]e|jot|save|keep)\b(?! \w+ (?:between|for) \w+\?)", r"\bsave a note\b"
     ),

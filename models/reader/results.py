@@ -22,7 +22,7 @@ PAGE = re.compile(
 HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>\d\.\d+)\)$")
 ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
 NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
-LINES = re.compile(r"^(?P<path>\S.*) · lines (?P<first>\d+)-\d+ of [\d,]+$", re.MULTILINE)
+LINES = re.compile(r"^(?P<path>\S.*) · (?:lines|entries) (?P<first>\d+)-\d+ of [\d,]+$", re.MULTILINE)
 LINE = re.compile(r"^(?P<number>\d{1,9}): ?(?P<text>.*?)(?:(?<=…) \[\+[\d,]+ characters[^\[\]]*\])?$")
 """A line of a file, without the words that say how much of a long one is left out."""
 MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
@@ -168,7 +168,7 @@ def _lines(path: str, text: str) -> Iterator[Said]:
     columns = shown[0]["text"].split(",") if shown and path.endswith(".csv") and shown[0]["number"] == "1" else []
     for line in shown:
         cells = line["text"].split(",")
-        row = record(columns, cells) if columns and cells != columns else line["text"].strip()
+        row = record(columns, cells) if columns and cells != columns else line["text"].rstrip()
         yield Said(row, f"{path}:{line['number']}")
 
 

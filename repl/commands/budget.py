@@ -15,7 +15,9 @@ from session.session import Session
 def budget(session: Session, text: str, console: Console) -> None:
     """/budget [TOKENS]: show or set the tokens that one prompt may use.
 
-    System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000.
+    System prompt, tool schemas, messages and template all count; the reply does not. From 500 to 2,000,000. If the
+    view of a strategy is still too large, `fit` makes it fit: it cuts the largest results in the middle, then it drops
+    the oldest turns. The first task, the current question and the last turn stay. Only `none` is not fitted.
     """
     if text:
         session.use_budget(_tokens(text))

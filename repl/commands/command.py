@@ -20,6 +20,12 @@ Run = Callable[["Session", str, "Console"], str | None]
 BARE = ("exit", "quit", "help")
 """Commands that need no `/` where they stand alone."""
 ALIASES = {"exit": "quit", "clear": "reset", "?": "help"}
+ASKED_FOR = {
+    "recall": "/context N shows message N",
+    "show": "/context N shows message N",
+    "fit": "/help budget explains fit",
+}
+"""Words that are no command, with the command that does what is meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ def find(word: str, commands: Mapping[str, Command]) -> str:
     if name not in commands:
         near = get_close_matches(name.lower(), [*commands, *ALIASES], 1)
         hint = f"did you mean /{near[0]}? " if near else ""
+        hint = f"{ASKED_FOR[name]}; " if name in ASKED_FOR else hint
         raise UsageError(f"there is no command /{name[:40]}", f"{hint}/help lists the commands; nothing was sent")
     return name
 

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from agent.errors import UsageError
 from repl.commands.command import Command, find
+from repl.screen.pager import paged
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 
@@ -20,7 +21,7 @@ TOGETHER = {
     ("strategy", "tidy"): "how the context is managed; whether results are tidied",
     ("budget", "compact"): "the limit of a prompt; fold old turns now",
     ("stats", "timeline"): "tokens and their cost; when each model computed",
-    ("compare",): "this session under other strategies, replayed or asked",
+    ("compare",): "what other strategies would send, or answer",
     ("context", "why"): "what the last call was sent, and by which rule",
     ("plant", "probe"): "put a fact into the history; ask what is left of it",
     ("fork", "tree"): "go on from an earlier question; all branches",
@@ -37,7 +38,8 @@ def show_help(text: str, commands: Mapping[str, Command], console: Console) -> N
     if topic and find(word, commands) == "strategy":
         from repl.commands.strategy import show_one
 
-        show_one(topic.strip(), console)
+        with paged(console):
+            show_one(topic.strip(), console)
     elif topic:
         raise UsageError(f"/help takes one command, not {text[:40]!r}", "write /help COMMAND, or /help strategy NAME")
     elif word:

@@ -17,5 +17,6 @@ def say_next_prompt(session: Session, console: Console) -> None:
     share = figures.share(next_.tokens, next_.limit)
     unless = "" if next_.settled else ", before the strategy has done its work"
     over = " It is over the budget." if next_.tokens > next_.limit else ""
-    words = f"The next prompt will hold {tokens} of {next_.limit:,} tokens ({share}){unless}, and your question.{over}"
+    size = f"{tokens} of {next_.limit:,} tokens ({share})"
+    words = f"The next prompt will hold {size}{unless}, without the words of your question.{over}"
     say(console, words, "over" if over and next_.settled else "")

@@ -47,7 +47,7 @@ def predict(session: Session, text: str, console: Console) -> None:
         say(console, f"The guess: {stay:,} of {figures.several(of, 'message')} stay as they are, {of - stay:,} do not.")
         if 0 < stay < of:
             say(console, f"  {trace.cut(ranges(sorted(guess.stays)), console.width - 4)}", "name")
-        say(console, "Ask your question: it is told after the answer how right that was.", "quiet")
+        say(console, "Ask your question: after the answer you will see how right the guess was.", "quiet")
     elif not session.agent.history:
         say(console, "There is no message yet to guess at: ask a question first, or /plant a fact.")
     else:

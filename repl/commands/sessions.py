@@ -12,6 +12,7 @@ from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
+from repl.screen.pager import paged
 from repl.screen.resumed import show_resumed
 from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
@@ -35,6 +36,11 @@ def sessions(session: Session, words: str, console: Console) -> None:
     The newest first, with the first question of each. WORDS are searched in every question, name and id, of one-shots
     too: runs with -p that nobody named or resumed. /sessions -p lists these.
     """
+    with paged(console):
+        _list(session, words, console)
+
+
+def _list(session: Session, words: str, console: Console) -> None:
     folder = session.settings.session_dir
     paths = kept.paths(folder)
     if not paths:

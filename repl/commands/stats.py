@@ -143,7 +143,9 @@ def by_fate(session: Session, view: View, budget: Budget) -> Table:
         met = [message for message, its in view.fated if its == fate]
         there = [shown[message.id] for message in met if message.id in shown]
         rows.append(_Row(fate, len(met), _size(budget, met), _size(budget, there)))
-    return _of_view("The last prompt, by what became of each message", rows, exact, view.limit, summed=False)
+    last = session.agent.ledger.prepared
+    under = f" (under {line(last.strategy)})" if last and last.strategy != session.spec else ""
+    return _of_view(f"The last prompt{under}, by what became of each message", rows, exact, view.limit, summed=False)
 
 
 def by_part(view: View, budget: Budget, exact: bool) -> Table:
@@ -272,20 +274,21 @@ def strategies_of(calls: Sequence[Call], first: int) -> str:
 def chart(
     calls: Sequence[Call], step: int, columns: int, *, high: int = CHART_ROWS, top: int = 0, lead: int = 0
 ) -> list[Text]:
-    """One bar a call, of `step` columns; the budget of the last call is a line that tall bars stand across.
+    """One bar a call, of `step` columns; the budget of the last call is a line through the middle of a row.
 
     It is `high` rows high, for `top` tokens at least; `lead` calls are left blank before the first.
     """
     calls = calls[-columns:]
     limit = calls[-1].limit
-    top = max(top, limit, *(call.prompt.tokens or 0 for call in calls))
-    mark = min(high - 1, (limit * high - 1) // top)
+    most = max(top, limit, *(call.prompt.tokens or 0 for call in calls))
+    mark = max(0, int(limit * high / most - 0.5))
+    scale = max(most, limit * high / (mark + 0.5))
     rows = []
     for row in reversed(range(high)):
         line_ = Text(f"{limit:>8,} " if row == mark else " " * 9, style="quiet")
         line_.append(" " * (lead * step))
         for call in calls:
-            eighths = round((call.prompt.tokens or 0) / top * high * 8) - row * 8
+            eighths = round((call.prompt.tokens or 0) / scale * high * 8) - row * 8
             bar = BLOCKS[max(0, min(8, eighths))]
             empty = "╌" if row == mark else " "
             style = level(call.prompt.tokens, call.limit)

@@ -39,7 +39,7 @@ def strategy(session: Session, spec: str, console: Console) -> None:
         show(console, spec, lambda: show_all(used, console), lambda: show_names(used, console), "/strategy")
         return
     session.use_strategy(spec)
-    say(console, f"The strategy is now {line(session.spec)}. Its memory is empty: it sees the whole history afresh.")
+    say(console, f"The strategy is now {line(session.spec)}. It starts again from the full history.")
     say_next_prompt(session, console)
 
 

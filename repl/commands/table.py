@@ -59,7 +59,7 @@ def obey(session: Session, text: str, console: Console) -> str | None:
     session.typed(text)
     command, rest = COMMANDS[name], rest.strip()
     if rest and command.usage == f"/{name}":
-        raise UsageError(f"/{name} takes no arguments, not {rest[:40]!r}", f"write /{name}")
+        raise UsageError(f"{word[:40]} takes no arguments, not {rest[:40]!r}", f"write {word[:40]}")
     return None if name == "quit" else command.run(session, rest, console) or ""
 
 

@@ -26,8 +26,11 @@ def tidy(session: Session, text: str, console: Console) -> None:
             f"/tidy cannot be {text[:40]!r}", f"{f'did you mean {near[0]}? ' if near else ''}it takes on or off"
         )
     if word:
-        session.use_tidy(word == "on")
-        say(console, f"Tidy is {word} from the next prompt on.")
+        if session.agent.state.tidy == (word == "on"):
+            say(console, f"Tidy is {word} already.")
+        else:
+            session.use_tidy(word == "on")
+            say(console, f"The next prompt has tidy {word}. The strategy starts again from the full history.")
     else:
         is_on = session.agent.state.tidy
         say(console, f"Tidy is {figures.switch(is_on)}. Change it: /tidy {figures.switch(not is_on)}")

@@ -80,7 +80,11 @@ def _show_steps(of: Timeline, which: int | None, console: Console) -> None:
             console.print(row, overflow="crop")
         if made.hidden:
             longest = figures.duration(max(span.seconds for span in made.hidden))
-            say(console, f"{figures.several(len(made.hidden), 'block')} of at most {longest} had no room.", "quiet")
+            say(
+                console,
+                f"Too short to draw: {figures.several(len(made.hidden), 'block')} of at most {longest}.",
+                "quiet",
+            )
     elif which is None:
         parts: dict[int, list[Step]] = {}
         for step in of.steps:

@@ -21,7 +21,10 @@ from prompt_toolkit.enums import DEFAULT_BUFFER
 from prompt_toolkit.filters import has_focus
 from prompt_toolkit.formatted_text import FormattedText, StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.input.typeahead import store_typeahead
+from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style, merge_styles
 
@@ -132,6 +135,12 @@ class TerminalPrompt:
         """With the colours of the prompt; to load more for one line would keep the prompt waiting."""
         words = FormattedText([("class:name", name), ("class:rest", f"{rest}\n")])
         self._prompt.app.print_text(words, self._style)
+
+    def press(self, keys: str) -> None:
+        """Take keys that were pressed before. Until a program reads single keys, a terminal writes Enter as Ctrl-J."""
+        pressed: list[KeyPress] = []
+        Vt100Parser(pressed.append).feed_and_flush(keys.replace("\n", "\r"))
+        store_typeahead(self._prompt.app.input, pressed)
 
     def read(self, typed: str = "") -> str:
         """The line that the user sent. A session that cannot work at all raises its error here, once it is known."""

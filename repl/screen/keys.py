@@ -77,19 +77,24 @@ def _heard(handlers: Mapping[signal.Signals, Callable[[int, FrameType | None], N
 
 def typed_ahead() -> str:
     """The words that were typed while nothing read the keyboard: none of them has sent anything."""
+    words: list[str] = []
+    for sign in SPECIAL_KEY.sub("", waiting().replace("\r", "\n")):
+        if sign in "\x7f\b":
+            del words[-1:]
+        elif sign.isprintable() or sign == "\n":
+            words.append(sign)
+    return "".join(words).strip()
+
+
+def waiting() -> str:
+    """The keys that were pressed and nothing has read."""
     typed = b""
     with suppress(OSError):  # the terminal has gone
         while _has_keys() and select.select([sys.stdin], [], [], 0)[0]:
             if not (piece := os.read(sys.stdin.fileno(), 4096)):
                 break
             typed += piece
-    words: list[str] = []
-    for sign in SPECIAL_KEY.sub("", typed.decode(errors="ignore").replace("\r", "\n")):
-        if sign in "\x7f\b":
-            del words[-1:]
-        elif sign.isprintable() or sign == "\n":
-            words.append(sign)
-    return "".join(words).strip()
+    return typed.decode(errors="ignore")
 
 
 def forget() -> None:

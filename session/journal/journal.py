@@ -25,10 +25,10 @@ PASSING = Said | Waiting | Remark
 """Records that change nothing of a session."""
 BEGINNING = b'{"type":"opened",'
 """What the first line begins with, of which that may be all that there is."""
-GONE = "its file was deleted or replaced"
+GONE = "the file was deleted or replaced"
 HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 """What a lock that another process holds is refused with; any other error says that there are no locks here."""
-IN_MEMORY = "The session goes on in memory; what is missing is written as soon as that can be done."
+IN_MEMORY = "Until it can be, the session is in memory only. Another folder: --session-dir FOLDER."
 ALONE = "The session is kept all the same: open it in one thimble at a time."
 LOCKED_AT = 1 << 40
 """The byte that is locked where a lock keeps others from reading what it covers."""
@@ -125,12 +125,12 @@ class Journal:
             self._append(record, history, kept)
         notices = []
         if self.unlocked:
-            notices.append(f"The journal cannot be locked: {self.unlocked}. {ALONE}")
+            notices.append(f"{self.path} cannot be locked: {self.unlocked}. {ALONE}")
             self.unlocked = ""
         if self.error and not waited:
-            notices.append(f"The journal cannot be written: {self.error}. {IN_MEMORY}")
+            notices.append(f"{self.path} cannot be written: {self.error}. {IN_MEMORY}")
         elif waited and not self.error:
-            notices.append("The journal can be written again, and nothing of the session is missing in it.")
+            notices.append(f"{self.path} can be written again, and nothing of the session is missing in it.")
         return notices
 
     def _append(self, record: Record, history: Sequence[Message] = (), kept: str = "") -> None:
@@ -204,8 +204,8 @@ class Journal:
             if error.errno not in HELD:
                 self.unlocked = error.strerror or type(error).__name__
                 return
-            what = f"the session {self.id} is open in another thimble, which writes it"
-            raise UsageError(what, "leave it there first, or begin a new one") from error
+            what = f"the session {self.id} is in use by another thimble"
+            raise UsageError(what, "leave it in the other one first, or begin a new session") from error
 
 
 def _why(error: Exception) -> str:

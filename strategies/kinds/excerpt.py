@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence, Set
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, islice
 from math import log2, sqrt
@@ -26,8 +26,10 @@ TROUBLE = (
     *("denied", "refused", "timeout", "timed out", "not found", "cannot", "unable", "killed", "corrupt", "missing"),
     *("invalid", "conflict", "unexpected", "✗", "✕", "×"),
 )
-NUMBER = re.compile(r"[-+]?\d[\d,]*+(?:\.\d+)?")
-DIGITS = re.compile(r"\d+")
+NUMBERS = frozenset("0123456789+-")
+NUMBER = re.compile(r"^([-+]?\d[\d,]*+(?:\.\d+)?|).*", re.MULTILINE)
+"""A line, and the number with which it begins, if any."""
+ZEROS = str.maketrans("123456789", "000000000")
 TROUBLED, EXAMPLE, EDGE = 4.0, 4.0, 4.0
 """Bits of a unit that tells of trouble, of the first one of each shape, of one near the beginning or the end."""
 FAR = 3.0
@@ -45,64 +47,75 @@ MOST_TRIES = 4
 """How often words of prose go, until the text fits."""
 HUGE = 50
 """Times that a unit may be longer than its excerpt; of a longer one only the beginning and the end are looked at."""
-COLUMNS = 64
-"""Cells of a unit that are compared."""
+COLUMNS, LEAST = 64, 4
+"""Cells of a unit that are compared; cells of a column, at least: of three, none is above the mean and chance."""
 READ = 2_000
 """Characters of a unit in which trouble is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The units of a text, and which of them tell most: the same for excerpts of any size.
+
+    `prose`: the places of those that lose words. `order`: the places of the others, ranked. `above`: the place of the
+    unit that each one stands under, if any.
+    """
+
+    noun: str
+    units: Sequence[Unit]
+    prose: Sequence[int]
+    order: Sequence[int]
+    above: Sequence[int | None]
 
 
 def excerpt(text: str, most: int, whole: str = "") -> str:
     """The text in at most about `most` characters; itself if it is no longer. `whole`: where to get all of it."""
     if len(text) <= most:
         return text
-    noun, units, _ = judged(text)
-    prose = any(unit.prose for unit in units)
-    of, noun = (len(text.split()), "words") if prose else (len(units), noun)
+    its = judged(text)
+    of, noun = (len(text.split()), "words") if its.prose else (len(its.units), its.noun)
     head = f"[{{:,}} of {of:,} {noun}{whole}]\n"
     count, shorter = shortened(text, most - len(head.format(of)))
-    return head.format(len(shorter.split()) if prose else count) + shorter * (count > 0)
+    return head.format(len(shorter.split()) if its.prose else count) + shorter * (count > 0)
 
 
 def shortened(text: str, most: int) -> tuple[int, str]:
     """How many units of a text stay, and these; prose loses words instead."""
-    _, units, order = judged(text)
-    if not any(unit.prose for unit in units):
-        chosen = choose(units, order, most)
-        return len(chosen), written(units, chosen, most)
+    its = judged(text)
+    said = [unit.text if unit.shown is None else unit.shown for unit in its.units]
     share = most / len(text)
     for _ in range(MOST_TRIES):
-        said = with_fewer_words(units, share)
-        stay = {place for place, unit in enumerate(said) if unit.prose and unit.shown}
-        chosen = choose(said, order, most, stay)
-        shorter = written(said, chosen, most)
-        if len(shorter) <= max(0, most):
+        for place, words in zip(its.prose, fewer_words([its.units[at].text for at in its.prose], share), strict=True):
+            said[place] = words
+        chosen = choose(its, said, most)
+        shorter = written(its.units, said, chosen, most)
+        if not its.prose or len(shorter) <= max(0, most):
             break
         share *= most / len(shorter)
     return len(chosen), shorter
 
 
 @lru_cache(maxsize=256)
-def judged(text: str) -> tuple[str, Sequence[Unit], Sequence[int]]:
-    """What the units of a text are called, the units, and their places, ranked: the same for excerpts of any size."""
+def judged(text: str) -> Judged:
+    """The units of a text, judged; a unit that is all of a text is cut into its words."""
     kind, units = recognised(text)
+    noun = kind.noun
     if len(units) == 1 and not units[0].prose:
-        words = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in WORD.findall(text)]
-        return "words", words, ranked(words)
-    return kind.noun, units, ranked(units)
+        noun = "words"
+        units = [Unit(word, "0" if any(map(str.isdigit, word)) else word) for word in WORD.findall(text)]
+    prose = [place for place, unit in enumerate(units) if unit.prose]
+    return Judged(noun, units, prose, ranked(units), parents(units))
 
 
-def with_fewer_words(units: Sequence[Unit], share: float) -> list[Unit]:
-    """The units; those of prose are shown with this share of their words, which tell most."""
-    shorter = iter(fewer_words([unit.text for unit in units if unit.prose], share))
-    return [replace(unit, shown=next(shorter)) if unit.prose else unit for unit in units]
-
-
-def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
-    """The chosen units in their order. A marker says how many are left out in each gap."""
-    parts = []
+def written(units: Sequence[Unit], said: Sequence[str], chosen: set[int], most: int) -> str:
+    """What the chosen units say, in their order. A marker says how many are left out in each gap."""
+    longest, parts = longest_unit(most), list[str]()
     for stays, places in groupby(range(len(units)), chosen.__contains__):
         if stays:
-            parts += [shown(units[place], most) for place in places]
+            parts += [
+                said[place] if units[place].prose or len(said[place]) <= longest else cut(said[place], longest)
+                for place in places
+            ]
         elif gap := [place for place in places if not units[place].prose]:
             before = "" if not parts or parts[-1].endswith("\n") else " "
             after = "\n" if units[gap[-1]].text.endswith("\n") or not before else " "
@@ -110,16 +123,12 @@ def written(units: Sequence[Unit], chosen: set[int], most: int) -> str:
     return "".join(parts)
 
 
-def shown(unit: Unit, most: int) -> str:
-    """A unit as it is written in an excerpt of so many characters; a long one as an excerpt itself."""
-    text = unit.text if unit.shown is None else unit.shown
-    longest = longest_unit(most)
-    if unit.prose or len(text) <= longest:
-        return text
-    if len(text) > HUGE * longest:
-        half = longest // 2
+def cut(text: str, most: int) -> str:
+    """A long unit in about so many characters: an excerpt of its own."""
+    if len(text) > HUGE * most:
+        half = most // 2
         return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
-    return shortened(text, longest)[1].rstrip("\n") + "\n" * text.endswith("\n")
+    return shortened(text, most)[1].rstrip("\n") + "\n" * text.endswith("\n")
 
 
 def longest_unit(most: int) -> int:
@@ -127,27 +136,26 @@ def longest_unit(most: int) -> int:
     return max(SHORTEST, int(LONGEST * most))
 
 
-def choose(units: Sequence[Unit], order: Sequence[int], most: int, stay: Set[int] = frozenset()) -> set[int]:
-    """The places of the units that stay anyway, and of others in this order while they fit in about `most` characters.
+def choose(its: Judged, said: Sequence[str], most: int) -> set[int]:
+    """The places of the prose that says something, and of others by rank while they fit in about `most` characters.
 
     A unit comes with those that it stands under. Markers count.
     """
     longest = longest_unit(most)
-    sizes = [len(unit.text if unit.shown is None else unit.shown) for unit in units]
-    sizes = [size if unit.prose else min(size, longest) for unit, size in zip(units, sizes, strict=True)]
-    above = parents(units)
+    prose = dict.fromkeys(place for place in its.prose if said[place])
+    sizes = [len(one) if place in prose else min(len(one), longest) for place, one in enumerate(said)]
     chosen, left = set[int](), most - MARK
-    for place in (*stay, *order):
+    for place in (*prose, *its.order):
         new: list[int] = []
         at: int | None = place
         while at is not None and at not in chosen and len(new) < DEEPEST:
             new.append(at)
-            at = above[at]
+            at = its.above[at]
         cost = 0
         for at in new:
             cost += sizes[at] + MARK * ((at - 1 not in chosen) + (at + 1 not in chosen) - 1)
             chosen.add(at)
-        if cost <= left or place in stay:
+        if cost <= left or place in prose:
             left -= cost
         else:
             chosen.difference_update(new)
@@ -172,9 +180,10 @@ def parents(units: Sequence[Unit]) -> list[int | None]:
 def ranked(units: Sequence[Unit]) -> list[int]:
     """The places of the units that are no prose: the first one, the last one, then those that tell most."""
     places = [place for place, unit in enumerate(units) if not unit.prose]
-    bits = dict(zip(places, told([units[place] for place in places]), strict=True))
+    bits = told([units[place] for place in places])
+    order = sorted(range(len(places)), key=bits.__getitem__, reverse=True)
     ends = {0, len(units) - 1}
-    return sorted(places, key=lambda place: (place not in ends, -bits[place]))
+    return sorted((places[at] for at in order), key=lambda place: place not in ends)
 
 
 def told(units: Sequence[Unit]) -> list[float]:
@@ -186,78 +195,102 @@ def told(units: Sequence[Unit]) -> list[float]:
         shapes[unit.shape].append(place)
     bits = surprises([unit.shape for unit in units])
     for places in shapes.values():
-        if len(places) > 1:
+        if len(places) >= LEAST:
             for cells in islice(zip(*(units[place].cells for place in places), strict=False), COLUMNS):
-                for place, more in zip(places, surprising(cells), strict=True):
+                for place, more in zip(places, surprising(cells), strict=False):
                     bits[place] += more
-    for place, (unit, dense) in enumerate(zip(units, densities(units), strict=True)):
-        edge = min(place, len(units) - 1 - place)
-        bits[place] += unit.weight + dense + EDGE / (1 + edge) * (edge < 3)
+    bits = [one + unit.weight + dense for one, unit, dense in zip(bits, units, densities(units), strict=True)]
+    for place in {*range(len(units))[:3], *range(len(units))[-3:]}:
+        bits[place] += EDGE / (1 + min(place, len(units) - 1 - place))
     for place in troubled(units):
         bits[place] += TROUBLED
     for places in shapes.values():
         bits[places[0]] += EXAMPLE
-        for rank, place in enumerate(sorted(places, key=lambda place: -bits[place]), 1):
-            bits[place] -= log2(rank)
+        if len(places) > 1:
+            for rank, place in enumerate(sorted(places, key=bits.__getitem__, reverse=True), 1):
+                bits[place] -= log2(rank)
     return bits
 
 
-def troubled(units: Sequence[Unit]) -> list[int]:
+def troubled(units: Sequence[Unit]) -> set[int]:
     """The places of the units that tell of trouble."""
     texts = [unit.text[:READ].lower() for unit in units]
     whole = "\n".join(texts)
     words = [word for word in TROUBLE if word in whole]
-    return [place for place, text in enumerate(texts) if any(word in text for word in words)]
+    return {place for word in words for place, text in enumerate(texts) if word in text}
 
 
 def densities(units: Sequence[Unit]) -> list[float]:
     """The self-information of each unit's words, per character: how far above the mean, in standard deviations."""
-    words = [unit.text.split() for unit in units]
-    bits = iter(self_information([word.strip(AROUND).casefold() for of_one in words for word in of_one]))
+    words = [unit.text.casefold().split() for unit in units]
+    bits = iter(self_information([word.strip(AROUND) for of_one in words for word in of_one]))
     dense = [sum(islice(bits, len(of_one))) / len(unit.text) for of_one, unit in zip(words, units, strict=True)]
     middle = fmean(dense)
-    spread = sqrt(fmean((one - middle) ** 2 for one in dense))
+    spread = sqrt(fmean([(one - middle) ** 2 for one in dense]))
     return [(one - middle) / spread if spread else 0.0 for one in dense]
 
 
 def surprising(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell of a column: by its value, by the pattern of its digits, by its length, as a number."""
-    values = set(cells)
+    """The bits of each cell of a column: by its value, by the pattern of its digits, by its length, as a number.
+
+    There are none where no cell surprises.
+    """
+    counts = Counter(cells)
+    values, many = list(counts), list(counts.values())
     if len(values) == 1:
-        return [0.0] * len(cells)
-    patterns = {value: DIGITS.sub("0", value) for value in values}
-    alike = surprises([patterns[cell] for cell in cells])
-    return list(map(max, surprises(cells), alike, surprises(list(map(len, cells))), outlying(cells)))
+        return []
+    lines = "\n".join([value.replace("\n", " ") for value in values])
+    ways = [surprises(traits, many) for traits in (values, without_digits(lines).split("\n"), list(map(len, values)))]
+    told = [bits for bits in (*ways, outlying(values, lines, cells)) if any(bits)]
+    most = dict(zip(values, map(max, zip(*told, strict=True)), strict=True)) if told else {}
+    return [most[cell] for cell in cells] if told else []
 
 
-def surprises(values: Sequence[Hashable]) -> list[float]:
-    """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0."""
-    total, counts = len(values), Counter(values)
+def surprises(values: Sequence[Hashable], many: Sequence[int] = ()) -> list[float]:
+    """How many bits each value tells more than the mean value and chance: -log2 p(value) - entropy - CHANCE, or 0.
+
+    `many`: how often each one comes, if not once.
+    """
+    counts, total = Counter(values), sum(many) or len(values)
+    if total > len(values):
+        counts.clear()
+        for value, times in zip(values, many, strict=True):
+            counts[value] += times
     if len(counts) in (1, total):
-        return [0.0] * total
+        return [0.0] * len(values)
     bits = {value: log2(total / count) for value, count in counts.items()}
     expected = CHANCE + sum(counts[value] * told for value, told in bits.items()) / total
     more = {value: max(0.0, told - expected) for value, told in bits.items()}
     return [more[value] for value in values]
 
 
-def outlying(cells: Sequence[str]) -> list[float]:
-    """The bits of each cell as a number far from the median of its column, on a linear and on a logarithmic scale."""
-    found = [NUMBER.match(cell) for cell in cells] if len(cells) >= 5 and NUMBER.match(cells[0]) else [None]
+def without_digits(text: str) -> str:
+    """The text with a zero in the place of each number."""
+    text = text.translate(ZEROS)
+    while "00" in text:
+        text = text.replace("00", "0")
+    return text
+
+
+def outlying(values: Sequence[str], lines: str, cells: Sequence[str]) -> list[float]:
+    """The bits of each value as a number far from the median of its column, in robust standard deviations.
+
+    Numbers are compared on a logarithmic scale if none is negative. `lines`: the values, one a line. There are no bits
+    if a value does not begin with a number, or most numbers are equal.
+    """
+    found = NUMBER.findall(lines) if len(cells) >= 5 and lines[:1] in NUMBERS else [""]
     if not all(found):
-        return [0.0] * len(cells)
-    numbers = [float(one[0].replace(",", "")) for one in found if one]
-    far = _distances(numbers)
-    if min(numbers) >= 0 < max(numbers):
-        least = min(filter(None, numbers)) / 2
-        logs = [log2(max(number, least)) for number in numbers]
-        far = [max(pair) for pair in zip(far, _distances(logs), strict=True)]
+        return []
+    numbers = dict(zip(values, [float(number.replace(",", "")) for number in found], strict=True))
+    column = scaled = sorted([numbers[cell] for cell in cells])
+    if column[0] >= 0 < column[-1]:
+        least = next(filter(None, column)) / 2
+        scaled = [log2(number or least) for number in column]
+    middle = median(scaled)
+    away = [abs(one - middle) for one in scaled]
+    near = FAR * 1.4826 * median(away)
+    if not 0 < near < max(away):
+        return []
     most = log2(len(cells))
-    return [min(most, 2 * log2(one / FAR)) if one > FAR else 0.0 for one in far]
-
-
-def _distances(numbers: Sequence[float]) -> list[float]:
-    """The distance of each number from the median, in robust standard deviations; 0 where most numbers are equal."""
-    middle = median(numbers)
-    spread = 1.4826 * median(abs(number - middle) for number in numbers)
-    return [abs(number - middle) / spread if spread else 0.0 for number in numbers]
+    bits = {number: min(most, 2 * log2(one / near)) for number, one in zip(column, away, strict=True) if one > near}
+    return [bits.get(number, 0.0) for number in numbers.values()]

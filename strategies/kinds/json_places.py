@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from strategies.json_table import NAME
@@ -24,7 +24,7 @@ class Place:
     start: int
     value: int
     end: int
-    inner: list[Place] = field(default_factory=list)
+    inner: Sequence[Place] = ()
 
     def leaves(self, json: str, path: str = "") -> Iterator[tuple[str, str]]:
         """The values in this one that are no objects, by path. A list in it is one value."""
@@ -37,18 +37,21 @@ class Place:
 
 def place(json: str) -> Place:
     """The place of the list or object that this text is. The text must be JSON."""
-    around = [Place("", 0, 0, len(json))]
+    top: list[Place] = []
+    around = [(Place("", 0, 0, len(json)), top)]
     for token in TOKEN.finditer(json):
         name, value = token.groups()
         if not value:
-            around.pop().end = token.end()
+            around.pop()[0].end = token.end()
             continue
-        named = _named(name) if name else f"[{len(around[-1].inner)}]"
+        beside = around[-1][1]
+        named = _named(name) if name else f"[{len(beside)}]"
         found = Place(named, token.start(), token.start(2), token.end())
-        around[-1].inner.append(found)
+        beside.append(found)
         if value in "[{":
-            around.append(found)
-    return around[0].inner[0]
+            found.inner = inner = list[Place]()
+            around.append((found, inner))
+    return top[0]
 
 
 @lru_cache(maxsize=1_000)

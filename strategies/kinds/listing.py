@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import pairwise, takewhile
+from statistics import mode
 
 from strategies.kinds.kind import Kind, Unit, first_lines, line_unit, lines_of, parted
 
@@ -58,14 +59,14 @@ def _aligned(column: Spans) -> bool:
 
 
 def _padded(rows: Sequence[Spans]) -> bool:
-    """Whether blanks make fields stand below each other: more than one, or not as many as in the row above."""
+    """Whether blanks make fields stand below each other: more than one, or not as many as in most rows."""
     gaps = [[(b[0], b[1], b[0] - a[1]) for a, b in pairwise([(0, 0), *row])] for row in rows]
     wide = sum(any(gap > 1 for _, _, gap in row[1:]) for row in gaps)
-    moved = (
-        any(a[2] != b[2] and (a[0] == b[0] or a[1] == b[1]) for a, b in zip(*pair, strict=True))
-        for pair in pairwise(gaps)
+    usual = [[mode(values) for values in zip(*column, strict=True)] for column in zip(*gaps, strict=True)]
+    moved = sum(
+        any(a[2] != b[2] and (a[0] == b[0] or a[1] == b[1]) for a, b in zip(row, usual, strict=True)) for row in gaps
     )
-    return max(wide, sum(moved)) >= PADDED * len(rows)
+    return max(wide, moved) >= PADDED * len(rows)
 
 
 LISTING = Kind("table", "rows", units)

@@ -16,7 +16,7 @@ LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"
 BEFORE = (
     r"(?:<\d{1,3}>\d? ?|\[?[\w.:-]{1,60}+\]?[ \t]{1,20}+\|?[ \t]?|\S{1,60}+ \S{1,40}+ \S{1,40}+ (?=\[)|[A-Z]\d{4} )"
 )
-PLAIN = rf"{BEFORE}?{STAMP}|\[(?i:{LEVEL})\]|{LEVEL}(?::|[ \t]+(?![=(])\S)|npm (?i:warn|notice|http|info|err!) "
+PLAIN = rf"{BEFORE}?{STAMP}|\[(?i:{LEVEL})\]|{LEVEL}(?::|[ \t]+(?![=(])\S)|npm (?i:warn|notice|http|info|err!|error) "
 """A record begins with a time of day, perhaps after its day, a word or the hosts of a request, or with a level."""
 PAIRS = r"(?:time|ts|timestamp|level|lvl)=\S"
 JSON = (

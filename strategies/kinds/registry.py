@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from strategies.kinds import numbered
 from strategies.kinds.aligned_table import TABLE
 from strategies.kinds.diff import DIFF
 from strategies.kinds.html_page import HTML_PAGE
@@ -51,8 +52,16 @@ WRAPPED = re.compile(
 
 @lru_cache(maxsize=64)
 def recognised(text: str) -> tuple[Kind, Sequence[Unit]]:
-    """The kind of a text, and its units; the tags around it are units too, and say nothing about the kind."""
+    """The kind of a text, and its units; the tags around it, and what stands around numbered lines, are units too.
+
+    Neither these nor the numbers say anything about the kind.
+    """
     if wrapped := WRAPPED.fullmatch(text):
         kind, inside = recognised(wrapped["inside"])
         return kind, [*map(line_unit, lines_of(wrapped["before"])), *inside, line_unit(wrapped["after"])]
-    return next((kind, units) for kind in KINDS if (units := kind.units(text)) is not None)
+    if (parts := numbered.cut(text)) and not TABLE.units(text):  # no table with such a column
+        before, lines, behind = parts
+        kind, inside = recognised("".join(line for _, line in lines))
+        units = numbered.with_numbers(inside, (number for number, _ in lines))
+        return kind, [*map(line_unit, before), *units, *map(line_unit, behind)]
+    return next((kind, found) for kind in KINDS if (found := kind.units(text)) is not None)

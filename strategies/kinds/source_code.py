@@ -1,4 +1,4 @@
-"""source_code: a file of code in any language, with line numbers or without; its outline weighs more than its bodies.
+"""source_code: a file of code in any language; its outline weighs more than its bodies.
 
 The outline is read from the indentation: a line opens a block if the next one is deeper. So it needs no grammar, only
 the words with which control flow and containers of members begin in most languages.
@@ -12,14 +12,13 @@ from itertools import pairwise
 
 from strategies.kinds.kind import Kind, Unit, lines_of
 
-NUMBER = re.compile(r"^ *+\d+(?:\t|[:|-] ?|  |$)")
 WORD = re.compile(r"(\w+(?:[.-]\w+)*+)")
 CLOSES = re.compile(r"[\s{}\])>;,]*+(?:end\b)?[\s)};,]*+")
 CONTINUES = re.compile(r"(?=.*\w\()[^{};\n]*[^{};:\s]\s*+$")
 COMMENT = re.compile(
-    r"\s*+(?:#(?!include|define|if|el|end|undef|pragma|\[|!\[)|//|/\*|\*(?:\s|/|$)|--\s|;;|\"\"\"|''')"
+    r"\s*+(?:#(?!include|define|if|el|end|undef|pragma|error|!?\[)|//|/\*|\*(?:\s|/|$)|--\s|;;|\"\"\"|''')"
 )
-BRACKETS = {"/*": "*/", '"""': '"""', "'''": "'''"}
+QUOTES = ('"""', "'''")
 LICENCE = re.compile(r"licen[sc]e|copyright", re.IGNORECASE)
 CONTROL = re.compile(
     r"[\s})]*+(?:if|else|elif|elsif|unless|for|foreach|while|until|loop|do|switch|match|select|case|when|default|try"
@@ -33,8 +32,10 @@ KEYWORD = re.compile(
     r"\s*+(?:import|from|package|use|using|require|def|class|func|fun|fn|function|const|let|var|val|public|private"
     r"|protected|static|export|type|struct|interface|enum|return|if|else|for|while|switch|case|pub|impl|async|await"
     r"|void|int|local|module|namespace|raise|throw|with|extern|typedef|template|unsigned|try|except|end|sub|my)\b(?!\.)"
-    r"|#include|#define"
+    r"|#(?:include|define|if|el|end|undef|pragma|error)"
 )
+RULE = re.compile(r"[\w.$(){}%/*-]++ ?::?(?!\S)")
+"""A rule of a Makefile; its recipe is indented by tabs."""
 STATEMENT = re.compile(r"[^(\n]*+(?<=\w)\(.*\)|\s*+[\w.]+ :?= ")
 ENDS = ("{", "}", ";")
 OPENS = ("{", ":", "(", "[", ")", "=>", "->", "=", " do", " then")
@@ -42,8 +43,6 @@ OPENS = ("{", ":", "(", "[", ")", "=>", "->", "=", " do", " then")
 KEYWORDS, SURE, CODE, LOOKED_AT = 0.05, 0.8, 0.45, 8_000
 """Shares of code: lines with a keyword, at least, or with statements; lines with either or that open a block, each
 counted as often as it is one; and characters from which that is seen."""
-NUMBERED = 0.7
-"""Share of the lines that have a number, if the lines of a text are numbered."""
 SIGNATURE, MEMBER, FIRST, DEEPER, LEGAL = 7.0, 3.0, 1.0, 1.0, -8.0
 """Bits of a line that opens a block, of another line of the outline, of a comment's first line; of each level; of a
 licence."""
@@ -54,61 +53,60 @@ LONGEST = 12
 def units(text: str) -> Sequence[Unit] | None:
     """The lines of a file of code: each with those that continue its brackets and those that only close blocks."""
     head = [stripped for line in text[:LOOKED_AT].split("\n") if (stripped := line.rstrip())]
-    if sum(line.endswith(OPENS) for line in head) < 2:
+    if not is_code(head):
         return None
-    numbered = sum(map(bool, map(NUMBER.match, head))) >= NUMBERED * len(head)
-    if not is_code([NUMBER.sub("", line, count=1) if numbered else line for line in head]):
-        return None
-    found = list(statements(text, numbered))
-    parts = [WORD.split(code.strip()) for _, code in found]
-    weighed = weights([code for _, code in found])
+    found = list(statements(text))
+    parts = [WORD.split(code.strip()) for code in found]
     return [
-        Unit(whole, "w".join(part[::2]), tuple(part[1::2]), weight)
-        for (whole, _), part, weight in zip(found, parts, weighed, strict=True)
+        Unit(code, "w".join(part[::2]), tuple(part[1::2]), weight)
+        for code, part, weight in zip(found, parts, weights(found), strict=True)
     ]
 
 
 def is_code(lines: Sequence[str]) -> bool:
     """Whether two lines open blocks, and enough begin with a keyword or are statements. No line ends with a blank."""
     lines = [line for line, remark in zip(lines, remarks(lines), strict=True) if line and not remark]
-    opening = sum(a.endswith(OPENS) and indent(b) > indent(a) for a, b in pairwise(lines))
-    if opening < 2:
-        return False
-    keyed = [bool(KEYWORD.match(line)) for line in lines]
-    stated = sum(
-        key or line.endswith(ENDS) or bool(STATEMENT.match(line)) for key, line in zip(keyed, lines, strict=True)
-    )
-    sure = sum(keyed) >= KEYWORDS * len(lines) or stated >= SURE * len(lines)
-    return sure and stated + opening >= CODE * len(lines)
+    opening = keyed = stated = 0
+    recipe = False
+    for line, after in pairwise([*lines, ""]):
+        rule = after.startswith("\t") and bool(RULE.match(line))
+        key = rule or bool(KEYWORD.match(line))
+        opens = rule or line.startswith("#if") or (line.endswith(OPENS) and indent(after) > indent(line))
+        opening += opens or recipe
+        keyed += key
+        stated += key or line.endswith(ENDS) or bool(STATEMENT.match(line))
+        recipe = rule or (recipe and after.startswith("\t"))
+    sure = keyed >= KEYWORDS * len(lines) or stated >= SURE * len(lines)
+    return opening > 1 and sure and stated + opening >= CODE * len(lines)
 
 
-def statements(text: str, numbered: bool) -> Iterator[tuple[str, str]]:
-    """Each statement as it stands, and its code without line numbers."""
-    whole, code, lines, open_ = "", "", 0, 0
+def statements(text: str) -> Iterator[str]:
+    """Each statement as it stands."""
+    whole, lines, open_ = "", 0, 0
     for line in lines_of(text):
-        bare = NUMBER.sub("", line, count=1) if numbered else line
-        if whole and lines < LONGEST and (open_ > 0 or CLOSES.fullmatch(bare)):
-            whole, code, lines = whole + line, code + bare, lines + 1
+        if whole and lines < LONGEST and (open_ > 0 or CLOSES.fullmatch(line)):
+            whole, lines = whole + line, lines + 1
         else:
             if whole:
-                yield whole, code
-            whole, code, lines, open_ = line, bare, 1, 0
-        open_ = open_ + bare.count("(") - bare.count(")") if "(" in bare and CONTINUES.match(bare) else 0
+                yield whole
+            whole, lines, open_ = line, 1, 0
+        open_ = open_ + line.count("(") - line.count(")") if "(" in line and CONTINUES.match(line) else 0
     if whole:
-        yield whole, code
+        yield whole
 
 
 def remarks(codes: Sequence[str]) -> Iterator[bool]:
-    """Whether each line is one of a comment or of a docstring."""
+    """Whether each line is one of a comment, or of a text in three quotes."""
     closes = ""
     for code in codes:
         begins = "" if closes else (found := COMMENT.match(code)) and found[0].strip()
         yield bool(closes or begins)
-        after = code.strip().removeprefix(begins or "")
-        if begins in BRACKETS and BRACKETS[begins] not in after:
-            closes = BRACKETS[begins]
-        elif closes and closes in code:
-            closes = ""
+        if closes:
+            closes = "" if closes in code else closes
+        elif begins == "/*":
+            closes = "" if "*/" in code else "*/"
+        elif not begins or begins in QUOTES:
+            closes = next((quotes for quotes in QUOTES if code.count(quotes) % 2), "")
 
 
 def weights(codes: Sequence[str]) -> Iterator[float]:

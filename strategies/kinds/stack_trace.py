@@ -11,18 +11,18 @@ from strategies.kinds.kind import Kind, Unit, line_unit
 
 SOURCE = r"(?:[ |]{0,40} {4}(?![|+]|File \")[^\n]{0,400}\n){0,4}"
 UP = (
-    rf'[ |]{{2,40}}File "[^\n]{{1,300}}, line \d+[^\n]*\n?{SOURCE}'  # Python
-    rf"|[^\s:]{{1,200}}:\d+: in [^\n]{{1,100}}\n{SOURCE}"  # pytest
+    rf'[ |]{{2,40}}+File "[^\n]{{1,300}}, line \d+[^\n]*\n?{SOURCE}'  # Python
+    rf"|[^\s:]{{1,200}}+:\d+: in [^\n]{{1,100}}\n{SOURCE}"  # pytest
 )
 DOWN = (
     r"[ \t]{1,20}(?:at (?=[^\n]{0,400}(?:\(|:\d))|\.\.\. \d+ (?:more|common))[^\n]*\n?"  # Java, JavaScript, C#
-    r"| {2,4}\d+: [^\n]{1,300}\n {6,20}at [^\n]*\n?"  # Rust
-    r"|\S[^\n]{0,300}\n\t[^\n\t]{1,300}\.(?:go|s):\d+[^\n]*\n?"  # Go
+    r"| {2,4}\d+: [^\n]{1,300}+\n {6,20}+at [^\n]*+\n?"  # Rust
+    r"|\S[^\n]{0,300}+\n\t[^\n\t]{1,300}\.(?:go|s):\d+[^\n]*\n?"  # Go
 )
 PIECE = re.compile(
     rf"(?P<up>{UP})|(?P<down>{DOWN})"
     r"|(?P<raised>(?:thread '[^\n]{0,200} panicked at [^\n]*\n|panic: |fatal error: |Caused by: )[^\n]*\n?)"
-    r"|[^\n]*\n(?:[ \t]*+\n)*|[^\n]+"
+    r"|[^\n]*+\n(?:[ \t]*+\n)*+|[^\n]++"
 )
 """What was raised stands above the frames that go down, and below those that go up."""
 LIBRARY = re.compile(
@@ -64,20 +64,24 @@ def traced(text: str) -> bool:
 def pieces(text: str) -> Iterator[Unit]:
     """The frames and the other lines of a text. A line next to a frame says what was raised."""
     found = list(PIECE.finditer(text))
+    sides = [piece.lastgroup for piece in found]
+    foreign = [
+        side in FRAME and bool(LIBRARY.search(piece[0][:2_000])) for side, piece in zip(sides, found, strict=True)
+    ]
     nearest = set()
-    for side, run in groupby(range(len(found)), lambda place: found[place].lastgroup):
+    for side, run in groupby(range(len(found)), sides.__getitem__):
         if side not in FRAME:
             continue
-        own = [place for place in run if not LIBRARY.search(found[place][0][:2_000])]
+        own = [place for place in run if not foreign[place]]
         nearest |= set(own[-1:] if side == "up" else own[:1])
     for place, piece in enumerate(found):
         line = piece[0]
-        if piece.lastgroup in FRAME:
-            bits = NEAREST if place in nearest else OTHERS if LIBRARY.search(line[:2_000]) else OWN
+        if sides[place] in FRAME:
+            bits = NEAREST if place in nearest else OTHERS if foreign[place] else OWN
             yield Unit(line, "frame", (line.strip(),), bits)
         else:
-            beside = any(near.lastgroup in FRAME for near in found[max(0, place - 1) : place + 2])
-            raised = piece["raised"] or (beside and line.strip()[-1:] not in ("", ":"))
+            beside = not FRAME.isdisjoint(sides[max(0, place - 1) : place + 2])
+            raised = sides[place] == "raised" or (beside and line.strip()[-1:] not in ("", ":"))
             yield line_unit(line, RAISED if raised else 0.0)
 
 

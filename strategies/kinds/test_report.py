@@ -11,7 +11,10 @@ from strategies.kinds.stack_trace import ends_of, pieces
 COUNT = (
     r"\d+ (?:passed|failed|errors?|skipped|passing|failing|pending|deselected|warnings?|x?failed|xpassed|total|todo)"
 )
-START = r"=+ test session starts =|=== RUN |(?: {4})*--- (?:PASS|FAIL|SKIP): |running \d+ tests?$|TAP version \d"
+START = (
+    r"=+ test session starts =|=== RUN |(?: {4})*--- (?:PASS|FAIL|SKIP): |running \d+ tests?$|TAP version \d"
+    r"| {0,40}[✓✔✖✗✘×] [^\n]{1,300} \([\d.]+ ?m?s\)$"
+)
 SUMMED = (
     rf"(?:=+ )?{COUNT}\b.* in [\d.]+ ?m?s|=+ no tests ran in |Ran \d+ tests? in |test result: |(?:OK|FAILED) \(\w+="
     rf"|Test(?:s| Suites| Files):? +{COUNT}\b| +\d+ (?:pass|fail|pend|skipp)(?:ed|ing)(?: \(|$)"

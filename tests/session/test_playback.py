@@ -8,7 +8,6 @@ import re
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -245,7 +244,7 @@ def test_after_each_exchange_a_played_session_is_the_recorded_one(spec: str, tmp
         wrong = ask_until(live, question, 12 if "stop" in question else 10_000)[1]
         if number == 2:
             live.plant("The code is 4711.")
-        then.append((wrong, deepcopy(state(live))))
+        then.append((wrong, state(live)))
     again = played(tmp_path / "one.jsonl")
     for number, question in enumerate(QUESTIONS):
         try:

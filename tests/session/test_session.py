@@ -191,7 +191,7 @@ def test_a_named_server_without_models_leaves_the_reader_only_where_one_can_be_p
         with pytest.raises(ModelError, match="'phi4' is not installed"):
             _ = wanted.agent
     (notice,) = session.notices
-    assert notice.endswith("For a model: /pull qwen2.5:7b.")
+    assert notice.endswith("For a model, /pull qwen2.5:7b.")
 
 
 def test_auto_asks_no_server_elsewhere_that_is_named_for_other_programs(monkeypatch: pytest.MonkeyPatch) -> None:

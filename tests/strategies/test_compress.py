@@ -134,7 +134,7 @@ def test_a_larger_share_has_all_words_of_a_smaller_one(texts: list[str], one: fl
 
 @given(st.lists(st.sampled_from(["the", "of", "cache,", "server", "index.", "so"]), min_size=13, max_size=30))
 def test_a_word_tells_what_those_around_it_tell_less_with_each_word_and_mark_between(said: list[str]) -> None:
-    words, places = most_telling((" ".join(said),))
+    words, places, _ = most_telling((" ".join(said),))
     bits = [
         told + 10 * (place < 12)
         for place, told in enumerate(self_information([word.strip(AROUND).casefold() for word in said]))

@@ -16,7 +16,7 @@ from strategies.dedup import with_references
 from strategies.delegate import briefed
 from strategies.observation_masking import mask
 from strategies.offload import reference
-from strategies.repeated_lines import cut
+from strategies.repeated_lines import places, runs, telling
 from strategies.tidy import written
 from tests.support.histories import TinyCounter
 
@@ -62,10 +62,11 @@ def test_an_excerpt_is_text_without_its_marks_and_names_its_id(text: str, ratio:
 @settings(max_examples=40, deadline=None)
 @given(TEXTS, TEXTS)
 def test_references_are_gaps(text: str, above: str) -> None:
-    runs, _ = cut(text, cut(above)[1])
-    view = shown(with_references(result(text), runs).content)
+    lines = telling(text)
+    repeated = [*runs(text, lines, places(text, lines), places(above, telling(above)))]
+    view = shown(with_references(result(text), repeated).content)
     assert_is_text_of(view.text, text)
-    assert (view.whole, view.id) == ((False, "m8") if runs else (True, ""))
+    assert (view.whole, view.id) == ((False, "m8") if repeated else (True, ""))
 
 
 @given(st.integers(20, 200), st.floats(0.1, 0.9))

@@ -23,7 +23,7 @@ from models.scripted import Scripted
 from tests.support.histories import TinyCounter
 
 FOR_EVER = 1_000
-PRESSES = "sleep 0.05; kill -INT {0}; sleep 0.05; kill -INT {0}"
+PRESSES = "read begun; sleep 0.05; kill -INT {0}; read heard; sleep 0.05; kill -INT {0}"
 
 
 def asking(side: SideModel) -> None:
@@ -107,22 +107,33 @@ def slow(messages: Sequence[Message], tools: Any) -> str:
     return ""
 
 
+def pressed(code: Callable[[], None]) -> None:
+    """Run it; press Ctrl-C when it has begun, and again when that was heard: two at a time would be one."""
+    read, write = os.pipe()
+
+    def told(number: int, frame: object) -> None:
+        os.write(write, b"\n")
+
+    def begun() -> None:
+        os.write(write, b"\n")
+        code()
+
+    signal.signal(signal.SIGINT, told)
+    with subprocess.Popen(["sh", "-c", PRESSES.format(os.getpid())], stdin=read):
+        try:
+            run(begun)
+        except KeyboardInterrupt:
+            assert signal.getsignal(signal.SIGINT) is told
+            print(getattr(code, "__name__", "asking"), flush=True)
+
+
 def main() -> None:
     """Run each."""
     side = SideModel(Scripted([slow] * 1_000, TinyCounter()))
     codes: list[Callable[[], None]] = [flat, busy, suppressed, finally_on, yielded, matching]
     codes.append(partial(asking, side))
-    before = signal.getsignal(signal.SIGINT)
     for code in codes:
-        presser = subprocess.Popen(["sh", "-c", PRESSES.format(os.getpid())])
-        try:
-            run(code)
-        except KeyboardInterrupt:
-            assert signal.getsignal(signal.SIGINT) is before
-            print(getattr(code, "__name__", "asking"), flush=True)
-        while presser.poll() is None:
-            with contextlib.suppress(KeyboardInterrupt):  # the code was ended by the first already
-                presser.wait()
+        pressed(code)
 
 
 if __name__ == "__main__":

@@ -298,13 +298,12 @@ LOOKS = (
     *("/sessions", "/sessions {}", "/save", "/load", "/load {}", "/tree"),
     *("/timeline", "/timeline all", "/timeline {}"),
     *("/export pdf {}", "/export md no-such-folder/x{}", "/export no-such-folder/{}.html"),
+    *("/strategy {}", "/tidy {}", "/budget {}", "/fork {}", "/fork 1 {}", "/tree {}", "/undo {}", "/predict {}"),
 )
-"""What changes nothing of a session: one session serves all."""
+"""What changes nothing of a session, since it only looks or is refused: one session serves all."""
 COMMANDS = (
-    *("/strategy {}", "/tidy off", "/tidy {}", "/budget {}", "/compare none run {}", "/save {}"),
-    *("/plant {}", "/probe", "/probe {}", "/predict", "/predict all", "/predict {}"),
-    *("/fork", "/fork 0 none", "/fork {}", "/fork 1 {}", "/tree {}", "/undo", "/undo {}", "/retry none"),
-    *("/compact", "/compact {}"),
+    *("/tidy off", "/compare none run {}", "/save {}", "/plant {}", "/probe", "/probe {}", "/predict", "/predict all"),
+    *("/fork", "/fork 0 none", "/undo", "/retry none", "/compact", "/compact {}"),
 )
 """What may change one: each has a session of its own."""
 

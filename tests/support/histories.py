@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from agent.budget import Budget, Counter
 from agent.errors import ThimbleError
-from agent.messages import Message, ToolCall
+from agent.messages import Message, Role, ToolCall
 
 # --- counting ---------------------------------------------------------------------------------------------------------
 
@@ -198,16 +198,17 @@ def pending(messages: Sequence[Message]) -> list[str]:
     return [call.id for call in messages[tail - 1].calls if call.id not in answered] if tail else []
 
 
-# --- Hypothesis: each strategy is made once, since to make one takes longer than to draw from it ----------------------
+# --- Hypothesis: each strategy is made once, and draws few bytes at a time: that is most of what a law takes ----------
 
+SOME_BYTES = st.binary(min_size=5, max_size=5)
 SIZES = st.one_of(st.integers(0, 12), st.integers(0, 60), st.integers(40, 900))
-SYSTEMS, ANY_FILLER = st.sampled_from(("You are a test.", "", None)), st.sampled_from(FILLERS)
-HUGE, PENDING = st.sampled_from((2_500, 15_000, 60_000)), st.lists(SIZES, min_size=1, max_size=3)
+SYSTEMS = ("You are a test.", "", None)
+HUGE, PENDING = (2_500, 15_000, 60_000), st.lists(SIZES, min_size=1, max_size=3)
 TOKENS = (0, 1, 3, 6, 9, 12, 20, 30, 45, 60, 90, 150, 300, 450, 600, 900)
 
 
 def tell(story: Story, step: int) -> None:
-    """One step of a story from a number below 256: one draw for each keeps generation fast, and shrinking good."""
+    """One step of a story from a number below 256."""
     kind, size = divmod(step, 16)
     tokens = TOKENS[size]
     match kind:
@@ -240,46 +241,51 @@ def _steps(most: int) -> st.SearchStrategy[bytes]:
 @st.composite
 def sound_histories(draw: st.DrawFn, most_turns: int = 20) -> list[Message]:
     """A history that a loop could have made: exchanges of turns with parallel calls, maybe pending at the tail."""
-    story = Story(draw(SYSTEMS), draw(ANY_FILLER))
-    if draw(st.integers(0, 9)):
-        story.ask(words(draw(st.integers(0, 60)), "task"))
+    system, filler, task, kind, end = draw(SOME_BYTES)
+    story = Story(SYSTEMS[system % 3], FILLERS[filler % 6])
+    if kind % 10:
+        story.ask(words(task % 61, "task"))
     for step in draw(_steps(most_turns)):
         tell(story, step)
-    match draw(st.integers(0, 19)):
-        case 0 | 1:
-            story.turn(draw(HUGE))
-        case 2 | 3:
+    match end % 20:
+        case 19 | 18:
+            story.turn(HUGE[kind % 3])
+        case 17 | 16:
             story.turn(*draw(PENDING), pending=1)
-        case 4:
+        case 15:
             story.turn(60_000, 60, pending=2)
     return story.messages
 
 
-CALL_IDS = st.sampled_from(["", "x", "y", "z", "x.1", "a.1"])
-TEXTS = st.sampled_from(["", "a", "a system", "[masked: a]", "日本語", "word " * 30])
+CALL_IDS = ("", "x", "y", "z", "x.1", "a.1")
+TEXTS = ("", "a", "a system", "[masked: a]", "日本語", "word " * 30)
+ANY_ROLE: tuple[Role, ...] = ("system", "user", "assistant", "assistant", "tool", "tool")
 
 
 @cache
 def messages() -> st.SearchStrategy[Message]:
     """Any message at all, from so few ids that they collide."""
-    return st.sampled_from(("system", "user", "assistant", "assistant", "tool", "tool")).flatmap(_message)
+    return SOME_BYTES.map(_message)
 
 
-@cache
-def _message(role: str) -> st.SearchStrategy[Message]:
-    calls = st.lists(st.builds(ToolCall, CALL_IDS, st.sampled_from(("read", "")), TEXTS), max_size=3).map(tuple)
-    return st.builds(
-        Message,
-        id=st.sampled_from(("", "a", "b", "c", "d", "a~2", "x.none")),
-        role=st.just(role),
-        content=TEXTS,
-        calls=calls if role == "assistant" else st.just(()),
-        call_id=CALL_IDS if role == "tool" else st.just(""),
-        name=st.sampled_from(("", "read")) if role == "tool" else st.just(""),
+def _message(drawn: bytes) -> Message:
+    number = int.from_bytes(drawn)
+
+    def one(choices: Sequence[Made]) -> Made:
+        nonlocal number
+        number, at = divmod(number, len(choices))
+        return choices[at]
+
+    role, id_, content = one(ANY_ROLE), one(("", "a", "b", "c", "d", "a~2", "x.none")), one(TEXTS)
+    if role == "tool":
+        return Message(id_, role, content, call_id=one(CALL_IDS), name=one(("", "read")))
+    many = one(range(4)) if role == "assistant" else 0
+    return Message(
+        id_, role, content, calls=tuple(ToolCall(one(CALL_IDS), one(("read", "")), one(TEXTS)) for _ in range(many))
     )
 
 
-ACCIDENTS = st.sampled_from(("lose", "double", "move", "no ids", "same call ids", "empty", "cut"))
+ACCIDENTS = ("lose", "double", "move", "no ids", "same call ids", "empty", "cut")
 
 
 @cache
@@ -287,11 +293,12 @@ ACCIDENTS = st.sampled_from(("lose", "double", "move", "no ids", "same call ids"
 def damaged_histories(draw: st.DrawFn) -> list[Message]:
     """A sound history after an accident: messages lost, doubled, moved, stripped of their ids or of their text."""
     broken = draw(sound_histories(most_turns=5))
-    for _ in range(draw(st.integers(1, 4))):
+    drawn = draw(st.binary(min_size=3, max_size=12))
+    for kind, one, other in zip(drawn[::3], drawn[1::3], drawn[2::3], strict=False):
         if not broken:
             break
-        at, to = draw(st.integers(0, len(broken) - 1)), draw(st.integers(0, len(broken) - 1))
-        match draw(ACCIDENTS):
+        at, to = one % len(broken), other % len(broken)
+        match ACCIDENTS[kind % 7]:
             case "lose":
                 del broken[at]
             case "double":

@@ -63,7 +63,7 @@ LINES = st.lists(
                 '{"a": [{"b": 1}, {"b": 2}]}',
                 "{",
             ),
-            *("[JSON as tables: name=value holds in every row, an empty cell is an absent field]", "2 rows: a|b", "1|"),
+            *("[JSON as tables: name=value is in every row; an empty cell is a missing field]", "2 rows: a|b", "1|"),
         ]
     ),
     max_size=12,

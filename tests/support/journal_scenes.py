@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,14 +86,14 @@ def ask(session: Session, question: str, until: int = 10_000) -> tuple[list[Even
 
 
 def state(session: Session) -> dict[str, Any]:
-    """All that what comes next depends on."""
+    """All that what comes next depends on, as it stands now: nothing in it changes with the session."""
     agent = session.agent
     return {
         "history": [whole(message) for message in agent.history],
-        "ledger": agent.ledger,
-        "strategy": getattr(agent.strategy, "state", None),
-        "notes": session.notes.state,
-        "planted": session.planted,
+        "ledger": replace(agent.ledger, calls=[*agent.ledger.calls], tools=[*agent.ledger.tools]),
+        "strategy": deepcopy(getattr(agent.strategy, "state", None)),
+        "notes": deepcopy(session.notes.state),
+        "planted": deepcopy(session.planted),
         "learnt": getattr(agent.backend.counter, "learnt", None),
         "spec": (session.spec, agent.strategy_name, agent.limit, agent.backend.id),
         "view": uncompared(session),

@@ -207,11 +207,9 @@ def values(parameter: Parameter) -> Iterator[str]:
 
 
 @cache
-def settings(name: str) -> Sequence[st.SearchStrategy[str]]:
-    """A strategy for each parameter: any legal value of it, as a SPEC writes it."""
-    return [
-        st.sampled_from([f"{each.name}={value}" for value in values(each)]) for each in parameters(STRATEGIES[name])
-    ]
+def settings(name: str) -> list[list[str]]:
+    """For each parameter any legal value of it, as a SPEC writes it."""
+    return [[f"{each.name}={value}" for value in values(each)] for each in parameters(STRATEGIES[name])]
 
 
 ANY_NAME = st.sampled_from(sorted(STRATEGIES))
@@ -225,8 +223,10 @@ def specs(draw: st.DrawFn, name: str) -> str:
         return name
     if name == "pipeline":
         return "+".join(draw(specs(draw(ANY_NAME))) for _ in range(draw(st.integers(2, 3))))
-    chosen = ["paper"] if any(one.paper for one in parameters(STRATEGIES[name])) and draw(st.booleans()) else []
-    chosen += [draw(setting) for setting in settings(name) if draw(st.booleans())]
+    has_paper = any(one.paper for one in parameters(STRATEGIES[name]))
+    paper, *drawn = draw(st.binary(min_size=(size := len(settings(name)) + 1), max_size=size))
+    chosen = ["paper"] if has_paper and paper % 2 else []
+    chosen += [each[at // 2 % len(each)] for each, at in zip(settings(name), drawn, strict=True) if at % 2]
     return f"{name}:{','.join(chosen)}" if chosen else name
 
 

@@ -78,7 +78,7 @@ def test_a_file_is_read_to_its_end(tmp_path: Path, indent: int | None) -> None:
         head, *body = read(tmp_path, start=start).split("\n")
         left = re.search(r"start=(\d+)", body[-1])
         page = json.loads("\n".join(body[:-1] if left else body))
-        assert head.startswith(f"a.json · lines {start}-")
+        assert head.startswith(f"a.json · entries {start}-")
         assert head.endswith(" of 301")
         assert ("school" in page) == (start == 1)
         rows += page["pupils"]
@@ -89,7 +89,7 @@ def test_a_file_is_read_to_its_end(tmp_path: Path, indent: int | None) -> None:
 def test_a_file_in_one_line_is_searched_by_its_entries(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(json.dumps(PUPILS))
     tools = {tool.name: tool for tool in file_tools(tmp_path)}
-    assert tools["list_files"].run({}).endswith("300 lines)")
+    assert tools["list_files"].run({}).endswith("300 entries)")
     found = tools["search_files"].run({"query": "Pupil 171"})
     assert found == '1 match for "Pupil 171"\na.json:171: {"id": 171, "name": "Pupil 171", "mark": 3},'
     assert read(tmp_path, start=171, lines=1).split("\n")[1] == '[{"id": 171, "name": "Pupil 171", "mark": 3}]'

@@ -63,6 +63,13 @@ def test_a_conversation(terminal: Open) -> None:
     assert "\x1b[6n" not in here.raw, "the terminal is asked nothing"
 
 
+def test_enter_pressed_while_it_starts_sends(terminal: Open) -> None:
+    here = terminal("repl", "--backend", "reader")
+    here.type("help\rquit\r", ahead=True)
+    assert here.end() == 0
+    assert "/strategy" in here.text
+
+
 @pytest.mark.parametrize("answering", [False, True])
 def test_who_is_killed_gives_the_terminal_back(terminal: Open, answering: bool) -> None:
     here = terminal("tests.support.scripted_conversation", "--pace", "300")

@@ -18,7 +18,7 @@ from session.journal.state import SavedState
 from session.session import Session
 
 HOW_TO_FORK = "write /fork [N] [SPEC]: N exchanges stay, as /stats numbers them"
-HOW_TO_UNDO = "write /undo [N]: so many exchanges go"
+HOW_TO_UNDO = "write /undo [N]: the newest N exchanges are taken back"
 NUMBER = re.compile(r"[-+]?\d+")
 QUOTE_COLUMNS = 60
 """Columns of a question that is quoted."""

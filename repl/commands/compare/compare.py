@@ -25,7 +25,7 @@ ASKED_BY_DEFAULT = ("none", "sliding-window", "observation-masking", "summary-bu
 
 
 def compare(session: Session, text: str, console: Console) -> None:
-    """/compare [SPEC…] [more]: this session under other strategies, replayed or asked.
+    """/compare [SPEC…] [more]: what other strategies would send, or answer.
 
     Replays this history under each SPEC, as if that had been in use from the start: size, cost and fates. Without
     SPEC: the strategy in use and all that ask no model. /compare [SPEC…] run QUESTION really asks, in a copy of the

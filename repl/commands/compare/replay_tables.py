@@ -63,7 +63,7 @@ def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Con
     ]
     agent = session.agent
     past = figures.several(len(calls(agent.history)) - 1, "call")
-    written = ", and as if a model had been called by /plant" if session.planted else ""
+    written = "; each /plant counts as a call" if session.planted else ""
     title = f"{past} of this session and the next one, in {agent.limit:,} tokens each{written}"
     columns = ("strategy", ">next prompt", ">budget", ">prompts", ">prefill", ">edits")
     return Table(title, columns, _rows(session, found, cells, console))

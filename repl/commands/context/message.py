@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from agent import figures
+from agent.marks import ABOVE, REPEATED
 from agent.messages import Message
+from agent.references import arguments, parted
 from agent.why import UNSAID, why
 from repl.commands.context.difference import difference, show_difference
 from repl.commands.context.rows import Row, Xray
@@ -54,7 +56,7 @@ def show_message(xray: Xray, place: int, console: Console, whole: bool = False) 
 def _show_texts(xray: Xray, row: Row, console: Console, whole: bool) -> bool:
     """Print the message before and after; whether all of it is shown."""
     if row.before and row.after and row.after.same(row.before):
-        return _say_text(console, f"before and after, {_tokens(xray, row.tokens_after)}", row.before.content, whole)
+        return _say_text(console, f"unchanged, {_tokens(xray, row.tokens_after)}", row.before.content, whole)
     found = difference(row.before.content, row.after.content) if row.before and row.after else None
     if found:
         say(console, "before and after: - is not sent, + is sent in its place", "bold")
@@ -106,21 +108,18 @@ def _summary(xray: Xray, row: Row) -> str:
 
 def _lines_stand(xray: Xray, place: int) -> str:
     """Where the lines stand that are sent as references: `; 71 lines stand in message 14`."""
-    from strategies.dedup import REFERENCE, arguments
-    from strategies.repeated_lines import head
-
     row, said = xray.rows[place], list[str]()
     lines = (row.after.content or "").split("\n") if row.after and row.fate != "kept" else []
     for at, text in enumerate(lines):
-        if not (found := REFERENCE.match(text)):
+        if not (found := REPEATED.match(text)):
             continue
-        begins = text[found.end() :].partition("` to ")[0]
+        begins = parted(found["first"])[1]
         above = ((other.name, other.after) for other in reversed(xray.rows[:place]) if other.after)
         texts = ((name, "\n".join([one.content or "", *arguments(one)]).split("\n")) for name, one in above)
         own = (f"{row.name}, this one", lines[:at])
-        where = next((name for name, its in (own, *texts) if any(head(each) == begins for each in its)), "")
+        where = next((name for name, its in (own, *texts) if any(parted(each)[1] == begins for each in its)), "")
         if where:
-            said.append(f"; {text[1:].partition(' as above')[0]} stand in message {where}")
+            said.append(f"; {text[1:].partition(ABOVE)[0]} stand in message {where}")
     return "".join(said)
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 MOST = 2_000
 """Characters of an observation that are shown."""
-MARKS = re.compile(r"[\\`*\[\]<>&|~!#:@.$^{}=]|\b_|_\b|(?<![a-zA-Z0-9])_")
-"""Signs that mark something in Markdown, or make a link of what follows; an underscore inside a word does not."""
+MARKS = re.compile(r"[\\`*\[\]<>&|~!#@.$^{}=]|(?<!\d):|:(?!\d)|\b_|_\b|(?<![a-zA-Z0-9])_")
+"""Signs that mark something in Markdown or make a link; no underscore in a word, and no colon in a time."""
 ENDINGS = {"answered": "", "planted": "a planted fact, no model was asked"}
 
 

@@ -134,7 +134,7 @@ ODD_TEXTS = [
     '[2 of 9 lines; recall(id="m8") shows all]\nx.log · lines 1-9 of 9\n[7 left out]\n9: a [3 left out] b',
     '[words that say little are left out; recall(id="m8") shows all]\nA is',
     '[offloaded: 9 tokens of read_file; recall(id="m8") shows it; it begins:\nx.md · lines…]',
-    'b.py · lines 1-9 of 9\n[8 lines as above, from `1: a` to `8: b`; recall(id="m8") shows all]\n9: c',
+    'b.py · lines 1-9 of 9\n[8 lines as above, from `1: a`; recall(id="m8") shows all]\n9: c',
     "m8 · result of read_file · page 1 of 1\n\n1: a",
     f"{SUMMARY_TAG}\nFound:\n- A is b. [c]",
     CLOSING,

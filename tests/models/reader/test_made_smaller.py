@@ -98,7 +98,7 @@ def test_what_was_made_smaller_is_recalled_and_read_unless_all_of_it_stands_abov
         said = ask("Read the file school2.py")
         assert ask.calls[-1][0] == last
         assert [line.rpartition(" [")[0] for line in said.split("\n")] == [
-            line.strip() for line in FILES["school2.py"].split("\n") if line.strip()
+            line for line in FILES["school2.py"].split("\n") if line.strip()
         ][:10]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 
+from agent.marks import ABOVE, REPEATED
 from agent.messages import Message
-from models.reader.references import MARK, SIGN, read_back
+from models.reader.references import read_back
 from tests.strategies.test_dedup import FILES, readings, say
 from tests.support.histories import Story, budget
 from tests.support.specs import build
@@ -16,7 +17,7 @@ def test_a_result_without_a_mark_left_is_the_result_that_came(history: list[Mess
     view = build("dedup").prepare(history, budget(10**6))
     whole = {message.id: message.content for message in history}
     for shown, back in zip(view, read_back(view), strict=True):
-        if SIGN not in whole[shown.id] and not any(map(MARK.fullmatch, back.content.split("\n"))):
+        if ABOVE not in whole[shown.id] and not REPEATED.search(back.content):
             assert back.content == whole[shown.id]
 
 
@@ -25,6 +26,6 @@ def test_a_file_that_is_read_again_is_read_back_and_a_lost_source_leaves_the_mar
     for lines in (FILES[0], [*FILES[0][:20], "new", *FILES[0][20:]]):
         say(story, "\n".join(lines))
     view = build("dedup").prepare(story.messages, budget(10**6))
-    assert SIGN in view[-1].content
+    assert ABOVE in view[-1].content
     assert read_back(view)[-1].content == story.messages[-1].content
     assert read_back(view[-1:])[-1].content == view[-1].content

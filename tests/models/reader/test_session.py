@@ -118,6 +118,12 @@ def test_what_it_said_itself_survives_masking(tmp_path: Path) -> None:
     assert session.calls(question) == []
 
 
+@pytest.mark.parametrize("question", ["What strategies do you have?", "How do I see what was left out?"])
+def test_a_question_about_the_program_is_answered_with_its_commands(session: Session, question: str) -> None:
+    assert "/strategy lists the strategies" in session.ask(question)
+    assert session.calls() == []
+
+
 # ---- references ----
 
 

@@ -37,6 +37,12 @@ def test_whatever_is_typed_is_told_and_never_asked(text: str) -> None:
     assert not FORBIDDEN.search(paper.text)
 
 
+def test_what_is_looked_for_by_another_name_is_named() -> None:
+    assert "/context N shows message N" in said(scripted(), "/recall m4")
+    assert "/help budget" in said(scripted(), "/fit")
+    assert "`fit`" in said(scripted(), "/help budget")
+
+
 def test_help_names_every_command_and_fits_a_screen() -> None:
     shown = Paper(80)
     run_command(scripted(), "/help", shown.console)
@@ -103,7 +109,7 @@ def test_a_swap_keeps_the_history_and_says_what_comes_next() -> None:
     history = list(session.agent.history)
     text = said(session, "/strategy observation-masking:when=always,window=0")
     assert session.agent.history == history
-    assert "whole history afresh" in text
+    assert "starts again from the full history" in text
     promised = forecast(session)
     assert f"{promised.tokens:,} of 8,000" in text
     ask(session, "")

@@ -225,7 +225,7 @@ def test_nothing_private_reaches_the_terminal(terminal: Open, tmp_path: Path) ->
         ("/context", "tool schemas"),
         ("/context next", "next call"),
         ("/context raw", '"get_notes"'),
-        ("/context 2", "before and after"),
+        ("/context 2", "unchanged, "),
         ("/plant Eels swim.", "Planted in message"),
         ("/predict", "which of them"),
         ("/compare none ~/x.py:Mine", "failed: line "),

@@ -23,7 +23,7 @@ from repl.prompt.completion import Completions
 from repl.prompt.interrupts import Interrupts
 from repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
 from session.journal import folder as shelf
-from session.journal.journal import ALONE, GONE, Journal
+from session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
 from session.journal.records import VERSION, Named
 from session.journal.state import saved_state
 from session.session import Session, open_session
@@ -111,7 +111,7 @@ def test_resume_goes_on_with_the_last_conversation_and_not_with_a_one_shot(
         assert thimble(environ, *READER, "-p", "What is masking?").returncode == 0
     again = thimble(environ, "--resume", "-p", "/sessions")
     assert again.stderr.startswith(f"Resumed {talk.journal.id}: ")
-    assert "2 newer one-shots (-p) were passed over" in again.stderr
+    assert "Not resumed: 2 newer sessions made with -p." in again.stderr
     assert "1 conversation in " in again.stdout
     assert "2 one-shots (-p) not listed: /sessions -p does" in again.stdout
     listed = thimble(environ, *READER, "-p", "/sessions -p").stdout
@@ -168,7 +168,7 @@ def test_two_processes_do_not_write_one_session(environ: dict[str, str], folder:
     run = thimble(environ, "--resume", "-p", "x")
     assert (run.returncode, run.stdout) == (2, "")
     what, fix = run.stderr.splitlines()
-    assert what == f"thimble: the session {path.stem} is open in another thimble, which writes it"
+    assert what == f"thimble: the session {path.stem} is in use by another thimble"
     assert fix.startswith("fix: ")
     here.close()
     assert thimble(environ, "--resume", "-p", "And what helps?").returncode == 0
@@ -191,7 +191,7 @@ def test_where_there_are_no_locks_it_is_kept_and_told_once(folder: Path, monkeyp
     path = here.journal.path or folder
     here.leave()
     assert [notice for notice in here.notices if "locked" in notice] == [
-        f"The journal cannot be locked: No locks available. {ALONE}"
+        f"{path} cannot be locked: No locks available. {ALONE}"
     ]
     assert saved_state(Journal.reopen(path).read()[0]).ledger.exchanges == 2
 
@@ -244,11 +244,11 @@ def test_a_full_disk_is_told_at_once_and_what_is_missing_is_written_later(
     command = [sys.executable, "-c", ON_A_FULL_DISK, str(path)]
     run = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
-    told = [line for line in run.stderr.splitlines() if "journal" in line or line == "told by now"]
+    told = [line for line in run.stderr.splitlines() if line.startswith(f"{path} ") or line == "told by now"]
     assert len(told) == 3
-    assert told[0].startswith("The journal cannot be written: File too large. The session goes on in memory")
+    assert told[0] == f"{path} cannot be written: File too large. {IN_MEMORY}"
     assert told[1] == "told by now"
-    assert told[2] == "The journal can be written again, and nothing of the session is missing in it."
+    assert told[2] == f"{path} can be written again, and nothing of the session is missing in it."
     lines, damaged = Journal.reopen(path).read()
     assert not damaged
     assert saved_state(lines).ledger.exchanges == 4
@@ -293,7 +293,7 @@ def test_a_file_that_is_deleted_meanwhile_is_told(replaced: bool, folder: Path) 
         said(here, "/load other")
     said(here, "/undo")
     here.leave()
-    assert here.notices[-1] == f"The end of this session is not kept: {GONE}."
+    assert here.notices[-1] == f"{'The end of this' if replaced else 'This'} session is not kept: {GONE}."
     assert not replaced or path.read_text() == "another"
 
 
@@ -301,9 +301,9 @@ def test_a_folder_that_cannot_be_made_is_told_at_once(environ: dict[str, str], t
     (tmp_path / "thimble").write_text("in the way")
     run = thimble(environ, *READER, "-p", QUESTION, "-p", "And what helps?")
     assert run.returncode == 0
-    assert run.stderr.count("The journal cannot be written: ") == 1
-    assert run.stderr.splitlines()[-1].startswith("The end of this session is not kept: ")
-    assert run.stderr.index("The journal cannot be written: ") < run.stderr.index("› And what helps?")
+    assert run.stderr.count(".jsonl cannot be written: ") == 1
+    assert run.stderr.splitlines()[-1].startswith("This session is not kept: ")
+    assert run.stderr.index(".jsonl cannot be written: ") < run.stderr.index("› And what helps?")
 
 
 # ---- commands ----
@@ -473,8 +473,8 @@ def test_a_conversation_is_told_at_once_too(tmp_path: Path) -> None:
     here = Terminal("repl", *READER, "--plain", state=tmp_path)
     here.see("you:")
     here.type(f"{QUESTION}\n")
-    shown = here.see("The journal cannot be written: ", until=lambda text: text.count("you:") == 2)
-    assert shown.index("turns ") < shown.index("The journal cannot be written: ") < shown.rindex("you:")
+    shown = here.see(" cannot be written: ", until=lambda text: text.count("you:") == 2)
+    assert shown.index("turns ") < shown.index(" cannot be written: ") < shown.rindex("you:")
     here.type("\x04")
-    here.see("The end of this session is not kept: ")
+    here.see("This session is not kept: ")
     assert here.end() == 0

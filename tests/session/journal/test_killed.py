@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,14 +33,14 @@ class Scene:
 
         def record(event: Any) -> None:
             write(event)
-            self.stood[live.journal.count] = deepcopy(state(live))
+            self.stood[live.journal.count] = state(live)
 
         agent.record = record
         for number, question in enumerate(QUESTIONS):
             ask(live, question, 12 if "stop" in question else 10_000)
             if number == 0:
                 live.plant("The code is 4711.")
-                self.stood[live.journal.count] = deepcopy(state(live))
+                self.stood[live.journal.count] = state(live)
         live.journal.close()
         self.data = (folder / "live.jsonl").read_bytes()
         self.ends = [at + 1 for at, byte in enumerate(self.data) if byte == 10]

@@ -43,6 +43,8 @@ SCRIPTS: dict[str, Sequence[str]] = {
     "narrow": ("What is masking?", "/budget 2500", "And what else?", "Why? " * 2000, "/undo", "/retry", "So?"),
 }
 SPECS = ("observation-masking:window=1", "summary-buffer", "notes+progressive-summary", "delegate")
+CASES = [(script, SPECS[(at + k) % 4]) for at, script in enumerate(SCRIPTS) for k in (0, 2)]
+"""Each script under two SPECs, each SPEC in at least four scripts."""
 
 
 def say(session: Session, line: str) -> None:
@@ -70,8 +72,7 @@ def sent(folder: Path, script: Sequence[str], server: Any, killed: bool, **setti
     return [re.sub(r"call_\d{8}", "call", json.dumps(body)) for body in server()]  # that server counts all requests
 
 
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize(("script", "spec"), CASES)
 def test_ollama(script: str, spec: str, tmp_path: Path) -> None:
     both = []
     for killed in (False, True):

@@ -43,10 +43,16 @@ def test_the_numbers_of_wc() -> None:
     assert (last.shape, last.cells) == (found[0].shape, ("1234567", "total", "7"))
 
 
+def test_sorted_counts_are_rows() -> None:
+    rows = [(str(n**4), f"word-{n}") for n in range(1, 30)]
+    found = units("".join(f"{many:>7} {name}\n" for many, name in rows)) or []
+    assert [unit.cells[:2] for unit in found] == rows
+
+
 @pytest.mark.parametrize(
     "text",
     [
-        "".join(f"{n:2}. Step of the work that comes now\n" for n in range(1, 30)),
+        "".join(f"{n:2}. {['Open', 'Look-at', 'Write'][n % 3]} {'all ' * (n % 2)}the files\n" for n in range(1, 30)),
         "".join(f"name{n}==1.{n} \\\n    --hash=sha256:{n * 37:064}\n    --hash=sha256:{n:064}\n" for n in range(9)),
         "".join(f"item_{n} {n * 37 % 911} kB, {n % 7} left\n" for n in range(30)),
         "".join(f"     {n}\tx = {n}\n" for n in range(1, 30)),

@@ -16,6 +16,7 @@ FORMS = {
     "root": "INFO:root:{1}",
     "bracketed": "[2026-11-23 06:{:02}:00] [info] {}",
     "level": "[INFO] {1}",
+    "npm": "npm error {1}",
     "syslog": "Nov 23 06:{:02}:00 host app[77]: {}",
     "syslog, new": "<34>1 2026-11-23T06:{:02}:00Z host app 77 - - {}",
     "apache": "[Mon Nov 23 06:{:02}:00 2026] [error] {}",

@@ -92,6 +92,13 @@ def test_what_unittest_of_this_python_prints() -> None:
     assert all(text in short for text in ("FAIL: fails", "4 is not 5", "Ran 201 tests", "FAILED (failures=1)"))
 
 
+def test_a_report_that_was_cut_off_before_its_summary_is_one() -> None:
+    text = "".join(f"✔ case {n} (0.{n}ms)\n" for n in range(40)) + "✖ add (1.5ms)\n  AssertionError: 4 is not 5\n"
+    units = TEST_REPORT.units(text)
+    assert units is not None
+    assert [unit.text for unit in units if unit.weight == BITS[FAILED]] == ["✖ add (1.5ms)\n"]
+
+
 @pytest.mark.parametrize(
     "text",
     [

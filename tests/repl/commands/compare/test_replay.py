@@ -263,4 +263,4 @@ def test_calls_that_plant_wrote_are_said_to_be_none() -> None:
     ask(session)
     assert "/plant" not in text_of(session, "/compare none").split("Message")[0]
     obey(session, "/plant Eels swim.", Paper().console)
-    assert "as if a model had been called by /plant" in text_of(session, "/compare none")
+    assert "; each /plant counts as a call" in text_of(session, "/compare none")

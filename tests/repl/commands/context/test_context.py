@@ -122,7 +122,7 @@ def test_a_message_before_and_after() -> None:
     assert "[masked" in text or "masked" in text.split("after, ")[1]
     assert f"the result of the call in message {at}: read_article" in text
     assert f"its result is message {at + 1}" in shown(session, f"/context {at}", 120)
-    assert "before and after, " in shown(session, "/context 1", 120)
+    assert "unchanged, " in shown(session, "/context 1", 120)
     assert "characters more" in text
 
 

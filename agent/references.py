@@ -1,0 +1,73 @@
+"""References: one line of a copy stands for lines above in the view; here is how it finds them and how they differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agent import foreign
+from agent.messages import Message
+
+HEAD = 32
+"""Characters of a line's text by which its place is found."""
+LINE = re.compile(
+    rf"^(?P<lead>(?: {{0,9}}+[0-9]{{1,7}}+[\t:|-])?+[-+ \t]{{0,40}}+)(?P<head>[^\n]{{0,{HEAD}}})", re.MULTILINE
+)
+"""A line: what stands before its text (a number, the sign of a diff, blanks), and how its text begins."""
+NUMBER = re.compile(r" *[0-9]+")
+
+
+def parted(line: str) -> tuple[str, str]:
+    """The lead of a line, and its head: how its text begins."""
+    found = LINE.match(line)
+    return (found["lead"], found["head"].rstrip()) if found else ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Leads:
+    """What stands before a line here, and before the same line above, as far as they differ: ("43", "40") for numbers.
+
+    A number goes on by one with each line.
+    """
+
+    here: str
+    above: str
+
+    @classmethod
+    def of(cls, here: str, above: str) -> Leads:
+        """What differs between the leads of the first line; a number is not cut in two."""
+        while here and above and here[-1] == above[-1] and (here == above or not here[-1].isdigit()):
+            here, above = here[:-1], above[:-1]
+        return cls(here, above)
+
+    def after(self, lines: int) -> Leads:
+        """What differs so many lines further on."""
+        if self.here == self.above:
+            return self
+        return Leads(_counted_on(self.here, lines), _counted_on(self.above, lines))
+
+    def moved(self, line: str) -> str:
+        """The line above as it stands here."""
+        return self.here + line.removeprefix(self.above)
+
+
+def _counted_on(lead: str, lines: int) -> str:
+    return NUMBER.sub(lambda number: f"{int(number[0]) + lines:>{len(number[0])}}", lead)
+
+
+def arguments(message: Message) -> Iterator[str]:
+    """The texts in the arguments of the calls."""
+    for call in message.calls:
+        try:
+            yield from _strings(foreign.read(call.arguments))
+        except ValueError:
+            continue
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
