@@ -246,7 +246,8 @@ def request(view: View) -> Request:
 def own_terms(text: str, view: View) -> set[str]:
     """The terms of a text without the names of the files in it."""
     names = set(terms(" ".join(paths(text, view))))
-    return {term for term in terms(nameless(text, view)) if not term.isdigit()} - names
+    said = " ".join(word for word in words(nameless(text, view)) if not (word in STOPWORDS or word.isdigit()))
+    return set(terms(said)) - names
 
 
 def telling(text: str, view: View) -> str:

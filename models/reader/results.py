@@ -29,7 +29,7 @@ LINE = re.compile(r"^(?P<number>\d{1,9}): ?(?P<text>.*?)(?:(?<=…) \[\+[\d,]+ c
 MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
 FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
 NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
-CITED = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s]+:\d{{1,9}})\]")
+CITED = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
 """What stands after a word without a blank is no citation: `web[2]`."""
 NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
 LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
