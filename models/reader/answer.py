@@ -21,13 +21,13 @@ from models.reader.evidence import (
     shared,
 )
 from models.reader.request import SAID, Request
-from models.reader.results import Entry, Result, Said, first_sentences
+from models.reader.results import CERTAIN, Entry, Result, Said, first_sentences
 from models.reader.view import CANNOT, View
 
 MOST_WORDS = 110
 """Words that an answer quotes."""
 MOST_HITS = 5
-"""Lines of files that an answer quotes."""
+"""Lines of files that an answer quotes, where they have all words that were searched for."""
 SECOND = 0.8
 """A second passage is quoted if it has this share of the first one's score."""
 DIGEST_WORDS = 140
@@ -73,7 +73,7 @@ def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
     if known := in_view(part, view):
         return known[:1]
     best = found(part, view)
-    best = best[: MOST_HITS if best and best[0].path else 2] or (
+    best = best[: MOST_HITS if best and best[0].score >= CERTAIN else 2] or (
         [] if SAID.search(part) or searched(part, view) else anything(part, view)
     )
     if best and len(wanted.parts) > 1:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from corpus.markdown import sentences
 from corpus.words import terms
 from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, WHOLE, Request, nameless, paths, telling
-from models.reader.results import USER, Result, Said, first_sentences
+from models.reader.results import CERTAIN, USER, Result, Said, first_sentences
 from models.reader.view import View, states
 
 KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
@@ -81,14 +81,16 @@ def readable(part: str, view: View) -> list[str]:
 def looked_up(part: str, view: View) -> list[dict[str, str]]:
     """The arguments of the searches of the files for a part: in those that it names, or the one at hand and all."""
     if named := readable(part, view):
-        return [{"query": telling(part, view), "folder": path} for path in named]
+        return [
+            {"query": query, "folder": path} for path in named for query in dict.fromkeys((part, telling(part, view)))
+        ]
     meant = view.file and view.reads(view.file) and not WHOLE.search(part)
     at_hand = [{"query": telling(part, view), "folder": view.file}] if meant else []
     return [*at_hand, {"query": part}]
 
 
 def _files(part: str, view: View) -> list[Said]:
-    """What the searches of the files have found, the best first; of one that is gone, what the reader said of it."""
+    """What the searches of the files have found, certain lines first; what the reader said of one that is gone."""
     said = list[Said]()
     for arguments in looked_up(part, view):
         if shows := view.result("search_files", arguments):
@@ -96,7 +98,7 @@ def _files(part: str, view: View) -> list[Said]:
         else:
             folder = arguments.get("folder")
             said += (one for one in view.thoughts if one.path == folder)
-    return sorted(dict.fromkeys(said), key=lambda one: -one.score)
+    return sorted(dict.fromkeys(said), key=lambda one: one.score < CERTAIN)
 
 
 def _spoken(said: Said, view: View) -> set[str]:

@@ -236,9 +236,10 @@ def request(view: View) -> Request:
         kind = "read"
     parts = _sides(text, view) if kind == "compare" else _questions(text)
     files, meant = paths(text, view), lines(text)
-    if meant and not files and view.file and (kind in ("more", "read") or not own_terms(text, view) - BY_LINE):
+    other = kind not in ("more", "read") and own_terms(text, view) - (BY_LINE if meant else frozenset())
+    if meant and view.file and not (files or other):
         files = (view.file,)
-    if files and (meant or (kind == "question" and not own_terms(text, view))):
+    if files and not other and (meant or kind == "question"):
         kind = "read"
     return Request(kind, text, topic, parts, slug, files, meant or FIRST)
 
