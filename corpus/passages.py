@@ -15,12 +15,15 @@ LONGEST = 2_000
 """Characters of a sentence; what is longer is cut, since it may be a whole file without an end."""
 COLUMN = 100
 """Characters of the name of a column, which each row repeats."""
+PROSE = 0.6
+"""The share of a text's words that are nothing but letters, from which on it is sentences."""
 LETTERS = 12
 """So many characters count as a word at least, for writing without blanks."""
 RUN_IN = re.compile(r"\*\*([^*]{2,60}?)[.:]?\*\*[.:]?\s")
 """Bold words at the start of a paragraph: a heading for this paragraph, as in a glossary."""
 
 
+WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 LEANS = re.compile(
     r"(?:It|Its|This|That|These|Those|They|Their|He|She|His|Her|Such|Both|Here|There|Then|But|And|So|Or|Yet|Most of|"
     r"Nobody|However|Instead|Otherwise|Also|Thus|Hence|Nor|Within|One of|"
@@ -43,6 +46,14 @@ class Passage(NamedTuple):
     text: str
     line: int = 1
     heading: str = ""
+
+
+def prose(path: str, text: str) -> bool:
+    """Whether a file is sentences: Markdown, or a text of words; its lines are else no part of a paragraph."""
+    if path.endswith((".md", ".markdown")):
+        return True
+    said = text[:20_000].split() if path.endswith(".txt") else []
+    return sum(bool(WORD.fullmatch(word.strip("\"'“”‘’().,;:!?"))) for word in said) > PROSE * len(said)
 
 
 def passages(text: str) -> Iterator[Passage]:

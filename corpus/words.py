@@ -20,6 +20,8 @@ WORD = 100
 """Letters by which a word is searched for; the rest of a longer one does not count."""
 ISO_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 STOPWORDS = frozenset(_FUNCTION_WORDS.split())
+STYLE = re.compile(r"\x1b\[[0-?]*+[ -/]*+[@-~]")
+"""A colour of a terminal, which is no part of a word."""
 
 
 def slugify(text: str) -> str:

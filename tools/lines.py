@@ -14,9 +14,9 @@ from pathlib import PurePosixPath
 from agent.errors import ModelError
 from agent.protocols import Embedder
 from corpus.index import TABLE, Index, insert
-from corpus.passages import COLUMN, LONGEST, passages, record
+from corpus.passages import COLUMN, LONGEST, passages, prose, record
 from corpus.ranking import Ranking
-from corpus.words import spelled_dates
+from corpus.words import STYLE, spelled_dates
 
 NEAREST = 8
 WORDS = 64
@@ -27,7 +27,6 @@ COMPARED, COMPARED_CHARACTERS = 20_000, 1_000_000
 """The most passages that a query is compared with, and the most characters of files that they are made from."""
 TABLES = (".csv", ".tsv")
 SETTINGS = (".toml", ".ini", ".cfg", ".yaml", ".yml")
-PROSE = (".md", ".markdown", ".txt")
 ENOUGH = 0.18
 """The score below which nothing in the files is near; lower than for articles, since a line has few words."""
 
@@ -118,7 +117,8 @@ def indexed(texts: Texts) -> Index:
 
 def _said(path: str, text: str) -> Iterator[tuple[str, int, str]]:
     """Heading, line and words of each passage or line of a file."""
-    if path.endswith(PROSE):
+    text = STYLE.sub("", text)
+    if prose(path, text):
         yield from ((passage.heading, passage.line, passage.text) for passage in passages(text))
         return
     columns, above = list[str](), ""

@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 
+from agent.figures import several
 from corpus.article import OPENING
 from corpus.markdown import sentences
-from models.reader.evidence import anything, article, best_run, cite, found, in_view, note_text, searched, shared
+from models.reader.evidence import (
+    anything,
+    article,
+    best_run,
+    cite,
+    found,
+    in_view,
+    note_text,
+    readable,
+    searched,
+    shared,
+)
 from models.reader.request import SAID, Request
-from models.reader.results import Entry, Result, Said, first_sentences
+from models.reader.results import CERTAIN, Entry, Result, Said, first_sentences
 from models.reader.view import CANNOT, View
 
 MOST_WORDS = 110
 """Words that an answer quotes."""
+MOST_HITS = 5
+"""Lines of files that an answer quotes, where they have all words that were searched for."""
 SECOND = 0.8
 """A second passage is quoted if it has this share of the first one's score."""
 DIGEST_WORDS = 140
+MOST_LINES, LINES_CHARACTERS = 40, 1_500
+"""What is quoted of a file that is read."""
 LONG_LIST = 8
 """Articles above which a list gives titles only."""
 TALK = {
@@ -63,13 +80,16 @@ def quote(part: str, wanted: Request, view: View, most: int) -> list[Said]:
     """What answers a part, in at most `most` words: the best passage, and the second if it is nearly as good."""
     if known := in_view(part, view):
         return known[:1]
-    best = found(part, view)[:3] or ([] if SAID.search(part) or searched(part, view) else anything(part, view))
+    best = found(part, view)
+    best = best[: MOST_HITS if best and best[0].score >= CERTAIN else 2] or (
+        [] if SAID.search(part) or searched(part, view) else anything(part, view)
+    )
     if best and len(wanted.parts) > 1:
         runs = [Said(best_run(one.text, part, most), one.source) for one in best]
         return [max(runs, key=lambda run: shared(run.text, part))]
     chosen: list[Said] = []
     left = most
-    for one in best[:2]:
+    for one in best:
         text = one.text if not chosen else best_run(one.text, part, left)
         if not chosen or (one.score >= SECOND * best[0].score and len(text.split()) <= left):
             chosen.append(Said(text, one.source))
@@ -85,6 +105,8 @@ def _refusal(wanted: Request, view: View) -> str:
     errors = [act.shows.head for act in made if act.shows.form == "error"]
     if errors and len(errors) == len(made):
         return f"{CANNOT} answer that: the tools failed ({errors[-1]})."
+    if named := readable(wanted.text, view):
+        return f"{CANNOT} answer that from {_row(named)}. Ask me to read the file."
     if view.hidden("search_articles"):
         return f"{CANNOT} answer that: what the search found is not in view."
     where = "these articles or files" if view.current("search_files") else "these articles"
@@ -105,13 +127,7 @@ def _row(words: Sequence[str]) -> str:
 def _read(wanted: Request, view: View) -> str:
     """A digest of the article that is meant: how it begins, then the first sentence of each section."""
     if wanted.paths:
-        path = wanted.paths[0]
-        shows = view.lines(path)
-        if shows and shows.said:
-            lines = [cite([one]) for one in shows.said[:10]]
-            return "\n".join([*lines, *([] if shows.whole else ["Other lines are not in view."])])
-        why = shows.head if shows and shows.form == "error" else "its text is not in view"
-        return f"{CANNOT} read {path} here: {why}."
+        return _lines(wanted, view)
     slug = article(wanted, view)
     if not slug:
         return _not_listed(wanted, view) if wanted.topic else WHICH
@@ -123,9 +139,38 @@ def _read(wanted: Request, view: View) -> str:
     brief = [f"“{title}” [{slug}], {pages[-1].head} words, in brief:", *digest(pages[-1].said)]
     if pages[-1].said and pages[-1].said[0].section == OPENING:
         brief.append("That is only how it begins: all of it has no room.")
-    if pages[-1].page < pages[-1].pages:
-        brief.append(f"That was page {pages[-1].page} of {pages[-1].pages}; ask me to read on for the rest.")
+    if pages[-1].last < pages[-1].of:
+        brief.append(f"That was page {pages[-1].last} of {pages[-1].of}; ask me to read on for the rest.")
     return "\n".join(brief)
+
+
+def _lines(wanted: Request, view: View) -> str:
+    """The lines that are meant, as many as there is room for, and which ones these were."""
+    path, lines = wanted.paths[0], wanted.lines
+    start = view.start(path, lines)
+    shows = act.shows if (act := view.page(path, start)) else Result("gone")
+    there = [one for one in shows.said if one.line >= start]
+    meant = [one for one in there if not lines.many or one.line < start + lines.many]
+    if not meant:
+        errors = [act.shows.head for act in view.current("read_file") if act.shows.form == "error"]
+        return f"{CANNOT} read {path} here: {errors[-1] if errors else 'its text is not in view'}."
+    quoted, many, room = list[str](), 0, LINES_CHARACTERS
+    for _, equal in groupby(meant, lambda one: one.text):
+        first, *more = equal
+        quoted.append(cite([first]) + f" (and {several(len(more), 'more line')} like it)" * bool(more))
+        room -= len(quoted[-1])
+        if len(quoted) > 1 and (room < 0 or len(quoted) > MOST_LINES):
+            quoted.pop()
+            break
+        many += 1 + len(more)
+    if not shows.whole:
+        return "\n".join([*quoted, "Other lines are not in view."])
+    last = there[many].line - 1 if many < len(there) else shows.last
+    if start == 1 and last >= shows.of:
+        return "\n".join(quoted)
+    which = f"Those were lines {start:,} to {last:,}" if last > start else f"That was line {start:,}"
+    rest = "; ask me to read on for the rest" * (last < shows.of)
+    return "\n".join([*quoted, f"{which} of {shows.of:,} of {path}{rest}."])
 
 
 def digest(said: Sequence[Said], most: int = DIGEST_WORDS) -> list[str]:
@@ -174,7 +219,7 @@ def _list(wanted: Request, view: View) -> str:
     for entry in shows.entries:
         gist = f": {entry.gist}" if len(shows.entries) <= LONG_LIST else ""
         lines.append(f"- “{entry.title}” [{entry.slug}]{gist}")
-    return "\n".join([*lines, *(["There are more than these."] if shows.page < shows.pages else [])])
+    return "\n".join([*lines, *(["There are more than these."] if shows.last < shows.of else [])])
 
 
 def _not_listed(wanted: Request, view: View) -> str:

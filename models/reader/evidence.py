@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, Request, paths
-from models.reader.results import USER, Result, Said, first_sentences
+from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, WHOLE, Request, nameless, paths, telling
+from models.reader.results import CERTAIN, USER, Result, Said, first_sentences
 from models.reader.view import View, states
 
 KNOWN, STATED, BEARING = 0.9, 0.5, 0.75
@@ -57,28 +57,48 @@ def found(part: str, view: View) -> list[Said]:
     The passages of articles that speak of every name in the question, headings included; or the two best ones, if they
     do so together.
     """
-    files = [one for one in _files(part, view) if shared(one.text, part)]
+    files = [one for one in _files(part, view) if shared(one.text, nameless(part, view))]
+    if readable(part, view):
+        return files
     fits = max(searched(part, view), key=_score, default=Result("nothing"))
-    named = IN_FILES.search(part) or "folder" in looked_up(part, view)
-    hint = max(IN_FILE * bool(named), OUR * bool(WE.search(part)))
+    hint = max(IN_FILE * bool(IN_FILES.search(part)), OUR * bool(WE.search(part)))
     if files and files[0].score + hint >= max(_score(fits), LEAST):
         return files
     asked = names(part)
     whole = [one for one in fits.said if asked <= _spoken(one, view)]
     together = set[str]().union(*(_spoken(one, view) for one in fits.said))
-    return whole or (list(fits.said) if asked <= together else [])
+    best = whole or (list(fits.said) if asked <= together else [])
+    return best or list(view.thoughts[:1] if view.hidden("search_articles", "search_files") else ())
 
 
-def looked_up(part: str, view: View) -> dict[str, str]:
-    """The arguments of a search of the files for a part: in the file that it names, where that can be read."""
-    read = ((path, view.result("read_file", {"path": path})) for path in paths(part, view))
-    named = next((path for path, shows in read if shows and shows.form != "error"), "")
-    return {"query": part, "folder": named} if named else {"query": part}
+def readable(part: str, view: View) -> list[str]:
+    """The files that a part names, as far as no call has failed over them."""
+    acts = view.current("read_file", "search_files")
+    failed = {act.text("path") or act.text("folder") for act in acts if act.shows.form == "error"}
+    return [path for path in paths(part, view) if path not in failed]
 
 
-def _files(part: str, view: View) -> Sequence[Said]:
-    shows = view.result("search_files", looked_up(part, view))
-    return shows.said if shows else ()
+def looked_up(part: str, view: View) -> list[dict[str, str]]:
+    """The arguments of the searches of the files for a part: in those that it names, or the one at hand and all."""
+    if named := readable(part, view):
+        return [
+            {"query": query, "folder": path} for path in named for query in dict.fromkeys((part, telling(part, view)))
+        ]
+    meant = view.file and view.reads(view.file) and not WHOLE.search(part)
+    at_hand = [{"query": telling(part, view), "folder": view.file}] if meant else []
+    return [*at_hand, {"query": part}]
+
+
+def _files(part: str, view: View) -> list[Said]:
+    """What the searches of the files have found, certain lines first; what the reader said of one that is gone."""
+    said = list[Said]()
+    for arguments in looked_up(part, view):
+        if shows := view.result("search_files", arguments):
+            said += shows.said
+        else:
+            folder = arguments.get("folder")
+            said += (one for one in view.thoughts if one.path == folder)
+    return sorted(dict.fromkeys(said), key=lambda one: one.score < CERTAIN)
 
 
 def _spoken(said: Said, view: View) -> set[str]:
@@ -97,10 +117,13 @@ def in_view(part: str, view: View) -> list[Said]:
         return _sharing(part, view.told, 0.01)
     if OURS.search(part) and (told := _sharing(part, view.told, STATED)):
         return told
-    lines = (one for act in view.acts if act.shows.form == "lines" for one in act.shows.said)
-    if (read := _sharing(part, lines, BEARING)) or LEANS.search(part) or len(set(terms(part))) < 3:
+    named, asked = paths(part, view), nameless(part, view)
+    pages = (act.shows for act in view.acts if act.shows.form == "lines")
+    whole = (shows for shows in pages if shows.whole and shows.first == 1 and shows.last >= shows.of)
+    lines = (one for shows in whole for one in shows.said if not named or one.path in named)
+    if (read := _sharing(asked, lines, BEARING)) or LEANS.search(part) or len(set(terms(part))) < 3:
         return read
-    return _sharing(part, view.own, KNOWN)
+    return _sharing(asked, (one for one in view.own if not named or one.path in named), KNOWN)
 
 
 def anything(part: str, view: View) -> list[Said]:

@@ -6,26 +6,32 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from agent.marks import REPEATED
+from agent.marks import CUT, REPEATED
 from corpus.passages import record
 
 TABLE = re.compile(r"(?:\S.*?, )?(?P<rows>\d{1,9}) rows(?: by key)?: (?P<columns>.*)")
 LEFT_OUT = re.compile(r"\[(?P<lines>\d[\d,]{0,10}) left out\]")
-NOTE = re.compile(r"\[(?:(?:JSON as tables|(?:lines|entries) [\d,]+-[\d,]+ left): |[\d,]+ of [\d,]+ )")
+NOTE = re.compile(r"\[(?:(?:JSON as tables|(?:lines|entries) [\d,]+-[\d,]+ left|page \d+ of \d+): |[\d,]+ of [\d,]+ )")
 CELL = re.compile(r'"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|]++|(?:^|(?<=\|))')
 COLUMN = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|])++')
 
-Column = tuple[str, str]
-"""Its name, and what the header says that it is in each row: "{}" is its own cell."""
+LISTED = re.compile(r"(?:[^\[\]]*\{)?(?P<name>[^\[\]{}=]+)\[(?P<columns>.+)\]\}*")
+"""A column whose cells are lists of objects, with the columns of these."""
+ITEM = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^;"])++')
+
+Column = tuple[str, str, str]
+"""Its name; what the header says that it is in each row: "{}" is its own cell; the columns of a list in its cell."""
 
 
 def records(page: str) -> Iterator[tuple[int, str]]:
     """The entries in the lines of a page, each with its place in it, counted from 0.
 
-    Lines that stand above, or are left out, are counted and not said; but not those before a table.
+    Lines that stand above, or are left out, are counted and not said; but not those before a table. Where a part is
+    cut out, the page ends with the last whole line before it: nothing says how many are missing.
     """
     columns, rows, place = list[Column](), 0, 0
-    lines = page.split("\n")
+    before, *cut = re.split(CUT, page, maxsplit=1)
+    lines = before.split("\n")[: -1 if cut else None]
     tables = any(map(TABLE.fullmatch, lines))
     for line in lines:
         if gap := REPEATED.match(line) or LEFT_OUT.match(line):
@@ -37,14 +43,20 @@ def records(page: str) -> Iterator[tuple[int, str]]:
         elif head := TABLE.fullmatch(line):
             columns, rows = _columns(head["columns"]), int(head["rows"])
         elif line.strip() and not NOTE.match(line):
-            yield place, _entry(line)
+            yield place, entry(line)
             place += 1
 
 
 def _columns(header: str) -> list[Column]:
     """The columns of a header, those of an object in a cell among them."""
-    parts = (column.partition("=") for column in COLUMN.findall(header))
-    return [(name.partition("[")[0].rpartition("{")[2].strip("}"), _said(said) or "{}") for name, _, said in parts]
+    found = list[Column]()
+    for column in COLUMN.findall(header):
+        if listed := LISTED.fullmatch(column):
+            found.append((listed["name"], "{}", listed["columns"]))
+            continue
+        name, _, said = column.partition("=")
+        found.append((name.partition("[")[0].rpartition("{")[2].strip("}"), _said(said) or "{}", ""))
+    return found
 
 
 def _said(of_all: str) -> str:
@@ -55,15 +67,23 @@ def _said(of_all: str) -> str:
 def _row(columns: Sequence[Column], cells: Sequence[str]) -> str:
     """A row as a sentence, with what the header says of it."""
     left = iter(cells)
-    own = {name: next(left, "") for name, said in columns if "{}" in said}
+    own = {name: _listed(inner, next(left, "")) for name, said, inner in columns if "{}" in said}
 
     def filled(name: str, said: str) -> str:
         return re.sub(r"\{(\w*)\}", lambda braces: own.get(braces[1] or name, braces[0]), said)
 
-    return record([name for name, _ in columns], [filled(*column) for column in columns])
+    return record([name for name, _, _ in columns], [filled(name, said) for name, said, _ in columns])
 
 
-def _entry(line: str) -> str:
+def _listed(header: str, cell: str) -> str:
+    """A cell; a list of objects with the names of their columns."""
+    if not header or not cell.startswith("["):
+        return cell
+    items = (CELL.findall(item) for item in ITEM.findall(cell[1:-1]))
+    return ", ".join(f"({_row(_columns(header), cells).removesuffix('.')})" for cells in items)
+
+
+def entry(line: str) -> str:
     """An object in a line as a sentence, any other entry as it stands."""
     bare = line.strip().removesuffix(",")
     for text in (bare, bare.removeprefix("["), bare.removesuffix("]"), bare.removeprefix("[").removesuffix("]")):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from corpus.words import STOPWORDS, terms, words
+from models.reader.lines import FIRST, Lines, lines
 from models.reader.view import View, states
 
 
@@ -191,6 +192,8 @@ ORDINAL = _any(
     r"\bthe (?P<bare>first|second|third|fourth|fifth|last)\W*$",
 )
 BEGAN = _any(rf"\b{THING}\b.{{0,30}}\b(?:started|began|begun|beginning)\b", r"\bat the beginning\b")
+BY_LINE = frozenset(terms("show print quote read give lines records entries first last next end rest part page"))
+"""The terms of a request that says nothing but which lines it means."""
 MOST_PARTS = 3
 TALK = {
     "who": "who are you|what are you|what can you do|what is this|help|how do you work|are you a bot|are you an ai|"
@@ -213,7 +216,7 @@ class Request:
     """What the user wants: its kind, and what it is about.
 
     `parts` are the questions in it, or the sides of a comparison. `slug` is an article that is meant beyond doubt,
-    `paths` are files.
+    `paths` are files, and `lines` those of the first one.
     """
 
     kind: str
@@ -222,6 +225,7 @@ class Request:
     parts: tuple[str, ...]
     slug: str = ""
     paths: tuple[str, ...] = ()
+    lines: Lines = FIRST
 
 
 def request(view: View) -> Request:
@@ -239,7 +243,32 @@ def request(view: View) -> Request:
     if kind == "question" and slug and not topic:
         kind = "read"
     parts = _sides(text, view) if kind == "compare" else _questions(text)
-    return Request(kind, text, topic, parts, slug, paths(text, view))
+    files, meant = paths(text, view), lines(text)
+    other = kind not in ("more", "read") and own_terms(text, view) - (BY_LINE if meant else frozenset())
+    if meant and view.file and not (files or other):
+        files = (view.file,)
+    if files and not other and (meant or kind == "question"):
+        kind = "read"
+    return Request(kind, text, topic, parts, slug, files, meant or FIRST)
+
+
+def own_terms(text: str, view: View) -> set[str]:
+    """The terms of a text without the names of the files in it."""
+    names = set(terms(" ".join(paths(text, view))))
+    said = " ".join(word for word in words(nameless(text, view)) if not (word in STOPWORDS or word.isdigit()))
+    return set(terms(said)) - names
+
+
+def telling(text: str, view: View) -> str:
+    """The words of a question that a line of a file may have: not those that ask, nor the name of the file."""
+    said = (word for word in words(nameless(text, view)) if word not in STOPWORDS and not set(terms(word)) & BY_LINE)
+    return " ".join(said) or text
+
+
+def nameless(text: str, view: View) -> str:
+    """A text without the names of the files in it."""
+    names = "|".join(map(re.escape, paths(text, view)))
+    return re.sub(rf"\s*(?:\b(?:in|of|from|the|file)\s+)*[\"'`“]?(?:{names})\b[\"'`”]?", "", text) if names else text
 
 
 def paths(text: str, view: View) -> tuple[str, ...]:

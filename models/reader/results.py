@@ -10,8 +10,9 @@ from functools import lru_cache
 from agent.circles import Circles
 from agent.marks import shown
 from corpus.markdown import sentences
-from corpus.passages import passages, record
-from models.reader.records import records
+from corpus.passages import passages, prose, record
+from corpus.words import STYLE
+from models.reader.records import entry, records
 
 SLUG = r"[a-z0-9]+(?:-[a-z0-9]+)*"
 PAGE = re.compile(
@@ -22,13 +23,16 @@ PAGE = re.compile(
 HIT = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) — section: (?P<section>.+) \(score (?P<score>\d\.\d+)\)$")
 ENTRY = re.compile(rf"^\d+\. (?P<slug>{SLUG}) — (?P<title>.+) \((?P<about>[\d,]+ words.*)\)$")
 NEAR = re.compile(rf"^- (?P<slug>{SLUG}) — (?P<title>.+)$")
-LINES = re.compile(r"^(?P<path>\S.*) · (?:lines|entries) (?P<first>\d+)-\d+ of [\d,]+$", re.MULTILINE)
+LINES = re.compile(
+    r"^(?P<path>\S.*) · (?:lines|entries) (?P<first>\d{1,9})-(?P<last>\d{1,9}) of (?P<of>\d{1,9})$", re.MULTILINE
+)
 LINE = re.compile(r"^(?P<number>\d{1,9}): ?(?P<text>.*?)(?:(?<=…) \[\+[\d,]+ characters[^\[\]]*\])?$")
 """A line of a file, without the words that say how much of a long one is left out."""
 MATCH = re.compile(r"^(?P<path>[^\s:][^:]*):(?P<number>\d+): ?(?P<text>.*?)(?: \(score (?P<score>\d\.\d+)\))?$")
 FILE = re.compile(r"^(?P<path>\S.*) \((?P<about>[\d.,]+ ?(?:bytes?|[KM]i?B).*)\)$")
 NOTE = re.compile(r"^\d+\. (?P<title>[^:\n]+): (?P<text>.*)$")
-CITED = re.compile(rf"\s*\[({SLUG}|[^\[\]\s]+:\d+)\]")
+CITED = re.compile(rf"(?<!\w)\[({SLUG}|[^\[\]\s:]+:\d{{1,9}})\]")
+"""What stands after a word without a blank is no citation: `web[2]`."""
 NAMED = re.compile(rf"“(?P<title>[^“”]+)” [(\[](?P<slug>{SLUG})[,)\]]")
 LED_IN = re.compile(r"^(?:[-*•]|\d+[.)])\s+|^Found: ")
 TITLE = re.compile(r"(?:and )?“[^“”]+”")
@@ -49,6 +53,16 @@ class Said:
     section: str = ""
     score: float = 0.0
 
+    @property
+    def path(self) -> str:
+        """The file that it stands in, "" if it stands in none."""
+        return self.source.rpartition(":")[0]
+
+    @property
+    def line(self) -> int:
+        """The line of the file where it begins, 0 if it stands in none."""
+        return int(self.source.rpartition(":")[2]) if self.path else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -64,15 +78,24 @@ class Result:
     """What a result shows.
 
     `form` is page, hits, listing, lines, matches, files, notes, nothing, error, text or gone. `whole`: nothing of it is
-    left out. `more`: the id that `recall` shows all of it by, "" where there is none.
+    left out. `more`: the id that `recall` shows all of it by, "" where there is none. It goes from `first` to `last` of
+    `of`: pages of an article or a list, or lines of a file; `of` is 0 where nothing says so.
     """
 
     form: str
     said: tuple[Said, ...] = ()
     entries: tuple[Entry, ...] = ()
     head: str = ""
-    page: int = 1
-    pages: int = 1
+    first: int = 1
+    last: int = 1
+    of: int = 0
+
+    def has(self, line: int) -> bool:
+        """Whether it is the page of a file that shows this line, or where nothing stands in its place."""
+        if self.form != "lines" or self.whole:
+            return self.form == "lines" and self.first <= line <= max(self.last, self.first)
+        return any(one.line == line for one in self.said) or (line == 1 and self.first == 1 and bool(self.said))
+
     whole: bool = True
     more: str = ""
 
@@ -80,7 +103,7 @@ class Result:
 @lru_cache(maxsize=512)
 def read(content: str, tool: str = "", path: str = "") -> Result:
     """What the result of a tool shows. Where its first line is left out, the tool says its form."""
-    marked = content.replace("\r\n", "\n")
+    marked = STYLE.sub("", content.replace("\r\n", "\n"))
     view = shown(marked)
     text = RECALLED.sub("", view.text)
     result = _read(text, marked, "" if view.whole else tool, path) if text.strip() else Result("gone")
@@ -107,7 +130,8 @@ def _read(text: str, marked: str, tool: str, path: str) -> Result:
         said = tuple(_lines(found["path"], text[found.end() :]))
         if not said and (page := LINES.search(marked)):
             said = tuple(_records(found["path"], int(found["first"]), marked[page.end() :]))
-        return Result("lines", said, head=found["path"])
+        start, last, of = (int(found[name]) for name in ("first", "last", "of"))
+        return Result("lines", said, head=found["path"], first=start, last=last, of=of)
     for opening, form in FORMS:
         if opening.match(first):
             return form(text)
@@ -126,7 +150,8 @@ def _page(body: str, found: re.Match[str]) -> Result:
         title, _, rest = part.partition("\n") if at else (section, "", part)
         said += [Said(passage.text, slug, title) for passage in passages(rest)]
     entry = Entry(slug, found["title"], found["sections"] or "")
-    return Result("page", tuple(said), (entry,), found["words"], int(found["page"] or 1), int(found["pages"] or 1))
+    page, pages = int(found["page"] or 1), int(found["pages"] or 1)
+    return Result("page", tuple(said), (entry,), found["words"], page, page, pages)
 
 
 def _hits(text: str) -> Result:
@@ -150,13 +175,13 @@ def _listing(text: str) -> Result:
             entries[-1] = Entry(entries[-1].slug, entries[-1].title, line.strip())
     more = re.search(r"^\[page (\d{1,6}) of (\d{1,6}): ", text, re.MULTILINE)
     page, pages = (int(more[1]), int(more[2])) if more else (1, 1)
-    return Result("listing", (), tuple(entries), text.split("\n")[0], page, pages)
+    return Result("listing", (), tuple(entries), text.split("\n")[0], page, page, pages)
 
 
 def _lines(path: str, text: str) -> Iterator[Said]:
     """The lines of a file, those of a table with the names of its columns."""
     every = [line for line in map(LINE.match, text.split("\n")) if line]
-    if path.endswith((".md", ".markdown", ".txt")):
+    if prose(path, "\n".join(line["text"] for line in every)):
         rows = [(int(line["number"]), line["text"]) for line in every]
         gaps = [at for at in range(len(rows) - 1, 0, -1) if rows[at][0] > rows[at - 1][0] + 1]
         for at in gaps:
@@ -178,8 +203,16 @@ def _records(path: str, first: int, text: str) -> Iterator[Said]:
 
 
 def _matches(text: str) -> Result:
-    shown = [line for line in map(MATCH.match, text.split("\n")[1:]) if line]
-    said = (Said(one["text"], f"{one['path']}:{one['number']}", "", float(one["score"] or CERTAIN)) for one in shown)
+    """Lines of files; one of a table with the names of its columns, which stand before the first one."""
+    shown, columns, said = [line for line in map(MATCH.match, text.split("\n")[1:]) if line], dict[str, str](), []
+    for line in shown:
+        path, row = line["path"], line["text"]
+        if path.endswith(".csv") and line["number"] == "1" and len(shown) > 1:
+            columns[path] = row
+            continue
+        row = entry(row) if path.endswith(".json") else row
+        row = record(columns[path].split(","), row.split(",")) if path in columns and not line["score"] else row
+        said.append(Said(row, f"{path}:{line['number']}", "", float(line["score"] or CERTAIN)))
     return Result("matches", tuple(said), head=text.split("\n")[0])
 
 

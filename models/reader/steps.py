@@ -13,15 +13,16 @@ from typing import Any
 from agent.messages import Schema
 from corpus.article import OPENING
 from corpus.markdown import sentences
-from models.reader.evidence import SURE, article, earlier, found, in_view, looked_up, note_text, searched
-from models.reader.request import IN_FILES, NO_FILE, OURS, SAID, Request, leans, paths
-from models.reader.results import Said
+from models.reader.evidence import SURE, article, earlier, found, in_view, looked_up, note_text, readable, searched
+from models.reader.lines import FEW, FIRST, Lines
+from models.reader.request import IN_FILES, NO_FILE, OURS, SAID, Request, leans
+from models.reader.results import CERTAIN, Said
 from models.reader.view import View
 
 MOST_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
-FEW, FEWEST = 10, 2
-"""Lines of a file that are read, and results that a search gives, where there is no room for more."""
+FEWEST = 2
+"""Results that a search gives where there is no room for more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,12 @@ def _question(wanted: Request, view: View) -> Plan:
     """Search the articles for each question; then, where they have no sure answer, the files."""
     open_parts = [part for part in wanted.parts if not (SAID.search(part) or in_view(part, view))]
     for part in open_parts:
-        for path in paths(part, view):
-            yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
-            yield Step((("search_files", looked_up(part, view)),), "I will search the file.")
+        within = tuple(("search_files", one) for one in looked_up(part, view) if "folder" in one)
+        yield Step(within, "I will search the file.")
+        if not found(part, view):
+            for path in readable(part, view):
+                yield from _lines(path, FIRST, view)
+    open_parts = [part for part in open_parts if not (readable(part, view) or _certain(found(part, view)))]
     unsearched = [part for part in open_parts if not any(not shows.more for shows in searched(part, view))]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {_quoted(unsearched)}.")
@@ -88,7 +92,7 @@ def _question(wanted: Request, view: View) -> Plan:
     yield Step(tuple(("search_articles", {"query": one}) for one in alone), "I will search for each sentence alone.")
     if weak := [part for part in open_parts if _weak(found(part, view), part)]:
         files = [(act.name, act.arguments) for act in view.acts if act.name == "read_file" and act.shows.more]
-        looks = [("search_files", looked_up(part, view)) for part in weak]
+        looks = [("search_files", one) for part in weak for one in looked_up(part, view)]
         yield Step((*files, *looks), "I will look into the files too.")
 
 
@@ -100,6 +104,10 @@ def _with_earlier(part: str, wanted: Request, view: View) -> dict[str, Any]:
 
 def _quoted(parts: Sequence[str]) -> str:
     return " and ".join(f"“{part}”" for part in parts)
+
+
+def _certain(said: Sequence[Said]) -> bool:
+    return bool(said) and said[0].score >= CERTAIN
 
 
 def _weak(said: Sequence[Said], part: str) -> bool:
@@ -117,12 +125,8 @@ def _read(wanted: Request, view: View) -> Plan:
     unknown = not wanted.slug and wanted.topic
     if unknown and not wanted.paths and wanted.kind == "read" and not NO_FILE.search(wanted.text):
         yield Step((("list_files", {}),), "I will look whether that is a file.")
-    for path in wanted.paths:
-        yield Step((("read_file", {"path": path}),), f"I will read the file {path}.")
-        if not view.lines(path):
-            yield Step(
-                (("read_file", {"path": path, "lines": FEW}),), f"{path} has no room; I will read how it begins."
-            )
+    if wanted.paths:
+        yield from _lines(wanted.paths[0], wanted.lines, view)
         return
     if unknown:
         yield from _list(wanted, view)
@@ -133,13 +137,27 @@ def _read(wanted: Request, view: View) -> Plan:
             yield Step((("read_article", opening),), f"{slug} has no room; I will read how it begins.")
 
 
+def _lines(path: str, lines: Lines, view: View) -> Plan:
+    """The page of a file where the lines that are meant begin."""
+    if not (start := view.start(path, lines)):
+        yield Step((("read_file", {"path": path, "lines": 1}),), f"I will look how long {path} is.")
+        return
+    where = {"path": path, "start": start} if start > 1 else {"path": path}
+    page = view.page(path, start)
+    arguments = page.arguments if page else {**where, "lines": lines.many} if lines.many else where
+    yield Step((("read_file", arguments),), f"I will read {f'on in {path}' if start > 1 else f'the file {path}'}.")
+    if not (view.page(path, start) or view.result("read_file", arguments)):
+        few = ("read_file", {**where, "lines": FEW})
+        yield Step((few,), f"{path} has no room; I will read {FEW} lines.")
+
+
 def _more(wanted: Request, view: View) -> Plan:
     slug = next(iter(reversed(view.read)), "")
     pages = view.pages(slug)
-    last = max((page.page for page in pages), default=0)
-    if slug and pages and last < pages[-1].pages:
+    last = max((page.last for page in pages), default=0)
+    if slug and pages and last < pages[-1].of:
         step = ("read_article", {"slug": slug, "page": last + 1})
-        yield Step((step,), f"I will read on in {slug}: page {last + 1} of {pages[-1].pages}.")
+        yield Step((step,), f"I will read on in {slug}: page {last + 1} of {pages[-1].of}.")
     elif slug:
         yield Step((("read_article", {"slug": slug}),), f"I will read the article {slug}.")
 

@@ -11,6 +11,7 @@ from typing import Any
 from agent.messages import Message, ToolCall
 from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
+from models.reader.lines import Lines
 from models.reader.references import read_back
 from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
 
@@ -29,6 +30,8 @@ REQUESTS = re.compile(
 """A sentence that asks for something."""
 CANNOT = "I cannot"
 """How an answer begins that declines."""
+TOLD = re.compile(r"^(?:Those were lines [\d,]+ to|That was line) (?P<last>[\d,]{1,11}) of ", re.MULTILINE)
+"""What an answer says of the lines that it quotes."""
 STATEMENT = re.compile(r"^\W*(?:(?:\w+,? ){0,4}?)(?:i|we|my|our)\b", re.IGNORECASE)
 """The beginning of what users say of themselves."""
 
@@ -53,7 +56,9 @@ class View:
 
     `told` is what the user stated, `own` what the reader said before; `entries` every article that is named, by slug.
     `listed` are the slugs of the newest list that the user was shown, in its order, and `read` those of the articles
-    read, as often as they were read, both from before the question. `fresh` are the results that no reply followed yet.
+    read, as often as they were read, both from before the question. `file` is the file that the newest answer with a
+    source quotes, up to `line`; "" where that is an article. `thoughts` is what the reader said since the question.
+    `fresh` are the results that no reply followed yet.
     """
 
     question: str
@@ -65,6 +70,9 @@ class View:
     listed: tuple[str, ...]
     read: tuple[str, ...]
     at_hand: str
+    file: str
+    line: int
+    thoughts: tuple[Said, ...]
     fresh: tuple[Result, ...]
 
     def current(self, *names: str) -> list[Act]:
@@ -75,10 +83,22 @@ class View:
         """Whether a call of these tools was made for the current question, and nothing that it gave is shown."""
         return any(not self.result(act.name, act.arguments) for act in self.current(*names))
 
-    def lines(self, path: str) -> Result | None:
-        """What the newest call that read a file shows, if anything of it is still shown."""
-        read = (act.shows for act in reversed(self.acts) if act.name == "read_file" and act.text("path") == path)
-        return next((shows for shows in read if shows.form != "gone"), None)
+    def reads(self, path: str) -> list[Act]:
+        """The calls that read a file, the newest first."""
+        return [act for act in reversed(self.acts) if act.name == "read_file" and act.text("path") == path]
+
+    def page(self, path: str, line: int) -> Act | None:
+        """The newest call whose result shows this line of a file, or the page where it would stand."""
+        return next((act for act in self.reads(path) if act.shows.has(line)), None)
+
+    def start(self, path: str, lines: Lines) -> int:
+        """The first of these lines of a file; 0 where that hangs on its length, which nothing in view says."""
+        if lines.start > 0:
+            return lines.start
+        if not lines.start:
+            return self.line + 1 if path == self.file else 1
+        length = max((act.shows.of for act in self.reads(path)), default=0)
+        return length and max(1, length + lines.start + 1)
 
     def pages(self, slug: str) -> list[Result]:
         """What is still shown of an article."""
@@ -121,6 +141,7 @@ def look(messages: Sequence[Message]) -> View:
     told_before = (message.content for message in spoken if not message.content.startswith(CANNOT))
     own_words = tuple(dict.fromkeys(one for content in told_before for one in own(content)))
     slugs = tuple(slug for message in messages[:start] for slug in _read(message))
+    file, line = _at(answers)
     return View(
         question=messages[start].content.strip() if asked else "",
         earlier=tuple(messages[index].content.strip() for index in asked[:-1]),
@@ -131,6 +152,9 @@ def look(messages: Sequence[Message]) -> View:
         listed=_listed(messages[:start]),
         read=slugs or tuple(one.source for one in own_words if ":" not in one.source),
         at_hand=_at_hand(answers),
+        file=file,
+        line=line,
+        thoughts=tuple(one for m in messages[start:] if m.role == "assistant" for one in own(m.content)),
         fresh=tuple(read(message.content) for message in messages[last:] if message.role == "tool"),
     )
 
@@ -218,6 +242,16 @@ def _listed(messages: Sequence[Message]) -> tuple[str, ...]:
 def _at_hand(answers: Sequence[Message]) -> str:
     cited = (one for message in answers[-1:] for one in CITED.findall(message.content))
     return next((source for source in cited if ":" not in source), "")
+
+
+def _at(answers: Sequence[Message]) -> tuple[str, int]:
+    """The file that the newest answer with a source quotes, and the last of its lines there."""
+    for message in reversed(answers):
+        if cited := CITED.findall(message.content):
+            path, _, line = cited[-1].rpartition(":")
+            told = [*TOLD.finditer(message.content)]
+            return path, int(told[-1]["last"].replace(",", "")) if told else int(line) if path else 0
+    return "", 0
 
 
 def _read(message: Message) -> list[str]:

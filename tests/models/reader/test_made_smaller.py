@@ -97,7 +97,7 @@ def test_what_was_made_smaller_is_recalled_and_read_unless_all_of_it_stands_abov
         ask("Read the file school.py")
         said = ask("Read the file school2.py")
         assert ask.calls[-1][0] == last
-        assert [line.rpartition(" [")[0] for line in said.split("\n")] == [
+        assert [line.rpartition(" [")[0] for line in said.split("\n")[:10]] == [
             line for line in FILES["school2.py"].split("\n") if line.strip()
         ][:10]
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_named_is_searched_however_large_another_is(files: Path) 
 def test_equal_lines_are_quoted_once(files: Path) -> None:
     said = Asked(files, "none")("Read the file equal.txt")
     assert said.startswith("QUJDREVG")
-    assert said.endswith("[equal.txt:1]")
+    assert "[equal.txt:1] (and 79 more lines like it)\nThose were lines 1 to 80 of 90" in said
 
 
 def test_a_question_that_is_whole_is_no_follow_up(files: Path) -> None:

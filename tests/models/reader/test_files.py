@@ -1,0 +1,142 @@
+"""The reader with files: it reads on, searches the file that is meant, and quotes whole lines of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.marks import CUT
+from models.reader.lines import Lines, lines
+from models.reader.records import records
+from strategies.json_table import found
+from tests.support.reader_library import Session, make_tools, masked, write
+
+FILES = {
+    "web.log": "".join(
+        f"10:{n // 60:02}:{n % 60:02} {'ERROR disk is full' if n == 150 else f'INFO page {n}'} [12/Feb/2026:10:00:01]\n"
+        for n in range(1, 201)
+    ),
+    "checks.txt": "".join(
+        f"check_{n:03} {'FAILED' if n in (5, 130) else 'PASSED'} [{n / 2:.0f}%]\n" for n in range(200)
+    ),
+    "colours.log": "fine\n" * 30 + "\x1b[31merror: no room\x1b[0m\n",
+    "run.json": json.dumps(
+        [{"name": f"job {n}", "steps": [{"n": 1, "state": "ok"}, {"n": n, "state": "late"}]} for n in range(9)]
+    ),
+}
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    tools = make_tools(tmp_path)
+    for path, text in FILES.items():
+        write(tmp_path / "files" / path, text)
+    return Session(tools)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("lines 81 to 174 of build.log", Lines(81, 94)),
+        ("Read lines 81-90", Lines(81, 10)),
+        ("line 1,378 of app.log", Lines(1378, 1)),
+        ("from line 1500", Lines(1500)),
+        ("Show line 20 onwards", Lines(20)),
+        ("the last lines of app.log", Lines(-10)),
+        ("Show the last 20 lines", Lines(-20, 20)),
+        ("the last line of app.log", Lines(-1, 1)),
+        ("the end of app.log", Lines(-10)),
+        ("Read on", Lines(0)),
+        ("Show me the rest", Lines(0)),
+        ("Which line of app.log is an error?", None),
+        ("Read the file app.log", None),
+    ],
+)
+def test_lines_are_named_in_many_ways(text: str, meant: Lines | None) -> None:
+    assert lines(text) == meant
+
+
+def told(said: str) -> tuple[int, int]:
+    found = re.search(r"^(?:Those were lines (\d+) to (\d+)|That was line (\d+)) of 200 of web.log", said, re.MULTILINE)
+    assert found
+    return int(found[1] or found[3]), int(found[2] or found[3])
+
+
+@pytest.mark.parametrize("keep", [0, 1, 9])
+def test_reading_on_shows_every_line_once_and_says_which(session: Session, keep: int) -> None:
+    session.view = masked(keep) if keep else session.view
+    said, shown = session.ask("Read the file web.log"), list[str]()
+    at = 0
+    while True:
+        first, last = told(said)
+        assert first == at + 1
+        shown += re.findall(r"\[web.log:(\d+)\]", said)
+        at = last
+        if at == 200:
+            break
+        said = session.ask("Read on")
+    assert shown == [str(number) for number in range(1, 201)]
+    assert session.ask("Read on") == "I cannot read web.log here: there is no line 201: web.log has 200 lines."
+
+
+@pytest.mark.parametrize(
+    ("request_", "first", "last"),
+    [
+        ("Show the last lines of web.log", 191, 200),
+        ("Read lines 140 to 145 of web.log", 140, 145),
+        ("line 150 of web.log", 150, 150),
+    ],
+)
+def test_the_lines_that_are_meant_are_read(session: Session, request_: str, first: int, last: int) -> None:
+    assert told(session.ask(request_)) == (first, last)
+
+
+def test_a_question_is_searched_in_the_file_that_it_names_or_that_was_read(session: Session) -> None:
+    assert (
+        session.ask("Which line of web.log is an error?")
+        == "10:02:30 ERROR disk is full [12/Feb/2026:10:00:01] [web.log:150]"
+    )
+    assert session.ask("What error is in colours.log?") == "error: no room [colours.log:31]"
+    assert session.ask("Who painted web.log?").startswith("I cannot answer that from web.log")
+    assert "search_articles" not in {name for name, _ in session.calls()}
+    assert session.ask("What is in web.log?") == session.ask("Read the file web.log")
+    session.ask("Read the file checks.txt")
+    assert re.findall(r"check_\d+ FAILED", session.ask("Which checks failed?")) == [
+        "check_005 FAILED",
+        "check_130 FAILED",
+    ]
+
+
+def test_what_was_found_is_not_lost_when_its_result_is_masked(session: Session) -> None:
+    session.view = masked(1)
+    said = session.ask("Which line of web.log is an error, and which checks of checks.txt failed?")
+    assert "ERROR disk is full" in said
+    assert "check_005 FAILED" in said
+
+
+def test_a_report_keeps_its_lines(session: Session) -> None:
+    said = session.ask("Read the file checks.txt").split("\n")
+    assert said[:2] == ["check_000 PASSED [0%] [checks.txt:1]", "check_001 PASSED [0%] [checks.txt:2]"]
+
+
+def test_lists_in_the_cells_of_a_table_have_the_names_of_their_columns() -> None:
+    table = found(FILES["run.json"])
+    assert table
+    assert [*records(table.table or "")][3] == (3, "job 3: steps (1: state ok), (3: state late).")
+
+
+@given(st.integers(0, 2_000), st.integers(0, 2_000))
+def test_of_a_table_that_is_cut_only_whole_rows_are_records(head: int, tail: int) -> None:
+    rows = [{"id": n, "name": f"Pupil {n}", "town": "Graz" if n % 2 else "Lyon"} for n in range(60)]
+    it = found(json.dumps(rows))
+    assert it
+    whole = it.table or ""
+    cut = f"{whole[:head]}\n[… 40 tokens cut …]\n{whole[len(whole) - tail :]}"
+    assert re.search(CUT, cut)
+    every = [*records(whole)]
+    assert [*records(cut)] == every[: len([*records(cut)])]
