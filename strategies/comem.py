@@ -62,7 +62,8 @@ class Comem(Stateful):
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The summary and every turn that it does not cover; see the class."""
-        upto = before_newest(self.k, turns(messages), messages)
+        given = turns(messages)
+        upto = before_newest(self.k, given, messages) if len(given) > self.k else 0
         if self.summary == "none":
             stays = {message.id for message in pinned(messages)}
             return [message for at, message in enumerate(messages) if at >= upto or message.id in stays]

@@ -153,5 +153,7 @@ def compressed(message: Message, ratio: float, by: str) -> Message:
         return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
     most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
+    if "\n" not in text.rstrip("\n"):
+        return message.rewritten(text, "compressed until only the line that opens it is left", ref=message.id)
     kind, size = recognised(message.content)[0].name, len(message.content)
     return message.rewritten(text, f"compressed to {len(text):,} of {size:,} characters, as {kind}")

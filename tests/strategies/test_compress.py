@@ -165,7 +165,7 @@ def test_a_copy_depends_on_its_message_alone() -> None:
     of = len(message.content.split())
     assert head == f'[{len(rest.split())} of {of} words; recall(id="{message.id}") shows all]'
     assert rest.startswith("# Result 1\n")
-    assert copy.why == "compressed to 881 of 1,763 characters, as prose"
+    assert copy.why == "compressed to 879 of 1,763 characters, as prose"
     assert compressed(replace(message), 0.5, "information") == copy
 
 
