@@ -108,7 +108,7 @@ def test_what_is_wrong_is_said_with_a_way_to_mend_it(settings: dict[str, object]
 def test_one_writes_and_the_other_gets_one_line() -> None:
     first = thimble.session(journal="one.jsonl")
     thimble.answer(first, "What is a prefix cache?")
-    with pytest.raises(thimble.UsageError, match="open in another thimble"):
+    with pytest.raises(thimble.UsageError, match="in use by another thimble"):
         thimble.session(journal="one.jsonl")
     first.journal.close()
     again = thimble.session(journal="one.jsonl", strategy="none")
