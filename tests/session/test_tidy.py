@@ -67,7 +67,7 @@ def test_it_is_seen_and_its_reason_told() -> None:
     for line in ("/context", "/why 4", "/stats", "/compare"):
         obey(session, line, paper.console)
     assert "4; who: fetch; fate: tidied; " in paper.text
-    assert "message 4 (fetch), tidied, 1,549 → 328 tokens: its JSON as tables, nothing left out." in paper.text
+    assert "message 4 (fetch), tidied, 1,549 → 328 tokens: tidy made it 328 tokens (its JSON as tables, nothing left out)." in paper.text
     assert "tidied; messages: 1; in history: 1,549; in view: 328" in paper.text
     assert "lost tokens: 0; fates: 1 tidied" in paper.text
 
@@ -140,10 +140,11 @@ def test_it_is_swapped_in_a_session_and_kept(tmp_path: Path) -> None:
     obey(session, "/tidy off", paper.console)
     obey(session, "/tidy", paper.console)
     assert "Tidy is off. Change it: /tidy on" in paper.text
-    obey(session, "/tidy off", paper.console)
-    assert "Tidy is off already." in paper.text
     obey(session, "/tidy on", paper.console)
     assert "The next prompt has tidy on. The strategy starts again from the full history." in paper.text
+    obey(session, "/tidy off", paper.console)
+    obey(session, "/tidy off", paper.console)
+    assert "Tidy is off already." in paper.text
     session.leave()
     assert journal.path
     settings, again, saved = reopened(Settings(), journal.path)

@@ -34,7 +34,7 @@ EACH, EACH_OF_DOCTOR = 12, 100
 TOGETHER = 16
 PROMPT = "you: "
 SMALL = ("--embeddings", "none", "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
-STOPPED = "the session goes on, and knows nothing"
+STOPPED = "the unfinished answer is not kept"
 DRAWN = {
     "texts: titles, links and the clipboard, in a reply": "turns 1",
     "texts: erase, in an error": "check the address",
