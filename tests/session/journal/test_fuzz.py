@@ -69,9 +69,9 @@ def opened(data: bytes, spec: str = SPECS[0]) -> None:
         session = keep(path, strategy=spec, **SETTINGS)
         try:
             paper = Paper(80)
-            picked = zlib.crc32(data) % len(COMMANDS)  # two before and two behind one more exchange
-            for number in range(4):
-                if number == 2:
+            picked = zlib.crc32(data) % len(COMMANDS)  # one before and one behind one more exchange
+            for number in range(2):
+                if number:
                     ask(session, "And on? both note")
                 run_command(session, COMMANDS[(picked + number) % len(COMMANDS)], paper.console)
             _, damage = session.journal.read()
