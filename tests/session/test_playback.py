@@ -6,7 +6,7 @@ import io
 import json
 import re
 import socket
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
 from functools import cache
@@ -529,7 +529,11 @@ def test_what_cannot_be_played_is_told(data: bytes, what: str) -> None:
 WHOLE = (SHIPPED / "reader" / "summary-buffer.jsonl").read_bytes()
 
 
-def shown(data: bytes, lines: Sequence[str] = LINES) -> None:
+QUICK = [line for line in LINES if line != "/probe"]
+"""/probe takes as long as all others."""
+
+
+def shown(data: bytes) -> None:
     """Play this as far as it goes, and look at it. Raises what no user may see."""
     with suppress(ThimbleError):
         recording = read_recording(data, "it")
@@ -537,7 +541,7 @@ def shown(data: bytes, lines: Sequence[str] = LINES) -> None:
             min(replayed_seconds(recording.lines, HARDWARE["a100-32b"], HARDWARE["a100-4b"]).values(), default=0) >= 0
         )
         session = deck(recording)
-        for line in [*lines, "/stats", "/context"]:
+        for line in [*QUICK, "/stats", "/context"]:
             with suppress(ThimbleError, KeyboardInterrupt):
                 if line.startswith("/"):
                     obey(session, line, Paper().console)
@@ -569,4 +573,4 @@ def test_a_recording_that_somebody_wrote_is_no_danger(changes: list[tuple[int, A
         fields = {name: one for name, one in json.loads(lines[number % len(lines)]).items() if name != "crc"}
         fields[data.draw(st.sampled_from(sorted(fields)))] = value
         lines[number % len(lines)] = checked(json.loads(json.dumps(fields))).encode().rstrip(b"\n")
-    shown(b"\n".join(lines) + b"\n", [line for line in LINES if line != "/probe"])  # which takes as long as all others
+    shown(b"\n".join(lines) + b"\n")

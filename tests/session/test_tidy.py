@@ -67,7 +67,10 @@ def test_it_is_seen_and_its_reason_told() -> None:
     for line in ("/context", "/why 4", "/stats", "/compare"):
         obey(session, line, paper.console)
     assert "4; who: fetch; fate: tidied; " in paper.text
-    assert "message 4 (fetch), tidied, 1,549 → 328 tokens: tidy made it 328 tokens (its JSON as tables, nothing left out)." in paper.text
+    assert (
+        "message 4 (fetch), tidied, 1,549 → 328 tokens: tidy made it 328 tokens (its JSON as tables, nothing left out)."
+        in paper.text
+    )
     assert "tidied; messages: 1; in history: 1,549; in view: 328" in paper.text
     assert "lost tokens: 0; fates: 1 tidied" in paper.text
 

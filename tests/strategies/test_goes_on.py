@@ -69,7 +69,7 @@ def shown(view: View | str) -> object:
 @pytest.mark.parametrize("name", EVERY)
 @given(st.data())
 def test_a_view_that_goes_on_is_the_view_made_from_nothing(name: str, data: st.DataObject) -> None:
-    spec, history = data.draw(specs(name)), data.draw(sound_histories(most_turns=40))
+    spec, history = data.draw(specs(name)), data.draw(sound_histories(most_turns=20))
     answer = data.draw(st.sampled_from(["short", "fails", "empty"]))
     counter = Calibrated()
     allowed = Budget(data.draw(LIMITS), counter, 20)
