@@ -59,7 +59,7 @@ def recognised(text: str) -> tuple[Kind, Sequence[Unit]]:
     if wrapped := WRAPPED.fullmatch(text):
         kind, inside = recognised(wrapped["inside"])
         return kind, [*map(line_unit, lines_of(wrapped["before"])), *inside, line_unit(wrapped["after"])]
-    if (parts := numbered.cut(text)) and not TABLE.units(text):  # no table with such a column
+    if (parts := numbered.cut(text)) and not (TIDIED.units(text) or TABLE.units(text)):  # with such a column
         before, lines, behind = parts
         kind, inside = recognised("".join(line for _, line in lines))
         units = numbered.with_numbers(inside, (number for number, _ in lines))

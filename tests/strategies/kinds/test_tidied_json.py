@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from strategies import json_table
 from strategies.json_table import found
+from strategies.kinds.registry import recognised
 from strategies.kinds.tidied_json import units
 from tests.support.hostile_texts import HOSTILE, TEXTS
 
@@ -55,3 +56,8 @@ def test_a_list_in_a_row_is_one_cell() -> None:
 
 def test_a_mention_of_the_head_is_no_table() -> None:
     assert units(f"The head is {HEAD}\n") is None
+
+
+def test_numbers_in_the_first_column_are_no_numbers_of_lines() -> None:
+    text = f"{HEAD}\n9 rows: id|name\n" + "".join(f"{number}|box\n" for number in range(9))
+    assert recognised(text)[0].name == "tidied JSON"
