@@ -33,7 +33,7 @@ from strategies.kinds.registry import recognised
 from strategies.tidy import smallest
 
 SIZES = (4_000, 40_000, 400_000, 10_000_000)
-LIMITS_MS = {"tidy": 3.0, "dedup": 3.0, "excerpt": 5.0}
+LIMITS_MS = {"tidy": 3.0, "dedup": 3.0, "excerpt": 6.0}
 MOST_RATIO, HOSTILE_SIZE = 3.0, 2_000_000
 ENOUGH_SECONDS, MOST_TIMES = 0.3, 15
 """A time is the least of at most so many, on another text each time."""
