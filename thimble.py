@@ -73,20 +73,17 @@ def session(journal: str | PathLike[str] | None = None, **settings: object) -> S
     for the keywords. `session.journal.close()` gives the file free for another process.
 
     Raises:
-        UsageError: there is no such setting, it cannot be that, ./thimble.toml sets what nobody has confirmed, or
-            another process has the file.
+        UsageError: there is no such setting, it cannot be that, or another process has the file.
     """
     import os
     from pathlib import Path
 
-    from session.confirmed import check
     from session.journal.folder import reopened
     from session.journal.journal import Journal
     from session.session import open_session
     from session.settings import resolve
 
     asked = resolve(_known(settings))
-    check(asked.unconfirmed)
     path = None if journal is None else Path(journal).expanduser()
     if path is None or not os.path.lexists(path):
         return open_session(asked, Journal(path))

@@ -9,6 +9,7 @@ from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry, Replied
 from agent.history import History
 from agent.ledger import Ledger
+from agent.marks import CANCELLED
 from agent.messages import Message, Schema, last_turn
 from agent.prefix_cache import PrefixCache
 from agent.prices import Timings
@@ -16,8 +17,6 @@ from agent.protocols import Backend, Strategy, Tool
 from agent.side import SideModel
 from agent.state import State
 from agent.view import View
-
-CANCELLED = "[cancelled before it returned]"
 
 
 @dataclass(frozen=True, slots=True)

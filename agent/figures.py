@@ -44,6 +44,11 @@ def against(count: int | None, limit: int, exact: bool) -> str:
     return f"{tokens(count, exact)}/{limit:,} {share(count, limit)}{over}"
 
 
+def over(calls: int, most: int, exact: bool) -> str:
+    """What is said of calls that were larger than the budget: `2 calls over the budget, by up to ~2,249 tokens`."""
+    return f"{several(calls, 'call')} over the budget, by {'up to ' * (calls > 1)}{tokens(most, exact)} tokens"
+
+
 def duration(seconds: float) -> str:
     """A time: `4 ms`, `0.4 s`, `2 min 5 s`."""
     if seconds < 0.1:

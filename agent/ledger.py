@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -51,7 +51,8 @@ class Call:
     have cost in this call. `usage`: the server's report. `seconds`: the time in which it worked; `waited`: the time in
     which it was busy or loaded the model. `lag`: the calls of the agent that were prepared while this one ran in the
     background, and `held` the seconds that the agent waited for it; None for a call that the agent waited for. `began`:
-    in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first token; None if unknown.
+    in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first token; None if unknown. `taken`: the
+    tokens of the history that `tidy`, the strategy or each of its parts, and `fit` took out, by name; empty if unknown.
     """
 
     exchange: int
@@ -72,6 +73,12 @@ class Call:
     held: float = 0.0
     began: float = 0.0
     first_token: float | None = None
+    taken: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def over(self) -> int:
+        """Tokens of the prompt over the budget; 0 for the prompt of a strategy or a tool."""
+        return max(0, (self.prompt.tokens or 0) - self.limit) if self.purpose == "answer" else 0
 
     @property
     def prefill(self) -> Amount:
@@ -110,7 +117,10 @@ def cost(spent: Call | Totals, prices: Prices) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Sums over calls, in tokens and seconds. `turns` does not count the calls of strategies."""
+    """Sums over calls, in tokens and seconds. `turns` does not count the calls of strategies.
+
+    `over` counts those over the budget, and `most_over` are the tokens by which one was, at most.
+    """
 
     calls: int
     turns: int
@@ -122,6 +132,8 @@ class Totals:
     raw_prompt: int
     raw_prefill: int
     waited: float
+    over: int
+    most_over: int
 
 
 def totals(calls: Iterable[Call]) -> Totals:
@@ -138,6 +150,8 @@ def totals(calls: Iterable[Call]) -> Totals:
         raw_prompt=sum(row.raw_prompt for row in rows),
         raw_prefill=sum(row.raw_prefill for row in rows),
         waited=sum(row.waited for row in rows),
+        over=sum(row.over > 0 for row in rows),
+        most_over=max((row.over for row in rows), default=0),
     )
 
 
@@ -254,6 +268,7 @@ class Ledger:
             waited=event.waited_seconds,
             began=event.began,
             first_token=event.first_token_seconds,
+            taken={by or self.prepared.strategy: tokens for by, tokens in view.taken.items()},
         )
 
     def _checked(self, call: Call) -> Call:

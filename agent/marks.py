@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-GONE = re.compile(r"\A\s*(?:\[(?:masked|offloaded|shortened|cancelled|dropped)\b|\Z)")
+from agent.messages import Message
+
+CANCELLED, NO_RESULT = "[cancelled before it returned]", "[no result was recorded]"
+"""All that a result says which never came."""
+MASK = r"\[masked: [^\n]*\]\s*\Z"
+GONE = re.compile(rf"\A\s*(?:{MASK}|\[offloaded: |\[shortened to a brief: |\Z)")
 WORDLESS = re.compile(
-    r"^\[(?:[^\[\]\n]*words that say little are left out\b|[\d,]+ of [\d,]+ words; recall\()", re.MULTILINE
+    r"\A\[[\d,]+ of [\d,]+ words; recall\(|\[compressed from [\d,]+ characters: words that say little are left out\]\Z"
 )
 """A text whose sentences lack words."""
-NOTE = re.compile(r"\[(?:left out: [^\n]*?|the line above, [\d,]+ times in all|JSON as tables: [^\n]*)\]\n?")
+NOTE = re.compile(
+    r"^\[(?:left out: [^\n]*?|the line above, [\d,]+ times in all|[\d,]+ lines of JSON as tables: [^\n]*)\]\n?",
+    re.MULTILINE,
+)
 """What is told of a text that is there."""
 ALL = r'; recall\(id="(?P<{}>[^"\n]+)"\) shows (?:all|it)\b'
-CUT = r"\n?\[…(?: [\d,]+ tokens cut …)?\]\n?"
+CUT = r"\n\[… [\d,]+ tokens cut …\]\n| ?\[…\]\Z"
 ABOVE = " as above, "
 """What every reference has."""
 REPEATED = re.compile(
@@ -22,12 +31,17 @@ REPEATED = re.compile(
 )
 """A reference: so many lines, the first of which begins so, stand above in the view (`agent.references`)."""
 GAP = re.compile(
-    rf"(?P<cut>{CUT})|\[(?:[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
-    rf"|[\d,]+ (?:left out|more characters(?: of base64)?))\]\n?|{REPEATED.pattern}\n?",
+    rf"(?P<cut>{CUT})|(?:\A\[[\d,]+ of [\d,]+ [^\[\]\n]+?{ALL.format('excerpt')}"
+    rf"|\[[\d,]+ (?:left out|more characters))\]\n?|{REPEATED.pattern}\n?",
     re.MULTILINE,
 )
 """What stands in the place of a part; `cut` is one that begins and ends anywhere."""
 REFERENCE = re.compile(rf"\A[^\n]*?{ALL.format('id')}")
+OURS = re.compile(
+    r"^\[(?:left out: |the line above, |[\d,]+ lines (?:of JSON as tables: |as above, )|…|[^\[\]\n]*recall\(id=)",
+    re.MULTILINE,
+)
+"""A line that looks like one of ours: a result with one is written in no form, since nobody could tell them apart."""
 END = re.compile(r"[.!?](?=\s)|\n")
 """The end of a sentence or of a line."""
 
@@ -45,14 +59,23 @@ class Shown:
     id: str = ""
 
 
-def shown(content: str) -> Shown:
-    """What a result shows, whatever a strategy did to it."""
+def shown(content: str, copy_of: str = "") -> Shown:
+    """What a result shows, whatever a strategy did to it.
+
+    `copy_of`: the id of the message that it is a copy of. Only a copy has marks: what a tool gave is text, whatever
+    stands there.
+    """
+    if content in (CANCELLED, NO_RESULT):
+        return Shown("", False)
+    if not copy_of:
+        return Shown(content)
     if GONE.match(content) or WORDLESS.search(content):
         found = REFERENCE.match(content)
-        return Shown("", False, found["id"] if found else "")
+        if not found or found["id"] == copy_of:
+            return Shown("", False, copy_of if found else "")
     text = NOTE.sub("", content)
-    gaps = [*GAP.finditer(text)]
-    ids = [gap["excerpt"] or gap["repeated"] for gap in gaps]
+    gaps = [*_gaps(text, copy_of)]
+    more = copy_of if any(gap["excerpt"] or gap["repeated"] for gap in gaps) else ""
     edges = [0, *(place for gap in gaps for place in gap.span()), len(text)]
     stretches = []
     for at, (start, stop) in enumerate(zip(edges[::2], edges[1::2], strict=True)):
@@ -62,7 +85,28 @@ def shown(content: str) -> Shown:
         if at < len(gaps):
             stretch = stretch[: max((end.end() for end in END.finditer(stretch)), default=0)]
         stretches.append(stretch)
-    return Shown("\n\n".join(stretches), not gaps, next(filter(None, ids), ""))
+    return Shown("\n\n".join(stretches), not gaps, more)
+
+
+def is_mask(message: Message) -> bool:
+    """Whether a message is a copy that says only what it replaces."""
+    return bool(message.why and re.match(MASK, message.content))
+
+
+def refers(message: Message) -> bool:
+    """Whether lines of a message are references: it is a copy, and the first of them has its id."""
+    first = REPEATED.search(message.content) if message.why and ABOVE in message.content else None
+    return bool(first and first["repeated"] == message.id)
+
+
+def _gaps(text: str, copy_of: str) -> Iterator[re.Match[str]]:
+    """The gaps of a copy: those of `fit`, and others from the one on that has its id."""
+    named = False
+    for gap in GAP.finditer(text):
+        id_ = gap["excerpt"] or gap["repeated"]
+        named = named or id_ == copy_of
+        if gap["cut"] or (named and id_ in (None, copy_of)):
+            yield gap
 
 
 def _ends_a_line(gap: re.Match[str]) -> bool:

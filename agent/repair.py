@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from agent.history import History
+from agent.marks import NO_RESULT
 from agent.messages import Message, ToolCall, last_turn
-
-NO_RESULT = "[no result was recorded]"
 
 
 @dataclass(frozen=True, slots=True)

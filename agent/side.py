@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from time import perf_counter, time
 
-from agent import background, own_code
+from agent import background
 from agent.background import Errand, Thread, Worker
 from agent.budget import Counter
 from agent.errors import Circled, Halted, ModelError
@@ -79,7 +79,6 @@ class SideModel:
 
     def begin(self, messages: Sequence[Message], purpose: str, max_tokens: int) -> Errand:
         """Ask the memory model in the background, as `ask` does; the errand has the reply when it has ended."""
-        own_code.check()
         self.on_ask(purpose)
         backend = self.memory or self.backend
         counter, model = backend.counter, backend.id
@@ -118,7 +117,6 @@ class SideModel:
 
     def reporting(self, backend: Backend, purpose: str) -> Backend:
         """The same backend, whose every call is reported here, failed ones too."""
-        own_code.check()
         self.on_ask(purpose)
         return _Reporting(backend, purpose, self._calls, self.prefixes)
 

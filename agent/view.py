@@ -13,6 +13,7 @@ from agent.chunked import Chunked
 from agent.errors import UsageError
 from agent.fit import Fitted, fitted
 from agent.history import History, pinned
+from agent.marks import is_mask
 from agent.messages import HERE, Message
 from agent.own_code import guarded, in_line
 from agent.prefix_cache import shared as shared_messages
@@ -51,7 +52,7 @@ class View:
     says that the server could use the prompt before at all: the same model with the same tools. `history` is the one
     beside it, repaired. `left_out` says by message id why a dropped message is not here, as the strategy or `fit`
     has it. `steps` has by message id what changed it, in order; nothing where that is lost. `fit` is where the next
-    call goes on from.
+    call goes on from. `sizes`: the tokens of the prompt after each who made it, by the names of `Step.by`.
     """
 
     messages: Sequence[Message]
@@ -68,6 +69,7 @@ class View:
     without: int
     notes: tuple[str, ...] = ()
     warm: bool = False
+    sizes: Sequence[tuple[str, int]] = ()
     history: Sequence[Message] = field(default=(), compare=False, repr=False)
     left_out: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
     steps: Mapping[str, Sequence[Step]] = field(default_factory=dict, compare=False, repr=False)
@@ -82,6 +84,15 @@ class View:
     def saved(self) -> int:
         """What its new deeds save in this call; negative where more comes back."""
         return self.without - self.tokens
+
+    @property
+    def taken(self) -> Mapping[str, int]:
+        """Tokens of the history that each who made the view took out; negative for one that put more in."""
+        found, before = Tally[str](), self.history_tokens
+        for by, tokens in self.sizes:
+            found[by] += before - tokens
+            before = tokens
+        return found
 
     @property
     def settled(self) -> int:
@@ -117,7 +128,8 @@ def prepare(
     made = getattr(strategy, "stages", ()) or [Stage("", ())]
     stages = [*made[:-1], Stage(made[-1].by, settled.messages), Stage(FIT, fit.messages)]
     left_out = LeftOut(view, stages, strategy, budget)
-    return replace(view, fit=fit, left_out=left_out, steps=Steps(view, stages, left_out, budget))
+    sizes = tuple((by, budget.size(messages)) for by, messages in stages)
+    return replace(view, fit=fit, left_out=left_out, steps=Steps(view, stages, left_out, budget), sizes=sizes)
 
 
 def _fitted(view: History, history: History, budget: Budget, before: View | None) -> Fitted:
@@ -333,6 +345,8 @@ def _fate(message: Message, copy: Message | None, covered: bool) -> Fate:
         return "tidied" if copy.ref == HERE else "offloaded"
     if message.id in copy.covers:
         return "summarised"
+    if is_mask(copy):
+        return "masked"
     return "shortened" if "\n" in copy.content or _shares_an_end(copy.content, message.content) else "masked"
 
 

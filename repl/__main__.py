@@ -98,20 +98,16 @@ def _start(given: Namespace) -> int:
         from repl.commands.doctor import doctor
 
         return doctor.run(_settings(given), given.json)
-    if given.command == "trust":
-        from repl.cli.trust import trust
-
-        return trust(_settings(given), given.json)
     if given.command == "prepare":
         from repl.cli import prepare as filter
 
         budget, given.budget = given.budget, None  # unlike a session's it may be anything, and none
-        return filter.run(_confirmed(given, headless=True), budget)
+        return filter.run(_settings(given), budget)
     shown = not given.json and _is_terminal(sys.stdout)
     headless = bool(given.prompts) or not _is_terminal(sys.stdin) or (given.replay is not None and not shown)
     pace = given.pace
     given.pace = None if given.replay is not None else pace  # a setting of the reader, unless a cassette is played
-    settings = _confirmed(given, headless)
+    settings = _settings(given)
     if given.stage and (headless or given.json or settings.plain):
         other = "--plain" if settings.plain else "--json" if given.json else "prompts that are given"
         raise UsageError(f"--stage does not go with {other}", "take one of them: a stage is a conversation, drawn")
@@ -141,21 +137,6 @@ def _settings(given: Namespace) -> Settings:
     if settings.stage:
         _hide(settings)
     return settings
-
-
-def _confirmed(given: Namespace, headless: bool) -> Settings:
-    """The settings; what waits in the folder is asked for in a terminal, and elsewhere a setting is a UsageError."""
-    settings = _settings(given)
-    if not settings.unconfirmed:
-        return settings
-    if headless or given.json or not _is_terminal(sys.stdout):
-        from session.confirmed import check
-
-        check(settings.unconfirmed)
-        return settings
-    from repl.cli import trust
-
-    return _settings(given) if trust.agreed(settings) else trust.without(settings)
 
 
 def _hide(settings: Settings | None) -> None:

@@ -22,7 +22,6 @@ from repl.commands.command import ALIASES
 from repl.commands.help import KEYS
 from repl.commands.strategy import first_sentence, paragraphs
 from repl.commands.table import COMMANDS
-from session.confirmed import RULES
 from session.settings import SETTINGS, Settings, sessions_folder
 from strategies.parameter import as_in_the_paper, parameters
 from strategies.table import FAMILIES, asks_a_model
@@ -63,11 +62,12 @@ def flags() -> Iterator[tuple[str, str]]:
         yield f"`{written.strip()}`", how["help"]
 
 
-def settings() -> Iterator[tuple[str, str, str, str]]:
-    """Each setting: its name in a file, its variable, its default, its legal values."""
+def settings() -> Iterator[tuple[str, str, str, str, str]]:
+    """Each setting: its name in a file, its variable, its default, its legal values, whether a folder may set it."""
     defaults = {one.name: getattr(Settings(), one.name) for one in fields(Settings)}
     for name, setting in SETTINGS.items():
-        yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(defaults[name]), setting.legal
+        folders = "yes" if setting.is_harmless("") else "no"
+        yield f"`{name}`", f"`THIMBLE_{name.upper()}`", _written(defaults[name]), setting.legal, folders
 
 
 def _written(default: object) -> str:
@@ -81,12 +81,6 @@ def _written(default: object) -> str:
         if default not in ("", None)
         else "not set"
     )
-
-
-def waiting() -> Iterator[tuple[str, str, str]]:
-    """Each setting that a folder's file does not decide alone: which of its values wait, and why."""
-    for name, rule in RULES.items():
-        yield f"`{name}`", rule.values, rule.why
 
 
 def exit_codes() -> list[tuple[str, str]]:
@@ -109,7 +103,7 @@ words count: an unknown command is an error that names the nearest one.
 FLAGS_BELOW = """\
 ## Flags
 
-`thimble config`, `thimble doctor`, `thimble prepare`, `thimble trust` and `thimble lab` work without a conversation.
+`thimble config`, `thimble doctor`, `thimble prepare` and `thimble lab` work without a conversation.
 
 ```sh
 thimble --help
@@ -122,9 +116,9 @@ A setting comes from the first source that has it: flag, resumed session, enviro
 user's `config.toml`, default. `thimble config` prints each setting with its source. `OLLAMA_HOST` and `OPENAI_BASE_URL`
 also set `base_url`, each for its own kind of server. `NO_COLOR` sets `color`.
 
-A `thimble.toml` may be somebody else's. These values in it count only after you have confirmed them, once for that
-folder: a conversation asks at its start, and `thimble trust` confirms them all. Where one changes (of a strategy in a
-file, a byte of the file too), it is asked for again.
+A `thimble.toml` may be somebody else's, so it sets only what can do no harm, as the last column says; as strategy only
+what is built in. The rest of it is left out: a line at the start says so, and `thimble config` names it. Write those
+settings in your own `config.toml`, in the environment or as flags.
 """
 STRATEGIES = """\
 # Strategies
@@ -162,8 +156,7 @@ def command_line() -> Iterator[str]:
     yield FLAGS_BELOW
     yield from table(("flag", "does"), flags())
     yield SETTINGS_BELOW
-    yield from table(("in `thimble.toml`", "waits if it is", "since"), waiting())
-    yield from table(("in a file", "in the environment", "default", "takes"), settings())
+    yield from table(("in a file", "in the environment", "default", "takes", "in `thimble.toml`"), settings())
     yield "## Exit codes\n"
     yield from table(("code", "means"), exit_codes())
 

@@ -28,7 +28,7 @@ EVENTS: dict[type, str] = {
     events.Prepared: (
         "prepared: turn strategy tokens=view.tokens history_tokens=view.history_tokens budget=view.limit "
         "overhead=view.overhead cached=view.cached prefill=view.prefill exact edited=view.edited acted=view.acted "
-        "fates=view.fates inserted=view.inserted notes=view.notes"
+        "fates=view.fates inserted=view.inserted sizes=view.sizes notes=view.notes"
     ),
     Sent: "sent: to bytes=body",
     Waiting: "waiting: what seconds",
@@ -52,7 +52,8 @@ DIGITS = 4_300
 TOO_LARGE = "{:.40} is too large a number"
 AMOUNTS = (
     "prompt_tokens=prompt cached_tokens=cached prefill_tokens=prefill output_tokens=output "
-    "raw_prompt_tokens=raw_prompt raw_prefill_tokens=raw_prefill model_seconds=seconds waited_seconds=waited"
+    "raw_prompt_tokens=raw_prompt raw_prefill_tokens=raw_prefill over_budget=over most_over_budget=most_over "
+    "model_seconds=seconds waited_seconds=waited"
 )
 
 

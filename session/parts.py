@@ -73,6 +73,9 @@ class Parts:
             settings, lambda notice: self.notify(notice), playback, widest=saved.widest if saved else 0
         )
         self.notes = Notes(Path(settings.notes) if settings.notes and not playback else None)
+        if self.notes.torn:
+            lines = ", ".join(map(str, self.notes.torn))
+            notify(f"Left out of {settings.notes}, as no whole note: line {lines}. Mend it there, or delete it.")
         self.agent = Once(self._make_agent)
         self.library = Once(self._read_library)
         self.embedder = Once(lambda: embedder_of(settings, reading.embedded))
@@ -101,28 +104,28 @@ class Parts:
             if isinstance(record, Change) and not isinstance(record, Named):
                 return
             notices += journal.write(opened(journal, self.settings, agent, self.backends.widest))
-        memory = "" if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
-        for notice in notices + journal.write(record, agent.history, memory):
-            self.notify(notice)
+        memory = ""
+        try:
+            memory = memory if isinstance(record, MEMORY_UNCHANGED) else memory_of(agent, self.notes)
+        finally:  # Ctrl-C in a strategy of the user's own must not cost the record
+            for notice in notices + journal.write(record, agent.history, memory):
+                self.notify(notice)
 
     def system(self, agent: Agent) -> str:
-        """The system prompt with the memory as it is now: files, and that there are notes of earlier sessions.
+        """The system prompt with the memory as it is now: the file, and that there are notes of earlier sessions.
 
         Raises:
-            UsageError: a memory file cannot be read.
+            UsageError: the memory file cannot be read.
         """
         if self._playback:
             return self._playback.recording.opened.system
-        if self.settings.folder is None and not self.notes.earlier:
+        path = self.settings.memory_file
+        if path is None and not self.notes.earlier:
             return agent.state.system
-        from session.confirmed import waiting_words
-        from session.memory_files import CUT, memory_files, with_memory
+        from session.memory_file import CUT, with_memory, words_of
 
-        folder = self.settings.folder
-        if folder and MEMORY_FILE in self.settings.unconfirmed and waiting_words(folder, MEMORY_FILE):
-            self.notify(f"./{MEMORY_FILE} is not sent: it counts once you have typed thimble trust in this folder.")
-        files = memory_files(folder) if folder else []
-        system = with_memory(agent.state.system, files, agent.budget([]), len(self.notes.earlier))
+        words = words_of(path) if path else ""
+        system = with_memory(agent.state.system, words, agent.budget([]), len(self.notes.earlier))
         if CUT in system:
             self.notify(f"{MEMORY_FILE} is longer than an eighth of the budget: the rest of it is not sent.")
         return system

@@ -85,7 +85,7 @@ class Session:
     ) -> None:
         self.playback = playback
         self.reading = Reading()
-        self.notices: list[str] = [*playback.notices] if playback else []
+        self.notices = [*settings.notices, *(playback.notices if playback else ())]
         self.guess: Guess | None = None
         self.parts = Parts(settings, journal or Journal(), saved, playback, self.reading, self.notices.append)
         self._shown_notices = 0

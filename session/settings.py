@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
@@ -17,12 +16,12 @@ from agent.errors import UsageError
 from agent.hardware import HARDWARE, Hardware
 from agent.prices import read_prices
 from corpus.reading import read_text
+from models.wire.address import hidden, masked
 from models.wire.bounds import REPLY_SECONDS
 from session.hardware import MOST_RATE, Pace, own_rows, paces
 
 if TYPE_CHECKING:
     from models.server import Think
-    from session.confirmed import Claim
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
@@ -40,11 +39,13 @@ FILE_LIMIT_BYTES = 1_000_000
 REFUSED = (ValueError, OverflowError, OSError, RuntimeError)
 """What reading a value may raise; RuntimeError for a ~user that nobody is."""
 MEMORY_FILE = "THIMBLE.md"
-"""The name of a memory file (`session.memory_files`)."""
+"""The name of the memory file (`session.memory_file`)."""
 FOLDERS = "./thimble.toml"
 """The origin of a setting that the folder's file brings along."""
+HOW_TO_SET = "say it with a flag, in the environment or in your own config.toml"
+"""How to mend that a folder's file may not set it."""
 HARDWARE_ROWS = "hardware"
-"""The key of a file under which its rows of hardware stand (`session.hardware`). No value of them can hurt."""
+"""The key of a file under which its rows of hardware stand (`session.hardware`). No value of them does harm."""
 SESSION = "session"
 """The origin of a setting that a resumed session brings along."""
 
@@ -70,9 +71,9 @@ class Settings:
     it (`paces`: as it is read); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where
     NO_COLOR is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout`
     and `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of
-    them came from; `asked` are the settings without those of a resumed session; `unconfirmed` is what the folder's
-    files say and does not count before the user has confirmed it; `folder` is where these files are, None where no
-    memory files are read; `hardware` are the described machines by name, those of the files among them.
+    them came from; `asked` are the settings without those of a resumed session; `left_out` are those that the folder's
+    file names and may not set; `memory_file` is the user's (`session.memory_file`), None where none is read; `hardware`
+    are the described machines by name, those of the files among them.
     """
 
     backend: str = "auto"
@@ -103,8 +104,8 @@ class Settings:
     keep_alive: str = "10m"
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
     asked: Settings | None = field(default=None, compare=False, repr=False)
-    unconfirmed: Mapping[str, Claim] = field(default_factory=dict, compare=False)
-    folder: Path | None = field(default=None, compare=False)
+    left_out: tuple[str, ...] = field(default=(), compare=False)
+    memory_file: Path | None = field(default=None, compare=False)
     hardware: Mapping[str, Hardware] = field(default_factory=lambda: HARDWARE, compare=False, repr=False)
 
     @property
@@ -116,6 +117,12 @@ class Settings:
     def flags(self) -> set[str]:
         """The settings that the command line gives."""
         return {name for name, origin in self.origins.items() if origin.startswith("flag")}
+
+    @property
+    def notices(self) -> list[str]:
+        """What the user is told at the start: a line where something is left out."""
+        names = ", ".join(self.left_out)
+        return [f"Left out of {FOLDERS}, as it could do harm: {names}. If you want it, {HOW_TO_SET}."] if names else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +136,25 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """How a setting is read. `read` raises ValueError for a value that is not `legal`."""
+    """How a setting is read. `read` raises ValueError for a value that is not `legal`.
+
+    `is_harmless` says which values a folder's file may set, as somebody else may have written it: at worst an answer is
+    poor, slow or dear. No such value runs code, chooses a server, a model, a folder or a file, or sets prices.
+    """
 
     read: Callable[[Given], Any]
     legal: str
+    is_harmless: Callable[[object], bool] = lambda value: False
+
+
+def _any(value: object) -> bool:
+    return True
+
+
+def _runs_nothing(value: object) -> bool:
+    from strategies.spec import is_code  # not at the start: it imports all strategies
+
+    return not is_code(str(value))
 
 
 def _text(given: Given) -> str:
@@ -207,7 +229,7 @@ def _pace(rows: Mapping[str, Hardware]) -> Setting:
         return text
 
     number = f"a number of tokens per second, 0 to {MOST_RATE:,}; 0 is at once"
-    return Setting(read, f"{number}; or a machine, or two with a comma, of {', '.join(rows)}")
+    return Setting(read, f"{number}; or a machine, or two with a comma, of {', '.join(rows)}", _any)
 
 
 def _keep_alive(given: Given) -> str:
@@ -242,9 +264,9 @@ SETTINGS: dict[str, Setting] = {
     "backend": Setting(_one_of(*BACKENDS), "one of " + ", ".join(BACKENDS)),
     "model": Setting(_text, "the name of a model"),
     "base_url": Setting(_text, "the address of a model server"),
-    "strategy": Setting(_text, "a strategy SPEC such as observation-masking or sliding-window+none"),
+    "strategy": Setting(_text, "a strategy SPEC such as observation-masking or sliding-window+none", _runs_nothing),
     "budget": Setting(
-        _number(int, LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}"
+        _number(int, LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}", _any
     ),
     "summariser": Setting(_text, "the name of a model, or reader"),
     "memory": Setting(_text, "the name of a model, or reader"),
@@ -256,31 +278,32 @@ SETTINGS: dict[str, Setting] = {
         _price,
         "auto, or a card such as cached=0.1,output=4,dollars=3: cached 0 to 1, output 0 to 1000, dollars 0 to 1000",
     ),
-    "tidy": Setting(_switch, "on or off"),
+    "tidy": Setting(_switch, "on or off", _any),
     "corpus": Setting(_folder, "a folder that exists"),
     "files": Setting(_folder, "a folder that exists"),
     "notes": Setting(_file, "a file in a folder that exists; it is made where it is missing"),
     "session_dir": Setting(partial(_folder, made=True), "a folder, which is made where it is missing"),
-    "plain": Setting(_switch, "true or false"),
-    "stage": Setting(_switch, "true or false"),
-    "color": Setting(_switch, "true or false"),
+    "plain": Setting(_switch, "true or false", _any),
+    "stage": Setting(_switch, "true or false", _any),
+    "color": Setting(_switch, "true or false", _any),
     "pace": _pace(HARDWARE),
-    "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250"),
-    "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK)),
-    "temperature": Setting(_unless_auto(_number(float, 0, 2)), "a number, 0 to 2; auto sends none"),
-    "seed": Setting(_unless_auto(_number(int, 0, MOST_SEED)), f"a whole number, 0 to {MOST_SEED:,}; auto sends none"),
-    "stream": Setting(_switch, "true or false"),
-    "timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
-    "reply_timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400"),
-    "keep_alive": Setting(_keep_alive, "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all"),
+    "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250", _any),
+    "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK), _any),
+    "temperature": Setting(_unless_auto(_number(float, 0, 2)), "a number, 0 to 2; auto sends none", _any),
+    "seed": Setting(
+        _unless_auto(_number(int, 0, MOST_SEED)), f"a whole number, 0 to {MOST_SEED:,}; auto sends none", _any
+    ),
+    "stream": Setting(_switch, "true or false", _any),
+    "timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400", _any),
+    "reply_timeout": Setting(_number(float, 1, 86_400), "a number of seconds, 1 to 86,400", _any),
+    "keep_alive": Setting(_keep_alive, "a time such as 10m, 1h or seconds; -1 is for ever, 0 not at all", _any),
 }
 
 
 def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = None, folder: Path = Path()) -> Settings:
     """The settings, each from the strongest source that gives it.
 
-    Of the folder's files counts what cannot hurt, and what its user has confirmed (`session.confirmed`); the rest is
-    `unconfirmed`.
+    Of the folder's file counts only what is harmless; the rest is `left_out`, whatever its value.
 
     Args:
         flags: what was given on the command line, by setting name; other names are ignored.
@@ -298,8 +321,9 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = Non
         if HARDWARE_ROWS in found:
             given_rows = found.pop(HARDWARE_ROWS)
             hardware |= own_rows(given_rows.value, given_rows.origin)
-    waiting = _waiting(files[0], folder)
-    files[0] = {name: given for name, given in files[0].items() if name not in waiting}
+    harmful = [name for name, given in files[0].items() if not SETTINGS[name].is_harmless(given.value)]
+    for name in harmful:
+        del files[0][name]
     sources = (_from_flags(flags, folder), surroundings, *files)
     values: dict[str, Any] = {}
     origins = dict.fromkeys(SETTINGS, "default")
@@ -311,26 +335,9 @@ def resolve(flags: Mapping[str, object], environ: Mapping[str, str] | None = Non
         given = next((source[name] for source in sources if name in source), None)
         if given is not None:
             values[name], origins[name] = _read(name, setting, given), given.origin
-    decided = {*sources[0], *surroundings}
-    unconfirmed = {name: claim for name, claim in waiting.items() if name not in decided}
-    if os.path.lexists(folder / MEMORY_FILE):
-        from session.confirmed import waiting_words
-
-        unconfirmed |= waiting_words(folder, MEMORY_FILE)
-    return Settings(**values, origins=origins, unconfirmed=unconfirmed, folder=folder, hardware=hardware)
-
-
-def _waiting(found: Mapping[str, Given], folder: Path) -> Mapping[str, Claim]:
-    """What the folder's file says and its user has not confirmed. What cannot be taken is told where it is used."""
-    values = {}
-    for name, given in found.items():
-        with suppress(*REFUSED):
-            values[name] = SETTINGS[name].read(given)
-    if not values:
-        return {}
-    from session.confirmed import claims, is_confirmed
-
-    return {name: claim for name, claim in claims(folder, values).items() if not is_confirmed(claim)}
+    left_out = tuple(name for name in harmful if name not in {*sources[0], *surroundings})
+    memory_file = _user_folder() / MEMORY_FILE
+    return Settings(**values, origins=origins, left_out=left_out, memory_file=memory_file, hardware=hardware)
 
 
 def going_on(settings: Settings, own: Mapping[str, object]) -> Settings:
@@ -357,8 +364,6 @@ def _read(name: str, setting: Setting, given: Given) -> Any:
     try:
         return setting.read(given)
     except REFUSED as error:
-        from session.confirmed import shown
-
         near = get_close_matches(str(given.value), BACKENDS, 1) if name == "backend" else ()
         hint = f"did you mean {near[0]}? " if near else ""
         if setting.read is _folder and os.sep == "/" and "\\" in str(given.value):
@@ -366,6 +371,11 @@ def _read(name: str, setting: Setting, given: Given) -> Any:
         hint += f"take another with --{name.replace('_', '-')}; " if given.origin == SESSION else ""
         what = f"{name} cannot be {shown(name, repr(given.value))[:80]} ({given.origin})"
         raise UsageError(what, f"{hint}it takes {setting.legal}") from error
+
+
+def shown(name: str, value: object) -> str:
+    """The value of a setting for display: without the name and password in an address."""
+    return hidden(str(value)) if name == "base_url" else masked(str(value))
 
 
 def _from_flags(flags: Mapping[str, object], folder: Path) -> dict[str, Given]:
@@ -415,7 +425,11 @@ def unknown(name: str, what: str) -> UsageError:
 
 def settings_files(folder: Path = Path()) -> dict[str, Path]:
     """The files of settings, the stronger first, by what they are called where a setting comes from them."""
+    user = _user_folder() / "config.toml"
+    return {FOLDERS: folder / "thimble.toml", str(user): user}
+
+
+def _user_folder() -> Path:
     from platformdirs import user_config_dir
 
-    user = Path(user_config_dir("thimble"), "config.toml")
-    return {FOLDERS: folder / "thimble.toml", str(user): user}
+    return Path(user_config_dir("thimble"))

@@ -2,7 +2,7 @@
 
 Code is run, and a server on another machine is sent the conversation, when the user has said so: by a flag, in the
 environment or in the settings, or by typing it in this session. The key for servers goes to no address but such a one,
-not even on this machine. A folder's thimble.toml needs the user's word of its own: `session.confirmed`.
+not even on this machine.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from agent.budget import Budget
 from agent.figures import several
 from agent.history import History
-from agent.marks import ABOVE, REPEATED
+from agent.marks import ABOVE, OURS
 from agent.messages import HERE, Message, pending
 from agent.references import arguments, parted
 from strategies.repeated_lines import Places, Run, places, runs, telling
@@ -100,7 +100,7 @@ class Dedup(Stateful):
     def _shown(self, message: Message, budget: Budget, may_refer: bool) -> Message:
         """The message, or the copy that is shown of it; its lines have their places then."""
         text, copy = message.content or "", message
-        found, refers = telling(text), ABOVE in text and REPEATED.search(text)
+        found, refers = telling(text), not message.why and OURS.search(text)
         own = places(text, found)
         if may_refer and message.role == "tool" and message.name != "recall" and not refers:
             repeated = [*runs(text, found, own, self._places)]

@@ -1,6 +1,6 @@
 """JSON as tables: a list of objects names its fields once, and each object is a row.
 
-    [JSON as tables: name=value is in every row, where {x} stands for the row's x and {} its own cell; an empty …]
+    [6 lines of JSON as tables: name=value is in every row, where {x} stands for the row's x and {} its own cell; …]
     total: 60
     items, 60 rows: number|title|state=open|url=https://x.org/{number}|user{login|id}|matches[line|text]
     7|Cache lost|ann|31|[12|x = 1;14|return x]
@@ -26,10 +26,12 @@ from math import inf
 from typing import Any
 
 from agent import foreign
+from agent.marks import OURS
 
-HEAD = "[JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
+HEAD = "[{} lines of JSON as tables: name=value is in every row{}; an empty cell is a missing field]"
 TEMPLATES = ", where {x} stands for the row's x and {} its own cell"
 TEMPLATE = re.compile(r"=[^|\"]*\{")
+MOVES = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 SPACE = re.compile(r'("[^"\\]*+(?:\\.[^"\\]*+)*+")|[ \t\r\n]++', re.DOTALL)
 NAME = re.compile(r"[A-Za-z_@$#][\w@$#-]*+", re.ASCII)
 LITERAL = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|null|true|false")
@@ -65,17 +67,23 @@ class Found:
     value: Any = field(repr=False)
 
     @property
+    def stands_alone(self) -> bool:
+        """Whether it ends where a line ends, and nothing around it moves a cursor or looks like a mark of ours."""
+        around = f"{self.before}\n{self.after}"
+        return self.after[:1] in ("", "\n") and not MOVES.search(around) and not OURS.search(around)
+
+    @property
     def minified(self) -> str:
         """The text with no blank in the JSON that means nothing."""
         return self.before + SPACE.sub(r"\1", self.json) + self.after
 
     @property
     def table(self) -> str | None:
-        """The text with tables in the place of the JSON; None where it has no list of objects."""
-        if not _has_rows(self.value):
+        """The text with tables in the place of the JSON; None without a list of objects, or with a line like a mark."""
+        lines = [*_lines(self.value)] if _has_rows(self.value) else []
+        if not lines or any(map(OURS.match, lines)):
             return None
-        lines = [*_lines(self.value)]
-        head = HEAD.format(TEMPLATES if any(map(TEMPLATE.search, lines)) else "")
+        head = HEAD.format(f"{len(lines):,}", TEMPLATES if any(map(TEMPLATE.search, lines)) else "")
         return self.before + "\n".join([head, *lines]) + self.after
 
 

@@ -11,8 +11,8 @@ from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.fit import fit
 from agent.history import History
+from agent.marks import CANCELLED, NO_RESULT
 from agent.messages import Message, pending, turns
-from agent.repair import NO_RESULT
 from corpus.markdown import shorten
 from strategies.making_room import enough
 from strategies.observation_masking import mask
@@ -21,7 +21,7 @@ from strategies.recital import recital
 from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
-FAILED = ("Error:", "[cancelled", NO_RESULT)
+FAILED = ("Error:", CANCELLED, NO_RESULT)
 """How the result of a call that saved no note begins."""
 
 LETTERS_A_WORD = 6

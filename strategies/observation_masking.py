@@ -9,6 +9,7 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.history import History
+from agent.marks import is_mask
 from agent.messages import Message, pending
 from strategies.making_room import aged, by_age
 from strategies.paper import M
@@ -23,7 +24,7 @@ MASKED = "[masked: "
 @lru_cache(maxsize=8192)
 def mask(message: Message, why: str = "") -> Message:
     """A copy that says only what it replaces: the tool, and the length of its result. A mask stays as it is."""
-    if message.why and message.content.startswith(MASKED):
+    if is_mask(message):
         return message
     what = f"{len(message.content):,} characters of {message.name}"
     return message.rewritten(f"{MASKED}{what}; call it again if you need it]", why)

@@ -14,11 +14,11 @@ from traceback import extract_tb
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
-from agent import own_code, settle
+from agent import settle
 from agent.budget import Budget
 from agent.errors import Stopped, ThimbleError, UsageError
 from agent.messages import Message
-from agent.own_code import HOW_TO_RETRY, guarded, in_line, in_words, run
+from agent.own_code import HOW_TO_RETRY, guarded, in_line, in_words
 from agent.protocols import Strategy
 from agent.settle import messages_of
 
@@ -57,7 +57,7 @@ class Own(Strategy):
             Stopped: the user pressed Ctrl-C while it ran.
         """
         try:
-            return run(lambda: messages_of(self.inner.prepare(list(messages), budget)))
+            return messages_of(self.inner.prepare(list(messages), budget))
         except BaseException as error:
             if type(error).__module__ == ThimbleError.__module__ and isinstance(error, ThimbleError):
                 raise
@@ -111,7 +111,7 @@ class Own(Strategy):
 
     def _located(self, error: BaseException) -> UsageError | Stopped:
         """The same error in words, with the line in the file of `prepare`."""
-        code, ours = self._code, (__file__, settle.__file__, own_code.__file__)
+        code, ours = self._code, (__file__, settle.__file__)
         frames = [at for at in extract_tb(error.__traceback__) if at.filename not in ours]
         file = code.co_filename if code else frames[0].filename if frames else ""
         at = next((at for at in reversed(frames) if at.filename == file), None)
@@ -126,15 +126,11 @@ class Own(Strategy):
 
 
 def own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
-    """The strategy in a file or a module; see `_own`. Ctrl-C ends its loading, whatever it catches."""
-    return run(lambda: _own(spec, where, member, make))
-
-
-def _own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) -> Own:
     """The strategy in a file (`where` ends with .py) or a module: its `member`, or itself. `make` instantiates a class.
 
     Raises:
         UsageError: it cannot be loaded or is not a strategy.
+        Stopped: the user pressed Ctrl-C while it was loaded.
     """
     try:
         module = _run_file(Path(where).expanduser()) if where.endswith(".py") else importlib.import_module(where)
@@ -150,13 +146,15 @@ def _own(spec: str, where: str, member: str, make: Callable[[Any], Strategy]) ->
             found = deepcopy(found)  # a module is loaded once: each session gets its own copy
         _check(spec, found.prepare, "" if found is module else "self, ")
         strategy = Own(spec, found)
-    except (UsageError, KeyboardInterrupt):
+    except UsageError:
         raise
     except BaseException as error:  # the user's own code may raise anything
         room = str(Path(__file__).parent)
         frames = [at for at in extract_tb(error.__traceback__) if not at.filename.startswith((room, "<"))]
         frames = [at for at in frames if at.filename != importlib.__file__]
         line = f" (line {frames[-1].lineno})" if frames and not isinstance(error, SyntaxError) else ""
+        if isinstance(error, KeyboardInterrupt):
+            raise Stopped(f"stopped while {spec} was loaded{line}") from error
         raise UsageError(f"{spec} cannot be loaded: {in_words(error)}{line}", HOW_TO_RETRY) from error
     return strategy
 

@@ -124,7 +124,7 @@ class Pipeline(Strategy):
                 self._dropped |= {message.id: part for message in messages if message.id not in shown}
             messages = without_recital(view, messages)
             recitals |= {message.id: message for message in view[len(messages) :]}
-            stages.append(Stage(name, messages))
+            stages.append(Stage(name, [*messages, *recitals.values()]))
         self.stages = stages
         return [*messages, *recitals.values()]
 

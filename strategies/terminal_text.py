@@ -1,79 +1,70 @@
-"""The text of a terminal without what a reader has no use for: what went, and how much, is counted."""
+"""The text of a terminal without its colours and redrawn progress bars, and with repeated lines once: each counted.
+
+What goes, and what makes a text stay as it is, is a closed list: docs/reference/tidied.md.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 
-STYLE = re.compile(r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|[@-Z\\^_])")
-TITLE = re.compile(r"\x1b\][^\x07\x1b\n]*+(?:\x07|\x1b\\)")
-REDRAWN = re.compile(r"(?<![^\r\n])[^\r\n]++\r++(?=[^\r\n])")
-DRAWING = re.compile(r"[^\r\n]*+")
-PROGRESS = re.compile(r"\d ?%|[#=>█━▏.-]{4}")
-CHANGES = re.compile(r"(?:[^\w%]|\d)++")
+from agent.marks import OURS
+
+STYLE = re.compile(r"\x1b(?:\[[0-9;]*+m|\(B)")
+ERASES = re.compile(r"\A\x1b\[[02]?K|\x1b\[0?K\Z")
+"""A drawing of a line takes away all that was drawn there and that it does not cover itself."""
+ERASES_NOTHING = re.compile(r"\A\x1b\[2K|\x1b\[0?K")
+"""In a line that is drawn once."""
+CURSOR = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""A control character after which only a terminal knows where the cursor is."""
+NARROW = re.compile(r"[ -~\u2500-\u259f]*+")
+PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]+)?) ?%")
+BAR = re.compile(r"[\[(|][#=>. \u2500-\u259f-]{4,}[\])|]|[#=>.\u2500-\u259f-]{4}|% \([0-9]+/[0-9]+\)")
+CHANGES = re.compile(r"[^A-Za-z]++")
 """What changes from one drawing of a progress bar to the next."""
-BLANKS = re.compile(r"(?<![ \t\r])[ \t\r]++$", re.MULTILINE)
-CODED = "[A-Za-z0-9+/]"
-BLOCK = re.compile(
-    rf"^(?:{CODED}{{60,120}}+\n){{4,}}+{CODED}*+={{0,2}}|(?<!{CODED}){CODED}{{240,}}+={{0,2}}", re.MULTILINE
-)
-SHOWN = 16
-"""Characters of a block of base64 that stay."""
-REPEATS = 3
+MOST_TIMES = 3
 """A line that comes more often than this in a row is shown once."""
 
 
-def tidied(text: str, lossy: bool = True) -> tuple[str, Counter[str]]:
-    """The text, and how many of what went, by its name for one; in linear time.
-
-    What went: terminal sequences, drawings of a progress bar but the last, blanks at the end of lines, lines that
-    repeat the line before. If `lossy`, also sequences that hold a text (titles, links), drawings of any line but the
-    last, and blocks of base64. A repeated line and a block leave a marker in their place.
-    """
+def tidied(text: str) -> tuple[str, Counter[str]]:
+    """The text, and how many of what went, by its name for one; in linear time."""
     went: Counter[str] = Counter()
 
-    def redrawn(match: re.Match[str]) -> str:
-        following = DRAWING.match(match.string, match.end())
-        goes = following is not None and _is_progress(match[0], following[0])
-        went["overwritten line"] += goes
-        return "" if goes else match[0]
-
-    def block(match: re.Match[str]) -> str:
-        shown = _shown(match[0])
-        went["base64 block"] += shown != match[0]
-        return shown
+    def drawn(line: str) -> str:
+        """The line without what a progress bar drew over, and without erasing what is not there."""
+        bare = line.rstrip("\r")
+        *drawings, last = bare.split("\r")
+        stay = [one for one, after in pairwise((*drawings, last)) if not _is_redrawn(one, after)]
+        went["redrawn line"] += len(drawings) - len(stay)
+        if not stay:
+            last, erased = ERASES_NOTHING.subn("", last)
+            went["terminal sequence"] += erased
+        return "\r".join([*stay, last]) + line[len(bare) :]
 
     def once(lines: Iterator[str]) -> Iterator[str]:
         for line, run in groupby(lines):
             times = sum(1 for _ in run)
-            if times > REPEATS:
+            if times > MOST_TIMES:
                 went["repeated line"] += times - 1
                 yield f"{line}\n[the line above, {times:,} times in all]"
             else:
                 yield from [line] * times
 
-    for pattern in (STYLE, TITLE) if lossy else (STYLE,):
-        text, count = pattern.subn("", text)
-        went["terminal sequence"] += count
-    if lossy:
-        text, went["overwritten line"] = REDRAWN.subn("", text)
-    else:
-        text = REDRAWN.sub(redrawn, text)
-    bare = BLANKS.sub("", text)
-    went["trailing blank"] = len(text) - len(bare)
-    text = "\n".join(once(iter((BLOCK.sub(block, bare) if lossy else bare).split("\n"))))
-    return text, +went
+    bare, went["terminal sequence"] = STYLE.subn("", text)
+    shown = "\n".join(drawn(line) if "\r" in line or "\x1b" in line else line for line in bare.split("\n"))
+    if CURSOR.search(shown) or OURS.search(shown):
+        return text, Counter()
+    return "\n".join(once(iter(shown.split("\n")))), +went
 
 
-def _is_progress(drawing: str, following: str) -> bool:
-    """Whether two drawings of a line are of a progress bar, and say the same but for how far it is."""
-    both = drawing, following
-    return all(map(PROGRESS.search, both)) and CHANGES.sub("", drawing) == CHANGES.sub("", following)
-
-
-def _shown(block: str) -> str:
-    if not all(re.search(kind, block) for kind in ("[0-9]", "[A-Z]", "[a-z]")):
-        return block
-    return f"{block[:SHOWN]}[{len(block) - SHOWN:,} more characters of base64]"
+def _is_redrawn(drawing: str, after: str) -> bool:
+    """Whether both draw the same progress bar, and the second covers the first."""
+    one, other = ERASES.sub("", drawing), ERASES.sub("", after)
+    covers = other != after or (one == drawing and len(one) <= len(other))
+    if not covers or not all(NARROW.fullmatch(each) and BAR.search(each) for each in (one, other)):
+        return False
+    done, more = PERCENT.search(one), PERCENT.search(other)
+    rises = done is not None and more is not None and float(done[1]) <= float(more[1])
+    return rises and CHANGES.sub("", one) == CHANGES.sub("", other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from agent.budget import Budget
 from agent.figures import several
@@ -16,38 +16,35 @@ from strategies import json_table, terminal_text
 from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
-Form = Literal["minified", "table", "text", "recallable"]
-WHOLE: tuple[Form, ...] = ("minified", "table", "text")
-"""The forms that say all that a reader of the original is told."""
-FORMS: tuple[Form, ...] = ("minified", "table", "recallable")
-"""The forms where `recall` shows the original."""
+Form = Literal["minified", "table", "text"]
+FORMS: tuple[Form, ...] = get_args(Form)
 LEAST = 200
 """Characters of a result that is worth a look."""
+MOST = 1_000_000
+"""Characters of a result that is not too long for one."""
 
 
 @lru_cache(maxsize=16_384)
 def written(message: Message, form: Form) -> Message:
     """A copy in this form, which depends on nothing but the message; itself where it has no such form."""
-    if form in ("text", "recallable"):
-        recallable = form == "recallable"
-        text, went = terminal_text.tidied(message.content, lossy=recallable)
+    if form == "text":
+        text, went = terminal_text.tidied(message.content)
         what = ", ".join(several(count, name) for name, count in went.items())
-        original = f'; recall(id="{message.id}") shows the original' * recallable
-        head = f"[left out: {what}{original}]"
-        return message.rewritten(f"{head}\n{text}", f"without {what}", ref=HERE) if went else message
+        return message.rewritten(f"[left out: {what}]\n{text}", f"without {what}", ref=HERE) if went else message
     json = json_table.found(message.content)
-    if not json:
+    if not json or not json.stands_alone:
         return message
     text = json.minified if form == "minified" else json.table or message.content
     why = "its JSON without blanks" if form == "minified" else "its JSON as tables"
-    return message.rewritten(text, f"{why}, nothing left out", ref=HERE)
+    return message.rewritten(text, f"{why}, nothing left out", ref=HERE) if text != message.content else message
 
 
-def smallest(message: Message, budget: Budget, forms: tuple[Form, ...] = FORMS) -> tuple[Message, Form | None]:
+def smallest(message: Message, budget: Budget) -> tuple[Message, Form | None]:
     """The copy with the fewest tokens, and its form; the message itself where none saves a tenth."""
-    if message.role != "tool" or message.why or message.name == "recall" or len(message.content or "") < LEAST:
+    size = len(message.content or "")
+    if message.role != "tool" or message.why or message.name == "recall" or not LEAST <= size <= MOST:
         return message, None
-    tokens, form = min((budget.count(written(message, form)), form) for form in forms)
+    tokens, form = min((budget.count(written(message, form)), form) for form in FORMS)
     return (written(message, form), form) if tokens <= 0.9 * budget.count(message) else (message, None)
 
 
@@ -63,26 +60,23 @@ class Tidy(Stateful):
     """Write each tool result smaller when it comes, with nothing lost. Put it before others: `tidy+thrifty`.
 
     JSON with lists of objects becomes tables, and other JSON loses its blanks: the value is the same, digit by digit.
-    Any other text loses terminal sequences, redrawn progress bars, blanks at the end of lines, repeated lines and
-    blocks of base64. A line says how many of each, and `recall` shows the original. A result whose smaller form
-    does not save at least a tenth of its tokens stays as it is.
+    Any other text loses colours and redrawn progress bars, and has repeated lines once: a line says how many. All else
+    stays, letter by letter (docs/reference/tidied.md). A result whose smaller form does not save at least a tenth of
+    its tokens stays as it is, and so does one of more than 1,000,000 characters.
 
     A copy depends only on its result and is made when that comes, so the prefix never changes. It hides nothing when
     the view is over the budget: the next strategy makes room, or else `fit` (/help budget).
     """
 
-    tools = ("recall",)
-
-    forms: tuple[Form, ...] = FORMS
     memory: Forms = field(default_factory=Forms)
     _view: Rewriting = field(default_factory=lambda: Rewriting(written), init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with each result in its smallest form; see the class. A form stays."""
         history = History.of(messages)
-        self._view.goes_on(history, budget, self.memory.forms, lambda message: smallest(message, budget, self.forms)[0])
+        self._view.goes_on(history, budget, self.memory.forms, lambda message: smallest(message, budget)[0])
         offers = self._view.offers(0, len(history) - len(pending(history)))
-        forms = ((one.id, smallest(one, budget, self.forms)[1]) for _, one, _ in offers)
+        forms = ((one.id, smallest(one, budget)[1]) for _, one, _ in offers)
         self._view.choose({id_: form for id_, form in forms if form})
         return self._view.view
 
@@ -91,15 +85,11 @@ class Tidy(Stateful):
 class Tidied(Strategy):
     """A strategy that sees each result tidied: the setting `--tidy`. In all else it is that strategy.
 
-    A setting adds no tool to a request. So what a reader of the original could miss goes only where the strategy offers
-    `recall`: blocks of base64, overwritten lines, sequences of a terminal that hold a text. All else is whole for a
-    reader: JSON has the same value, and a line says how often it came.
-
     What it remembers is the strategy's alone: a form depends only on its result and the counter.
     """
 
     strategy: Strategy
-    tidy: Tidy
+    tidy: Tidy = field(default_factory=Tidy)
     stages: Sequence[Stage] = field(default=(), init=False, repr=False, compare=False)
 
     @property
@@ -147,4 +137,4 @@ def tidied(strategy: Strategy) -> Strategy:
     """The strategy under the setting `--tidy`; itself where it begins with `tidy`."""
     if isinstance(getattr(strategy, "parts", (strategy,))[0], Tidy):
         return strategy
-    return Tidied(strategy, Tidy(FORMS if "recall" in strategy.tools else WHOLE))
+    return Tidied(strategy)

@@ -19,6 +19,8 @@ from tools.wording import counted, quoted
 
 TEXT_LIMIT = 4_000
 FILE_LIMIT_BYTES = 1_000_000
+BEGINNING = '{"title": '
+"""What each line of a file of notes begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,8 @@ class Notes:
     """The notes of a session, oldest first. Their numbers begin at 1 and stay.
 
     With a file, each new note is a line of JSON at its end, and the notes that it held at the start come first, as
-    `earlier`. Nothing takes a note out of it again.
+    `earlier`. Nothing takes a note out of it again. `torn` are the numbers of the lines that are no whole note, such as
+    a disk leaves that was full: they stay in the file and are left out.
 
     Raises:
         UsageError: the file cannot be read, or holds something else.
@@ -41,7 +44,8 @@ class Notes:
 
     def __init__(self, file: Path | None = None) -> None:
         self.file = file
-        self.earlier: Sequence[Note] = _read(file) if file else ()
+        self.torn: list[int] = []
+        self.earlier: Sequence[Note] = _read(file, self.torn) if file else ()
         self.kept: list[Note] = [*self.earlier]
 
     @property
@@ -76,14 +80,18 @@ class Notes:
         return [(number, note) for number, note in numbered if wanted <= stems(f"{note.title} {note.text}")]
 
 
-def _read(file: Path) -> list[Note]:
-    """The notes of a file, each once; none where it is not there yet."""
+def _read(file: Path, torn: list[int]) -> list[Note]:
+    """The notes of a file, each once; none where it is not there yet. The numbers of torn lines go into `torn`."""
     number, fix = 0, "mend it, or name another file: --notes FILE"
     try:
         found = []
-        for number, line in enumerate(read_text(Path(os.path.realpath(file)), FILE_LIMIT_BYTES).splitlines(), 1):  # noqa: B007
-            if line.strip():
-                found.append(_note(json.loads(line)))
+        for number, line in enumerate(read_text(Path(os.path.realpath(file)), FILE_LIMIT_BYTES).splitlines(), 1):
+            try:
+                found += [_note(json.loads(line))] if line.strip() else []
+            except json.JSONDecodeError:
+                if not (line.startswith(BEGINNING) or BEGINNING.startswith(line)):
+                    raise
+                torn.append(number)
         return list(dict.fromkeys(found))
     except FileNotFoundError:
         return []
@@ -94,12 +102,19 @@ def _read(file: Path) -> list[Note]:
 
 
 def _append(file: Path, note: Note) -> None:
-    line = json.dumps({"title": note.title, "text": note.text}) + "\n"
-    opened = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        os.write(opened, line.encode())
-    finally:
-        os.close(opened)
+    """Write a line at the end, whole or not at all. Raises OSError."""
+    line = json.dumps({"title": note.title, "text": note.text}).encode() + b"\n"
+    with open(file, "a+b", buffering=0, opener=lambda path, flags: os.open(path, flags, 0o600)) as opened:
+        size = opened.seek(0, os.SEEK_END)
+        opened.seek(max(0, size - 1))
+        if opened.read(1) not in (b"", b"\n"):
+            line = b"\n" + line
+        try:
+            while line:
+                line = line[opened.write(line) :]
+        except BaseException:
+            opened.truncate(size)
+            raise
 
 
 def _note(saved: Any) -> Note:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
 from agent.errors import UsageError
+from corpus.writing import write_whole
 from lab.report import drawing
 from lab.report.cells import Value, exact, safe, shown
 from lab.report.drawing import Intervals, Series
@@ -222,14 +221,9 @@ def _csv(part: Part) -> str:
 
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_bytes(text.encode("utf-8", "replace"))
-        draft.replace(path)
+        write_whole(path, [text])
     except OSError as error:
         raise UsageError(
             f"{path} cannot be written: {error.strerror or error}", "give --report another path"
         ) from error
-    finally:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)

@@ -39,6 +39,7 @@ class Group:
         failed: Those that failed, which count in no other figure.
         right: Right answers, of the `scored` ones.
         no_room: Exchanges whose question the budget could not hold: wrong answers.
+        over: Calls of the agent over the budget; None in a store of an older thimble.
         cost: In computed prompt tokens, by the price card.
         elongation: The turns beyond those of `none` in the same exchanges, as a share; None without `none` (The
             Complexity Trap, Figure 4).
@@ -52,6 +53,7 @@ class Group:
     scored: int
     right: int
     no_room: int
+    over: float | None
     cost: float | None
     prefill: float | None
     turns: float
@@ -126,6 +128,7 @@ def _group(setting: Setting, mine: Mapping[Instance, Row], raw: Mapping[Instance
         sum(one.right is not None for one in answers),
         sum(one.right is True for one in answers),
         sum(one.ending == NO_ROOM for one in answers),
+        _total(one.over for one in answers),
         None if cost is None or not answers else cost / len(answers),
         _mean([one.prefill for one in answers]),
         mean(one.turns for one in answers) if answers else 0.0,

@@ -47,6 +47,7 @@ class Answer:
         observation: Tokens of the results.
         places: For each fact, where its passage stood in the prompt of the answer: 0 at the start, 1 at the end; None
             if it was not there.
+        over: Calls of the agent over the budget; None in a store of an older thimble.
     """
 
     right: bool | None
@@ -64,6 +65,7 @@ class Answer:
     action: int = 0
     observation: int = 0
     places: tuple[float | None, ...] = ()
+    over: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,7 @@ def _paid(answer: Answer, calls: Sequence[Call], prices: Prices) -> Answer:
         prefill=every.prefill.tokens,
         output=every.output.tokens,
         cost=cost(every, prices),
+        over=every.over,
         side_calls=side.calls,
         side_cost=cost(side, prices),
     )

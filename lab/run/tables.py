@@ -94,10 +94,23 @@ def _answers(model: str, found: Sequence[Group]) -> Table:
     return Table(
         f"Answers and cost: {model}",
         "right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on each "
-        "other. no room: the budget could not hold the question, a wrong answer. cost and prefill: tokens of an "
-        "exchange with the strategy's own calls. longer: turns against none in the same exchanges (The Complexity "
-        "Trap, Figure 4). side: the share of the strategy's own calls in the cost (Table 2 there).",
-        ("strategy", "jobs", "failed", "answers", "right, %", "no room", "cost", "prefill", "turns", "longer", "side"),
+        "other. no room: the budget could not hold the question, a wrong answer. over: calls over the budget. cost and "
+        "prefill: tokens of an exchange with the strategy's own calls. longer: turns against none in the same ones "
+        "(The Complexity Trap, Figure 4). side: the share of the strategy's own calls in the cost (Table 2 there).",
+        (
+            "strategy",
+            "jobs",
+            "failed",
+            "answers",
+            "right, %",
+            "no room",
+            "over",
+            "cost",
+            "prefill",
+            "turns",
+            "longer",
+            "side",
+        ),
         [
             (
                 _named(one.setting),
@@ -106,6 +119,7 @@ def _answers(model: str, found: Sequence[Group]) -> Table:
                 f"{one.scored:,}",
                 share(one.right, one.scored),
                 f"{one.no_room:,}",
+                _tokens(one.over),
                 _tokens(one.cost),
                 _tokens(one.prefill),
                 f"{one.turns:.2f}",

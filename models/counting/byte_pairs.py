@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _SHORT = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _REST = r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 _PATHS = r" ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_UPPER, _LOWER = r"(?:(?![a-z])\p{L})", r"(?:(?![A-Z])\p{L})"
-_CASED = r"[^\r\n\p{L}\p{N}]?" + _UPPER + "*" + _LOWER + r"+{0}|[^\r\n\p{L}\p{N}]?" + _UPPER + "+" + _LOWER + "*{0}|"
+_CASED = (
+    r"[^\r\n\p{L}\p{N}]?(?:(?![a-z])\p{L})*(?:(?![A-Z])\p{L})+{0}"
+    r"|[^\r\n\p{L}\p{N}]?(?:(?![a-z])\p{L})+(?:(?![A-Z])\p{L})*{0}|"
+)
 _HAN = "[一-龥぀-ゟ゠-ヿ]"
 
 LLAMA_3 = _SHORT + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|" + _REST
@@ -29,11 +31,13 @@ GPT_2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)
 DIGITS = r"\p{N}|'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?=\p{N})|\s+(?!\S)|\s+"
 GPT_4O = _CASED.replace("{0}", _SHORT + "?") + r"\p{N}{1,3}|" + _PATHS
 TEKKEN = _CASED.replace("{0}", "") + r"\p{N}|" + _PATHS
-_LETTERS, _SIGNS = r"[\p{L}\p{M}]", r"[\p{P}\p{S}]"
+_PIECE = (
+    r"(?:{0}[^\r\n\p{L}\p{N}\p{P}\p{S}])?(?:{0}[\p{L}\p{M}])+|(?:{0} )?(?:{0}[\p{P}\p{S}])+(?:{0}[\r\n])*"
+    r"|(?:{0}[^\s\p{L}\p{M}\p{N}\p{P}\p{S}](?!{0}[\p{L}\p{M}]))+|"
+)
 DEEPSEEK_3 = (
-    rf"\p{{N}}{{1,3}}|(?:(?={_HAN}){_LETTERS})+|(?:(?={_HAN}){_SIGNS})+|[!-/:-@\[-`{{-~][A-Za-z]+"
-    rf"|(?:(?!{_HAN})[^\r\n\p{{L}}\p{{P}}\p{{S}}\p{{N}}])?(?:(?!{_HAN}){_LETTERS})+| ?(?:(?!{_HAN}){_SIGNS})+[\r\n]*"
-    rf"|\s*[\r\n]+|\s+(?=\p{{N}}|{_HAN})|\s+(?!\S)|\s+|(?s:.)"
+    r"\p{N}{1,3}|" + _PIECE.replace("{0}", f"(?={_HAN})") + r"[!-/:-@\[-`{-~][A-Za-z]+|"
+    rf"{_PIECE.replace('{0}', f'(?!{_HAN})')}\s*[\r\n]+|\s+(?=\p{{N}}|{_HAN})|\s+(?!\S)|\s+"
 )
 
 PATTERNS: Mapping[str, str] = {
@@ -52,11 +56,17 @@ PATTERNS: Mapping[str, str] = {
 }
 """How texts are split into words, by the name of the pre-tokenizer in a GGUF file (`tokenizer.ggml.pre`)."""
 
-WHOLE_WORDS = frozenset(["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2", "tekken"])
-"""Where a word that is in the vocabulary is one token whether or not merges lead to it; these also begin a prompt."""
+WHOLE_WORDS = frozenset(
+    ["llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "lfm2", "tekken", "glm4"]
+)
+"""Where a word that is in the vocabulary is one token whether or not merges lead to it; all but glm4 begin a prompt."""
 
 _NORMAL, _SPECIAL = 1, (2, 3, 4)
-_PART_CHARACTERS = 100_000
+
+_PRINTED = [byte for byte in range(0x21, 0x100) if chr(byte).isprintable()]
+_OTHERS = [byte for byte in range(0x100) if byte not in _PRINTED]
+_BYTES = {byte: byte for byte in _PRINTED} | {0x100 + at: byte for at, byte in enumerate(_OTHERS)}
+"""The byte of each letter by which vocabularies write bytes: printable ones as they are, the others from U+0100."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +82,9 @@ class BytePairs:
     special: Sequence[str]
     """Texts that are one token wherever they stand."""
 
+    lost: Sequence[int]
+    """Bytes that are no token: they are left out of a text."""
+
     begin: int = 0
     """Tokens that the server adds around a prompt."""
 
@@ -81,12 +94,12 @@ class BytePairs:
         return len(parts) // 2 + sum(map(self._words, parts[::2]))
 
     def _words(self, text: str) -> int:
-        encode = partial(self._encoding.encode, allowed_special=set(), disallowed_special=())
         try:
-            return len(encode(text))
+            found = self._encoding.encode(text)
         except ValueError:  # the pattern gives up on more than half a million blanks
-            starts = range(0, len(text), _PART_CHARACTERS)
-            return sum(len(encode(text[at : at + _PART_CHARACTERS])) for at in starts)
+            half = len(text) // 2
+            return self._words(text[:half]) + self._words(text[half:])
+        return len(found) - sum(map(found.count, self.lost))
 
     @cached_property
     def _around(self) -> re.Pattern[str]:
@@ -99,7 +112,9 @@ class BytePairs:
         ranks = {bytes([byte]): byte for byte in range(256)}
         for token in self.merged:
             ranks.setdefault(token.encode("latin-1"), len(ranks))
-        return Encoding(self.pre, pat_str=PATTERNS[self.pre], mergeable_ranks=ranks, special_tokens={})
+        # llama.cpp knows the characters of Unicode 15.1, tiktoken later ones, too
+        pattern = re.sub(r"\\p\{.\}", r"[\g<0>&&\\p{age:15.1}]", PATTERNS[self.pre])
+        return Encoding(self.pre, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
 def byte_pairs(facts: Mapping[str, Any]) -> BytePairs | None:
@@ -109,13 +124,13 @@ def byte_pairs(facts: Mapping[str, Any]) -> BytePairs | None:
         facts: The keys and values that begin with `tokenizer.ggml.`, among others.
     """
     pre, merges, tokens, types = (
-        facts.get(f"tokenizer.ggml.{key}") for key in ("pre", "merges", "tokens", "token_type")
+        facts.get(f"tokenizer.ggml.{key}") or () for key in ("pre", "merges", "tokens", "token_type")
     )
     if facts.get("tokenizer.ggml.model") != "gpt2" or not isinstance(pre, str) or pre not in PATTERNS:
         return None
     try:
-        kinds = list(zip(tokens or (), types or (), strict=True))
-        merged = [merge.replace(" ", "", 1) for merge in merges or ()]
+        kinds = list(zip(tokens, types, strict=True))
+        merged = [merge.replace(" ", "", 1) for merge in merges]
         if pre in WHOLE_WORDS:
             merged += [token for token, kind in kinds if kind == _NORMAL]
         letters = [token.translate(_BYTES).encode("latin-1").decode("latin-1") for token in merged]
@@ -123,17 +138,8 @@ def byte_pairs(facts: Mapping[str, Any]) -> BytePairs | None:
         return None
     if not letters or not kinds:
         return None
-    begin = facts.get("tokenizer.ggml.add_bos_token", pre in WHOLE_WORDS)
-    end = facts.get("tokenizer.ggml.add_eos_token", False)
+    begin = facts.get("tokenizer.ggml.add_bos_token", pre in WHOLE_WORDS - {"glm4"})
+    end = facts.get("tokenizer.ggml.add_eos_token")
     special = [token for token, kind in kinds if kind in _SPECIAL and token]
-    return BytePairs(pre, list(dict.fromkeys(letters)), special, bool(begin) + bool(end))
-
-
-def _letters() -> dict[int, int]:
-    """The byte of each letter by which vocabularies write bytes: printable ones as they are, the others from U+0100."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(256) if byte not in printable]
-    return {byte: byte for byte in printable} | {0x100 + at: byte for at, byte in enumerate(others)}
-
-
-_BYTES = _letters()
+    lost = [byte for letter, byte in _BYTES.items() if chr(letter) not in tokens]
+    return BytePairs(pre, list(dict.fromkeys(letters)), special, lost, bool(begin) + bool(end))

@@ -6,10 +6,11 @@ Files are never trusted and never stop a session: what cannot be read or written
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from corpus.writing import write_whole
 
 
 def folder() -> Path:
@@ -31,11 +32,9 @@ def keep(kind: str, digest: str, value: Any) -> None:
     if not digest:
         return
     file = _file(kind, digest)
-    fresh = file.with_suffix(f".{os.getpid()}")
     with suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh.write_text(json.dumps(value), "utf-8")
-        fresh.replace(file)
+        write_whole(file, [json.dumps(value)])
 
 
 def _file(kind: str, digest: str) -> Path:

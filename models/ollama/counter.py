@@ -288,6 +288,7 @@ def _read(value: Any) -> BytePairs | None:
         pairs = BytePairs(**value)
         "".join(pairs.merged).encode("latin-1")
         "".join(pairs.special)
+        sum(pairs.lost)
         return pairs if pairs.pre in PATTERNS and isinstance(pairs.begin, int) else None
     except (TypeError, ValueError):
         return None

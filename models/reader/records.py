@@ -11,7 +11,9 @@ from corpus.passages import record
 
 TABLE = re.compile(r"(?:\S.*?, )?(?P<rows>\d{1,9}) rows(?: by key)?: (?P<columns>.*)")
 LEFT_OUT = re.compile(r"\[(?P<lines>\d[\d,]{0,10}) left out\]")
-NOTE = re.compile(r"\[(?:(?:JSON as tables|(?:lines|entries) [\d,]+-[\d,]+ left|page \d+ of \d+): |[\d,]+ of [\d,]+ )")
+NOTE = re.compile(
+    r"\[(?:(?:[\d,]+ lines of JSON as tables|(?:lines|entries) [\d,]+-[\d,]+ left|page \d+ of \d+): |[\d,]+ of [\d,]+ )"
+)
 CELL = re.compile(r'"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|]++|(?:^|(?<=\|))')
 COLUMN = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|\[[^\]]*+\]|[^|])++')
 

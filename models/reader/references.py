@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.marks import ABOVE, REPEATED
+from agent.marks import ABOVE, REPEATED, refers
 from agent.messages import Message
 from agent.references import Leads, arguments, parted
 
@@ -22,7 +22,7 @@ def read_back(messages: Sequence[Message]) -> Sequence[Message]:
         return messages
     above, found = Places(), []
     for message in messages:
-        content, own = _read(message.content, above, marked=message.role == "tool")
+        content, own = _read(message.content, above, marked=refers(message))
         found.append(replace(message, content=content) if content != message.content else message)
         above |= own
         for text in arguments(message):

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from agent.circles import Circles
 from agent.marks import shown
+from agent.messages import Message
 from corpus.markdown import sentences
 from corpus.passages import passages, prose, record
 from corpus.words import STYLE
@@ -100,12 +102,20 @@ class Result:
     more: str = ""
 
 
+def result_of(message: Message, tool: str = "", path: str = "") -> Result:
+    """What a message shows of the result of a tool; see `read`."""
+    return read(message.content, tool, path, message.id if message.why else "")
+
+
 @lru_cache(maxsize=512)
-def read(content: str, tool: str = "", path: str = "") -> Result:
-    """What the result of a tool shows. Where its first line is left out, the tool says its form."""
+def read(content: str, tool: str = "", path: str = "", copy_of: str = "") -> Result:
+    """What the result of a tool shows. Where its first line is left out, the tool says its form.
+
+    `copy_of`: the id of the message that it is a copy of; see `agent.marks`.
+    """
     marked = STYLE.sub("", content.replace("\r\n", "\n"))
-    view = shown(marked)
-    text = RECALLED.sub("", view.text)
+    view = shown(marked, copy_of)
+    text = RECALLED.sub("", view.text).lstrip("\n")
     result = _read(text, marked, "" if view.whole else tool, path) if text.strip() else Result("gone")
     said = tuple(replace(one, text=once(one.text)) for one in result.said)
     if not (view.whole or said or result.entries):
@@ -126,7 +136,7 @@ def _read(text: str, marked: str, tool: str, path: str) -> Result:
         return Result("error", head=first.removeprefix("Error: ").rstrip("."))
     if found := PAGE.match(text):
         return _page(text[found.end() :], found)
-    if found := LINES.search(text[:600]):
+    if found := LINES.match(text):
         said = tuple(_lines(found["path"], text[found.end() :]))
         if not said and (page := LINES.search(marked)):
             said = tuple(_records(found["path"], int(found["first"]), marked[page.end() :]))
@@ -145,7 +155,7 @@ def _read(text: str, marked: str, tool: str, path: str) -> Result:
 def _page(body: str, found: re.Match[str]) -> Result:
     """The sections of a page, each a piece with its title."""
     slug, section, said = found["slug"], found["section"] or "", []
-    body = re.sub(r"^\[page \d+ of \d+: .*\]$", "", body, flags=re.MULTILINE)
+    body = re.sub(r"\n\[page \d+ of \d+: .*\]\s*\Z", "", body)
     for at, part in enumerate(re.split(r"^## ", body, flags=re.MULTILINE)):
         title, _, rest = part.partition("\n") if at else (section, "", part)
         said += [Said(passage.text, slug, title) for passage in passages(rest)]
@@ -156,23 +166,19 @@ def _page(body: str, found: re.Match[str]) -> Result:
 
 def _hits(text: str) -> Result:
     said, entries = [], []
-    found: re.Match[str] | None = None
-    for line in text.split("\n"):
-        if found := HIT.match(line) or found:
-            if line.startswith("   "):
-                said.append(Said(line.strip(), found["slug"], found["section"], float(found["score"])))
-            else:
-                entries.append(Entry(found["slug"], found["title"]))
+    for line, below in pairwise([*text.split("\n"), ""]):
+        if found := HIT.match(line):
+            entries.append(Entry(found["slug"], found["title"]))
+            if below.startswith("   "):
+                said.append(Said(below.strip(), found["slug"], found["section"], float(found["score"])))
     return Result("hits", tuple(said), tuple(dict.fromkeys(entries)), text.split("\n")[0])
 
 
 def _listing(text: str) -> Result:
     entries: list[Entry] = []
-    for line in text.split("\n"):
+    for line, below in pairwise([*text.split("\n"), ""]):
         if found := ENTRY.match(line):
-            entries.append(Entry(found["slug"], found["title"]))
-        elif entries and line.startswith("   "):
-            entries[-1] = Entry(entries[-1].slug, entries[-1].title, line.strip())
+            entries.append(Entry(found["slug"], found["title"], below.strip() if below.startswith("   ") else ""))
     more = re.search(r"^\[page (\d{1,6}) of (\d{1,6}): ", text, re.MULTILINE)
     page, pages = (int(more[1]), int(more[2])) if more else (1, 1)
     return Result("listing", (), tuple(entries), text.split("\n")[0], page, page, pages)

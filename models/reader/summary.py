@@ -10,7 +10,7 @@ from itertools import zip_longest
 from agent.messages import Message, Schema
 from agent.prompts import SUMMARY_TAG
 from models.reader.results import Said, first_sentences
-from models.reader.view import CANNOT, View, look, real_question
+from models.reader.view import CANNOT, View, is_summary, look, real_question
 
 HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
 KINDS = tuple(
@@ -120,7 +120,7 @@ def _earlier(messages: Sequence[Message]) -> Points:
     points = Points()
     answered = any(message.role == "assistant" and not message.calls for message in messages)
     for message in messages:
-        if message.content.startswith(SUMMARY_TAG):
+        if is_summary(message):
             kind = "found"
             for line in message.content.removeprefix(SUMMARY_TAG).split("\n"):
                 if heading := HEADING.match(line):

@@ -13,8 +13,9 @@ from agent.prompts import CLOSING, SUMMARY_TAG
 from corpus.markdown import sentences
 from models.reader.lines import Lines
 from models.reader.references import read_back
-from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, read
+from models.reader.results import CITED, NAMED, USER, Entry, Result, Said, own, result_of
 
+GONE = Result("gone", whole=False)
 ASKS = re.compile(
     r"\?|\b(?:how|what|which|who|whose|when|where|why|whether|should|could|can|please|tell|show|give|explain|read|find|"
     r"list|compare|summari[sz]e|search|note|remember|let['’]?s|any (?:way|idea)|worth)\b"
@@ -120,9 +121,14 @@ class View:
 
 def real_question(message: Message) -> bool:
     """Whether a message is the user's own words, and not a nudge or an inserted summary."""
-    if message.role != "user" or message.content.startswith(SUMMARY_TAG):
+    if message.role != "user" or is_summary(message):
         return False
     return CLOSING not in message.content and bool(message.content.strip())
+
+
+def is_summary(message: Message) -> bool:
+    """Whether a strategy put a message in: a summary or a recital."""
+    return bool(message.why) and message.content.startswith(SUMMARY_TAG)
 
 
 def states(text: str) -> bool:
@@ -136,7 +142,7 @@ def look(messages: Sequence[Message]) -> View:
     asked = [index for index, message in enumerate(messages) if real_question(message)]
     start = asked[-1] if asked else len(messages)
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
-    spoken = [m for m in messages[:start] if m.role == "assistant" or m.content.startswith(SUMMARY_TAG)]
+    spoken = [m for m in messages[:start] if m.role == "assistant" or is_summary(m)]
     answers = [m for m in spoken if not m.calls and not m.content.startswith(CANNOT)]
     told_before = (message.content for message in spoken if not message.content.startswith(CANNOT))
     own_words = tuple(dict.fromkeys(one for content in told_before for one in own(content)))
@@ -155,7 +161,7 @@ def look(messages: Sequence[Message]) -> View:
         file=file,
         line=line,
         thoughts=tuple(one for m in messages[start:] if m.role == "assistant" for one in own(m.content)),
-        fresh=tuple(read(message.content) for message in messages[last:] if message.role == "tool"),
+        fresh=tuple(result_of(message) for message in messages[last:] if message.role == "tool"),
     )
 
 
@@ -173,7 +179,7 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
             arguments, current = _arguments(call), index > start
             of = copies.get(str(arguments.get("id", ""))) if call.name == "recall" else None
             read_as = of or Act(call.name, arguments, Result("gone"), current)
-            shows = read(found[0].content if found else "", read_as.name, read_as.text("path"))
+            shows = result_of(found[0], read_as.name, read_as.text("path")) if found else GONE
             if call.name == "recall":
                 shows = replace(shows, more="")  # to recall what was recalled brings nothing else
             if of and shows.form != "error":
@@ -218,7 +224,7 @@ def _entries(messages: Sequence[Message]) -> dict[str, Entry]:
     for message in messages:
         for slug in _read(message):
             named.setdefault(slug, Entry(slug, slug.replace("-", " ")))
-        shown = read(message.content) if message.role == "tool" else Result("text")
+        shown = result_of(message) if message.role == "tool" else Result("text")
         for entry in shown.entries if shown.form in ("page", "hits", "listing", "nothing") else ():
             named[entry.slug] = entry
         if message.role != "tool":
@@ -229,10 +235,10 @@ def _entries(messages: Sequence[Message]) -> dict[str, Entry]:
 def _listed(messages: Sequence[Message]) -> tuple[str, ...]:
     """The articles of the newest list of two or more that the user was shown, or else that a tool gave."""
     for message in reversed(messages):
-        if message.role == "assistant" or message.content.startswith(SUMMARY_TAG):
+        if message.role == "assistant" or is_summary(message):
             slugs = [one["slug"] for one in NAMED.finditer(message.content)]
         else:
-            shown = read(message.content) if message.role == "tool" else Result("text")
+            shown = result_of(message) if message.role == "tool" else Result("text")
             slugs = [entry.slug for entry in shown.entries] if shown.form == "listing" else []
         if len(set(slugs)) > 1:
             return tuple(dict.fromkeys(slugs))
@@ -256,7 +262,7 @@ def _at(answers: Sequence[Message]) -> tuple[str, int]:
 
 def _read(message: Message) -> list[str]:
     """The slugs of the articles that an assistant message asks to read, or that a summary names as read."""
-    if message.content.startswith(SUMMARY_TAG):
+    if is_summary(message):
         return [one["slug"] for one in reversed([*NAMED.finditer(message.content)])]
     calls = (_arguments(call) for call in message.calls if call.name == "read_article")
     return [str(arguments["slug"]).strip() for arguments in calls if arguments.get("slug")]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, NoReturn
 
-COMMANDS = ("config", "doctor", "prepare", "trust")
+COMMANDS = ("config", "doctor", "prepare")
 
 DESCRIPTION = "A research assistant in the terminal that thinks inside a small token budget."
 EPILOG = """\
@@ -24,9 +24,6 @@ commands:
                    to type to mend what is wrong; with --json a check a line
   prepare          manage the context of any program: its messages in, what to
                    send out; thimble prepare --help
-  trust            let this folder's thimble.toml decide what runs code, names a
-                   server or reaches out of the folder; it is asked for again
-                   where that changes
   lab              experiments, such as a replay of recorded runs; lists them
 
 Piped standard input is read as prompts, one a line. A prompt that begins with
@@ -40,7 +37,7 @@ budget is too small, 5 the model (or the reader) said that it cannot answer.
 """
 
 
-USAGE = "thimble [config|doctor|prepare|trust] [-p TEXT]... [--json] [options]"
+USAGE = "thimble [config|doctor|prepare] [-p TEXT]... [--json] [options]"
 
 
 def _value(metavar: str, help: str, **more: Any) -> dict[str, Any]:

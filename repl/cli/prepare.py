@@ -60,6 +60,8 @@ def run(settings: Settings, budget: str | None) -> int:
     limit = settings.budget if budget is None else read_limit(budget)  # unlike a session's it may be anything
     scripted = Scripted([], counter_for(settings.model))  # no model is made for a strategy that asks none
     side = SideModel(scripted, embedder_of(settings), worker=Lagged())
+    for notice in settings.notices:
+        tell(notice)
     with Apart():  # what a strategy of the user's own prints
         parsed = parse(settings.strategy, side)
         strategy = tidied(parsed) if settings.tidy else parsed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 
 from rich.console import Console
 from rich.text import Text
@@ -15,13 +15,14 @@ from agent.budget import Budget, Prices
 from agent.errors import UsageError
 from agent.ledger import Call, Ledger, Totals, cost, totals
 from agent.messages import Message
-from agent.view import View
+from agent.view import FIT, View
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.footer import level
 from repl.screen.pager import MORE, show
 from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
+from repl.screen.trace import TIDY
 from session.session import Session
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -36,18 +37,18 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
     """/stats [more]: where the tokens are, and what they cost so far.
 
     The last prompt by role, by fate, and by reasoning, action and observation; each exchange; the cost of answers and
-    of summaries, in dollars if the price card has them; the cost of the same calls with the whole history in each; and
-    the prompt of each call against the budget. ~ is an estimate, ? is unknown. On a low screen the most important of
-    it; /stats more has all.
+    of summaries, in dollars if the price card has them; the cost of the same calls with the whole history in each, and
+    who made them smaller; the prompt of each call against the budget. ~ is an estimate, ? is unknown. On a low screen
+    the most important of it; /stats more has all.
     """
     if rest not in ("", MORE):
         raise UsageError(f"/stats takes no {rest[:40]!r}", f"write /stats or /stats {MORE}")
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
     say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))
-    say(console, price_line(agent))
     view = agent.ledger.view
     if view is None:
+        say(console, price_line(agent))
         empty_session(session).show(console)
         return
     show(console, rest, lambda: _whole(session, view, console), lambda: _short(session, view, console), "/stats")
@@ -55,11 +56,13 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
 
 def _whole(session: Session, view: View, console: Console) -> None:
     ledger, budget = session.agent.ledger, session.agent.budget(session.agent.schemas())
+    say(console, price_line(session.agent))
     tables = [by_role(session, view, budget), by_fate(session, view, budget)]
     tables.append(by_part(view, budget, session.agent.backend.counter.exact))
     if ledger.calls:
         card = session.agent.price_card()
         tables += [by_exchange(ledger), by_purpose(ledger, card), without_management(totals(ledger.calls), ledger)]
+        tables.append(by_maker(ledger, session.agent.backend.counter.exact))
     for table in tables:
         table.show(console)
         console.print()
@@ -76,6 +79,8 @@ def _short(session: Session, view: View, console: Console) -> None:
         spent = totals(ledger.calls)
         for name, *cells in without_management(spent, ledger).rows[:2]:
             say(console, "{}: {}; with the whole history: {} ({})".format(name, *cells))
+        if makers := by_maker(ledger, session.agent.backend.counter.exact).rows:
+            say(console, line(f"smaller by: {', '.join(f'{name} {tokens}' for name, _, tokens, _ in makers)}"))
         _tell_recalls(ledger, console)
         say(console, cost_line(ledger, session.agent.price_card()))
     show_chart(ledger.calls, console)
@@ -239,6 +244,25 @@ def without_management(spent: Totals, ledger: Ledger) -> Table:
     return Table("The same calls with the whole history in each", ("", ">as it was", ">whole", ">ratio"), rows)
 
 
+def by_maker(ledger: Ledger, exact: bool) -> Table:
+    """What `tidy`, each strategy or its parts, and `fit` took out of the history on its way into the prompts."""
+    known = [call.taken for call in ledger.calls if call.taken]
+    rows = []
+    for name in dict.fromkeys(chain(*known)):
+        its = [taken[name] for taken in known if name in taken]
+        acted = sum(map(bool, its))
+        if acted or name not in (TIDY, FIT):
+            last = known[-1].get(name, 0)
+            rows.append(
+                (name, *(_less(tokens, exact) for tokens in (last, sum(its))), f"{acted or 'none'} of {len(its)}")
+            )
+    return Table("Who made the prompts smaller, by how many tokens", ("", ">the last", ">all", ">calls"), rows)
+
+
+def _less(tokens: int, exact: bool) -> str:
+    return f"{'−' * (tokens < 0)}{figures.tokens(abs(tokens), exact)}" if tokens else "nothing"
+
+
 def show_chart(calls: Sequence[Call], console: Console) -> None:
     """Prompt tokens of each call against the budget: bars where they can be drawn, figures elsewhere."""
     answers = [call for call in calls if call.purpose == "answer" and call.prompt.tokens is not None]
@@ -250,7 +274,9 @@ def show_chart(calls: Sequence[Call], console: Console) -> None:
     title = f"Prompt tokens of each call{newest}; the budget is {known[-1].limit:,}"
     say(console, title, "bold")
     if not drawn:
-        console.out("  " + ", ".join(figures.amount(call.prompt) for call in known), highlight=False)
+        console.out(
+            "  " + ", ".join(figures.amount(call.prompt) + " OVER" * bool(call.over) for call in known), highlight=False
+        )
         say(console, f"  {strategies_of(known, first)}")
         return
     step = 2 if 2 * len(known) + 10 <= console.width else 1

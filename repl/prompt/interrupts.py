@@ -20,6 +20,7 @@ class Interrupts:
     def __init__(self) -> None:
         self._heard_one = False
         self._may_raise = False
+        self._raised = False
         self._again: threading.Timer | None = None
 
     def __enter__(self) -> Interrupts:
@@ -38,8 +39,8 @@ class Interrupts:
 
     @contextmanager
     def allowed(self) -> Iterator[None]:
-        """Where Ctrl-C raises KeyboardInterrupt at once."""
-        self._may_raise = True
+        """Where Ctrl-C raises KeyboardInterrupt at once; another one too, where the first was caught and is over."""
+        self._may_raise, self._raised = True, False
         try:
             yield
         finally:
@@ -59,8 +60,9 @@ class Interrupts:
 
     def _hear(self, number: int, frame: FrameType | None) -> None:
         self._heard_one = True
-        if self._may_raise:
-            self._may_raise = False
+        tidying = self._raised and sys.exc_info()[0]
+        if self._may_raise and not tidying:
+            self._raised = True
             raise KeyboardInterrupt
 
     def _lost(self, unraisable: sys.UnraisableHookArgs) -> None:
@@ -68,7 +70,7 @@ class Interrupts:
         if unraisable.exc_type is not KeyboardInterrupt:
             self._told_before(unraisable)
             return
-        self._may_raise = True
+        self._raised = False
         self._again = threading.Timer(MOMENT_SECONDS, _interrupt)
         self._again.start()
 

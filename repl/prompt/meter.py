@@ -141,6 +141,5 @@ def _outlook(next_: Forecast, exact: bool, asked: bool) -> list[str]:
 
 def _acts(view: View, exact: bool) -> list[str]:
     deeds = [f"{DEEDS[fate]} {count:,}" for fate, count in view.acted.items() if count]
-    less = view.history_tokens - view.tokens
-    saved = f" −{figures.short(less, exact)}" if less > 0 else ""
+    saved = f" −{figures.short(view.saved, exact)}" if view.saved > 0 else ""
     return [", ".join(deeds) + saved] if deeds else []

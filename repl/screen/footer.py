@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter as Tally
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -41,10 +42,10 @@ def footer(agent: Agent, width: int) -> str:
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
     the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
-    cached; what the models wrote; the strategy, and what it kept out of that last prompt; seconds in the models, of
-    one in the background only those in which the agent waited, and the seconds waited for a busy one or for one to
-    load; the session's prompt tokens. Where the line is too long, the name of a strategy with something to say is cut,
-    then fields drop from the right.
+    cached; what the models wrote; the strategy, and what was kept out of that last prompt: by it, and after a comma by
+    each of its parts, `tidy` and `fit`; seconds in the models, of one in the background only those in which the agent
+    waited, and the seconds waited for a busy one or for one to load; the session's prompt tokens. Where the line is too
+    long, the name of a strategy with something to say is cut, then fields drop from the right.
     """
     ledger = agent.ledger
     calls = ledger.of_exchange(ledger.exchanges)
@@ -61,15 +62,15 @@ def footer(agent: Agent, width: int) -> str:
         f"ctx {context(agent)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",
-        f"{name} {saved}".rstrip(),
+        f"{name}{saved}",
         f"{seconds:.1f}s{waited}" if calls else "?",
         f"Σ {figures.short(total.tokens, total.exact)}",
     ]
     if saved:
         least = min(cell_len(name), LEAST_NAME)
-        shown = fitting([*fields[:4], f"{cut(name, least)} {saved}", *fields[5:]], width)
+        shown = fitting([*fields[:4], f"{cut(name, least)}{saved}", *fields[5:]], width)
         room = width - cell_len(" · ".join(shown)) + least
-        fields = [*shown[:4], *[f"{cut(name, room)} {saved}"] * (len(shown) > 4), *shown[5:]]
+        fields = [*shown[:4], *[f"{cut(name, room)}{saved}"] * (len(shown) > 4), *shown[5:]]
     return " · ".join(fitting(fields, width))
 
 
@@ -105,10 +106,17 @@ def _unanswered(ledger: Ledger) -> View | None:
 
 
 def _saved(agent: Agent) -> str:
-    """Observations that the newest view changes or drops, and the tokens saved."""
+    """The observations that the newest view changes or drops, and the tokens saved, by who did it: the strategy first.
+
+    `tidy`, `fit` and the parts of a strategy stand there by name.
+    """
     view = agent.ledger.view
     if view is None:
         return ""
-    hidden = sum(message.role == "tool" and fate != "kept" for message, fate in view.fated)
-    less = view.history_tokens - view.tokens
-    return " ".join([f"−{hidden} obs"] * bool(hidden) + [f"−{figures.short(less)}"] * (less > 0))
+    results = (message.id for message in view.history if message.role == "tool")
+    hidden = Tally(by for id_ in results for by in {step.by for step in view.steps.get(id_, ())})
+    saved = {
+        by: f" −{hidden[by]} obs" * bool(hidden[by]) + f" −{figures.short(less)}" * (less > 0)
+        for by, less in view.taken.items()
+    }
+    return saved.pop("", "") + "".join(f", {line(by)}{words}" for by, words in saved.items() if words)

@@ -147,9 +147,9 @@ def acts(event: Prepared) -> list[Act]:
     view, own = event.view, _own_deeds(event)
     done: dict[str, Tally[Fate]] = {"": Tally()} if own else {}
     saved: Tally[str] = Tally()
-    for step in _new_steps(event):
+    for step, before in _new_steps(event):
         done.setdefault(step.by, Tally())[step.fate] += 1
-        saved[step.by] += step.before - step.tokens
+        saved[step.by] += before - step.tokens
     order = [*sorted(done, key=lambda by: (by == FIT, by == "", by != TIDY))]
     found, before = [], view.without
     for by in order:
@@ -160,16 +160,22 @@ def acts(event: Prepared) -> list[Act]:
     return found
 
 
-def _new_steps(event: Prepared) -> Iterator[Step]:
-    """The steps that the view before did not have, of the messages whose fate is new."""
+def _new_steps(event: Prepared) -> Iterator[tuple[Step, int]]:
+    """The steps that the view before did not have, of the messages whose fate is new.
+
+    With each the tokens of the message without it: the first comes after what the view before had.
+    """
     view, before = event.view, event.before
     was = before.fates if before else ()
     for place, (message, fate) in enumerate(view.fated if view.acted else ()):
         if fate == "kept" or (place < len(was) and was[place] == fate):
             continue
         steps = view.steps.get(message.id) or [Step("", fate, "", 0, 0)]
-        known = {(step.by, step.fate) for step in before.steps.get(message.id, ())} if before else set()
-        yield from [step for step in steps if (step.by, step.fate) not in known] or steps[-1:]
+        had = before.steps.get(message.id, ()) if before else ()
+        known = {(step.by, step.fate) for step in had}
+        first, *others = [step for step in steps if (step.by, step.fate) not in known] or steps[-1:]
+        yield first, had[-1].tokens if had else first.before
+        yield from ((step, step.before) for step in others)
 
 
 def deeds(event: Prepared) -> list[str]:

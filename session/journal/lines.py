@@ -41,7 +41,7 @@ STREAMED = b'{"type":"said",'
 MOST_MESSAGES = 10_000_000
 FIGURES = (
     *("tokens", "history_tokens", "limit", "overhead", "cached", "prefill", "edited", "acted"),
-    *("without", "notes", "warm"),
+    *("without", "notes", "warm", "sizes"),
 )
 """The fields of a view that stand on a line as they are."""
 EVERYTHING = attrgetter(*(field.name for field in fields(Message)))

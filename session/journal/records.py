@@ -95,6 +95,7 @@ class PreparedLine:
     copies: tuple[Message, ...] = ()
     without: int = 0
     steps: TextDelta = NO_TEXT
+    sizes: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,8 +124,8 @@ def written(units: Sequence[Unit], said: Sequence[str], chosen: set[int], most: 
 
 
 def cut(text: str, most: int) -> str:
-    """A long unit in about so many characters: an excerpt of its own."""
-    if len(text) > HUGE * most:
+    """A long unit in about so many characters: an excerpt of its own, or both ends where that would lack words."""
+    if len(text) > HUGE * most or judged(text).prose:
         half = most // 2
         return f"{text[:half]} [{len(text) - 2 * half:,} more characters] {text[-half:]}"
     return shortened(text, most)[1].rstrip("\n") + "\n" * text.endswith("\n")

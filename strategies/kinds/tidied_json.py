@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from strategies.json_table import HEAD
 from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
 
-BEGINS, _, _ = HEAD.partition("{}")
+BEGINS = re.compile(rf"^\[[\d,]{{1,11}}{re.escape(HEAD.split('{}')[1])}", re.MULTILINE)
 ROWS = re.compile(r"(?:.*?, )?(\d{1,9}) rows(?: by key)?: ")
 CELL = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[\[{](?:[^\]}\n]|[\]}](?!\||$))*+[\]}]?+|[^|\n]++|(?:^|(?<=\|))')
 """A cell of a row: quoted, in brackets, plain, or empty."""
@@ -18,7 +18,7 @@ HEADING = 16.0
 
 def units(text: str) -> Sequence[Unit] | None:
     """The lines of a text with such tables; a row has its cells."""
-    return list(_units(lines_of(text))) if f"\n{BEGINS}" in f"\n{text}" else None
+    return list(_units(lines_of(text))) if BEGINS.search(text) else None
 
 
 def _units(lines: Sequence[str]) -> Iterator[Unit]:
@@ -32,7 +32,7 @@ def _units(lines: Sequence[str]) -> Iterator[Unit]:
             yield Unit(line, line, (), HEADING, level=-1)
             rows, table = int(heading[1]), f"{line} row"
         else:
-            yield line_unit(line, HEADING if line.startswith(BEGINS) else 0.0)
+            yield line_unit(line, HEADING if BEGINS.match(line) else 0.0)
 
 
 TIDIED = Kind("tidied JSON", "rows", units)

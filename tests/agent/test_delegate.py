@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.agent import CANCELLED, Agent
+from agent.agent import Agent
 from agent.delegate import TOKENS, brief, cut
 from agent.errors import ModelError
 from agent.events import Answered, SideCalled, ToolReturned
 from agent.ledger import totals
 from agent.loop import run
+from agent.marks import CANCELLED
 from agent.messages import Message
 from agent.protocols import Text, Usage
 from strategies.none import NoManagement

@@ -53,6 +53,8 @@ def summed(amounts: Sequence[Amount]) -> tuple[int | None, bool | None]:
 def test_totals_are_sums(calls: list[Call]) -> None:
     total = totals(iter(calls))
     assert (total.calls, total.turns) == (len(calls), len([one for one in calls if one.purpose == "answer"]))
+    answers = [(one.prompt.tokens or 0) - one.limit for one in calls if one.purpose == "answer"]
+    assert (total.over, total.most_over) == (sum(over > 0 for over in answers), max([0, *answers]))
     for name in ("prompt", "cached", "output", "prefill"):
         amount = getattr(total, name)
         tokens, exact = summed([getattr(one, name) for one in calls])
@@ -203,6 +205,13 @@ def test_raw_is_what_the_whole_history_would_have_cost() -> None:
         views[1].history_tokens - views[0].history_tokens,
         views[2].history_tokens - views[1].history_tokens,
     ]
+
+
+def test_a_call_books_what_each_took_out_of_its_prompt() -> None:
+    session = agent([call(1)], [call(2)], says("Done."))
+    views = [event.view for event in run(session, "?") if isinstance(event, Prepared)]
+    for one, view in zip(session.ledger.calls, views, strict=True):
+        assert one.taken == {session.strategy_name: view.history_tokens - view.tokens, "fit": 0}
 
 
 def test_the_closing_turn_finds_the_cache_of_the_unmanaged_session() -> None:

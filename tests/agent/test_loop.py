@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.agent import CANCELLED
 from agent.errors import ModelError
 from agent.events import (
     Answered,
@@ -23,6 +22,7 @@ from agent.events import (
 from agent.foreign import DEPTH
 from agent.history import History
 from agent.loop import MOST_CALLS, NOT_RUN, run
+from agent.marks import CANCELLED
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CLOSING, SYSTEM
 from agent.protocols import Delta, Text, Thinking, Usage, Waiting

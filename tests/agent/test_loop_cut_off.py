@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.agent import CANCELLED
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Asked, Prepared, Preparing, Replied, Said, ToolReturned
 from agent.history import History
 from agent.loop import run
+from agent.marks import CANCELLED
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from strategies.sliding_window import SlidingWindow

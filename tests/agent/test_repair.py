@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.marks import NO_RESULT
 from agent.messages import Message, ToolCall
-from agent.repair import NO_RESULT, repair
+from agent.repair import repair
 from tests.support.histories import Story, broken_histories, is_sound, pending, sound_histories
 
 # --- laws -------------------------------------------------------------------------------------------------------------

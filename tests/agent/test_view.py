@@ -19,6 +19,7 @@ from agent.messages import Message, ToolCall, blocks
 from agent.repair import repair
 from agent.settle import settle
 from agent.view import View, measure, prepare
+from strategies.tidy import tidied
 from tests.support.histories import (
     LIMITS,
     Story,
@@ -31,10 +32,14 @@ from tests.support.histories import (
     react40,
     sound_histories,
 )
+from tests.support.specs import build
 
 ROOMY = budget(10**9)
 
 # --- what becomes of every message ------------------------------------------------------------------------------------
+
+
+WHO = ("none", "observation-masking", "sliding-window", "todo+observation-masking", "dedup+truncate")
 
 
 @st.composite
@@ -364,7 +369,7 @@ def test_a_strategy_that_is_not_fitted_may_run_over() -> None:
 
 def test_a_view_of_nothing() -> None:
     view = prepare([], Hostile(list), budget(overhead=30))
-    assert view == View((), (), (), 30, 30, 8000, 30, 0, 30, False, {}, 30)
+    assert view == View((), (), (), 30, 30, 8000, 30, 0, 30, False, {}, 30, sizes=(("", 30), ("fit", 30)))
 
 
 def test_a_late_system_message_does_not_take_the_question_s_place() -> None:
@@ -378,3 +383,20 @@ def test_a_late_system_message_does_not_take_the_question_s_place() -> None:
 def test_the_same_history_gives_the_same_view(history: list[Message], limit: int) -> None:
     one, other = (outcome(lambda: prepare(history, Hostile(list), budget(limit))) for _ in range(2))
     assert one == other or (isinstance(one, BudgetError) and str(one) == str(other))
+
+
+@given(st.sampled_from(WHO), sound_histories(), LIMITS)
+def test_each_token_that_is_taken_out_has_one_who_took_it(spec: str, history: list[Message], limit: int) -> None:
+    strategy, parts = tidied(build(spec)), [part.partition(":")[0] for part in spec.split("+")]
+    try:
+        view = prepare(history, strategy, budget(limit))
+    except BudgetError:
+        return
+    named = ["tidy", *(parts if len(parts) > 1 else [""]), "fit"]
+    assert [by for by, _ in view.sizes] == named
+    assert sum(view.taken.values()) == view.history_tokens - view.tokens
+    assert view.taken["fit"] >= 0
+    assert spec != "none" or view.taken[""] == view.taken["fit"] == 0
+    changed = {step.by for steps in view.steps.values() for step in steps}
+    recited = {"todo", "notes"} & {*named}
+    assert all(by in changed or by in recited for by, tokens in view.taken.items() if tokens)

@@ -111,6 +111,18 @@ def test_a_second_ctrl_c_does_not_disturb_what_the_first_one_began() -> None:
     assert tidied == [True]
 
 
+def test_what_has_caught_ctrl_c_and_goes_on_hears_the_next() -> None:
+    heard = []
+    with Interrupts() as interrupts, interrupts.allowed():
+        for _ in range(3):
+            try:
+                ctrl_c()
+            except KeyboardInterrupt:
+                ctrl_c()  # it is being tidied up
+                heard.append(True)
+    assert heard == [True] * 3
+
+
 class Dying:
     """What is tidied away just when Ctrl-C comes."""
 

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from agent.errors import UsageError
 from agent.hardware import HARDWARE, Hardware
 from repl import __version__
-from session.confirmed import confirm
 from session.settings import BACKENDS, SETTINGS, Settings, resolve
 from tests.support.paths import ROOT
 
@@ -43,6 +42,7 @@ TEXTS = {
     "reply_timeout": ("50", "25.5", "600", "1800"),
     "keep_alive": ("-1", "10m", "300", "2h"),
 }
+LEFT_OUT = {name for name, setting in SETTINGS.items() if not setting.is_harmless("")}
 SOURCES = ("flag", "environment", "folder", "user")
 
 
@@ -76,12 +76,12 @@ def test_the_strongest_source_that_gives_a_setting_wins(home: Path, chosen: dict
         path.write_text(written({spelling(name): text for name, text in given_by[source].items()}))
     environ = {f"THIMBLE_{name.upper()}": text for name, text in given_by["environment"].items()}
 
-    confirm(resolve({}, environ={}, folder=home / "here").unconfirmed)
     found = resolve(given_by["flag"], environ=environ, folder=home / "here")
 
     defaults = Settings()
     for name in TEXTS:
-        winner = next((source for source in SOURCES if source in chosen.get(name, ())), None)
+        given_it = chosen.get(name, set()) - ({"folder"} if name in LEFT_OUT else set())
+        winner = next((source for source in SOURCES if source in given_it), None)
         origin = found.origins[name]
         if winner is None:
             assert origin == "default"
@@ -130,7 +130,7 @@ def test_every_setting_has_an_origin_and_a_default(home: Path) -> None:
     found = resolve({}, environ={}, folder=home / "here")
     assert found.origins == dict.fromkeys(SETTINGS, "default")
     assert found == Settings()
-    assert {*SETTINGS, "origins", "asked", "unconfirmed", "folder", "hardware"} == set(Settings.__dataclass_fields__)
+    assert {*SETTINGS, "origins", "asked", "left_out", "memory_file", "hardware"} == set(Settings.__dataclass_fields__)
 
 
 @pytest.mark.parametrize("card", ["cached=1.1", "output=-1", "cashed=0.1", "0.1", "Auto"])
@@ -152,7 +152,7 @@ def test_a_row_of_a_file_names_a_machine_and_that_of_the_folder_is_stronger(home
     (home / "here/thimble.toml").write_text('pace = "mine,desk"\n' + row.format("mine", 30) + "load_seconds = 2\n")
     found = resolve({}, environ={}, folder=home / "here")
     assert found.paces == (Hardware(30, 0.5, 0, 2), Hardware(20, 0.5))
-    assert found.unconfirmed == {}
+    assert not found.left_out
     assert resolve({"pace": "a100-32b"}, environ={}, folder=home / "here").paces == (HARDWARE["a100-32b"],) * 2
     with pytest.raises(UsageError, match="pace cannot be 'yours'") as caught:
         resolve({"pace": "yours"}, environ={}, folder=home / "here")
@@ -220,14 +220,27 @@ def test_folders_in_a_file_are_relative_to_that_file(home: Path, monkeypatch: py
         (b"[hardware.key]\n", "hardware cannot be called 'key'", "small letters"),
         (b"[hardware.a100-32b]\n", "hardware cannot be called 'a100-32b'", "not one of"),
         (b"[hardware.'a b']\n", "hardware cannot be called 'a b'", "small letters"),
-        (b'backend = "olama"\n', "backend cannot be 'olama'", "did you mean ollama?"),
-        (b"model = 3\n", "model cannot be 3", "the name of a model"),
-        (b'files = "nowhere"\n', "files cannot be 'nowhere'", "a folder that exists"),
-        (b'files = ""\n', "files cannot be ''", "a folder that exists"),
     ],
 )
 def test_what_a_file_gets_wrong_is_named(home: Path, text: bytes, what: str, fix: str) -> None:
     (home / "here/thimble.toml").write_bytes(text)
+    with pytest.raises(UsageError) as caught:
+        resolve({}, environ={}, folder=home / "here")
+    assert what in caught.value.what
+    assert fix in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "fix"),
+    [
+        ('backend = "olama"', "backend cannot be 'olama'", "did you mean ollama?"),
+        ("model = 3", "model cannot be 3", "the name of a model"),
+        ('files = "nowhere"', "files cannot be 'nowhere'", "a folder that exists"),
+        ('files = ""', "files cannot be ''", "a folder that exists"),
+    ],
+)
+def test_so_is_what_the_users_own_gets_wrong(home: Path, text: str, what: str, fix: str) -> None:
+    (home / "config/thimble/config.toml").write_text(text)
     with pytest.raises(UsageError) as caught:
         resolve({}, environ={}, folder=home / "here")
     assert what in caught.value.what

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent.budget import Budget
 from agent.fit import shortened
-from agent.marks import shown
+from agent.marks import CANCELLED, NO_RESULT, Shown, shown
 from agent.messages import Message
 from strategies.compress import compressed
 from strategies.dedup import with_references
@@ -19,6 +19,7 @@ from strategies.offload import reference
 from strategies.repeated_lines import places, runs, telling
 from strategies.tidy import written
 from tests.support.histories import TinyCounter
+from tests.support.planted_marks import MARKS
 
 BUDGET = Budget(1_000, TinyCounter())
 FORMS = (
@@ -54,7 +55,7 @@ def assert_is_text_of(text: str, of: str) -> None:
 def test_an_excerpt_is_text_without_its_marks_and_names_its_id(text: str, ratio: float) -> None:
     copy = compressed(result(text), ratio, "information").content
     assume(copy != text)
-    view = shown(copy)
+    view = shown(copy, "m8")
     assert_is_text_of(view.text, text)
     assert (view.whole, view.id) == (False, "m8")
 
@@ -64,7 +65,7 @@ def test_an_excerpt_is_text_without_its_marks_and_names_its_id(text: str, ratio:
 def test_references_are_gaps(text: str, above: str) -> None:
     lines = telling(text)
     repeated = [*runs(text, lines, places(text, lines), places(above, telling(above)))]
-    view = shown(with_references(result(text), repeated).content)
+    view = shown(with_references(result(text), repeated).content, "m8")
     assert_is_text_of(view.text, text)
     assert (view.whole, view.id) == ((False, "m8") if repeated else (True, ""))
 
@@ -72,7 +73,7 @@ def test_references_are_gaps(text: str, above: str) -> None:
 @given(st.integers(20, 200), st.floats(0.1, 0.9))
 def test_around_a_cut_no_half_of_a_sentence_stays(many: int, share: float) -> None:
     sentences = [f"Bees of hive {number} fly 3.5 miles and come back." for number in range(many)]
-    view = shown(shortened(result(" ".join(sentences)), share, BUDGET).content)
+    view = shown(shortened(result(" ".join(sentences)), share, BUDGET).content, "m8")
     assert set(re.split(r"(?<=back\.)\s+", view.text.strip())) <= set(sentences)
     assert (view.whole, view.id) == (False, "")
 
@@ -80,20 +81,36 @@ def test_around_a_cut_no_half_of_a_sentence_stays(many: int, share: float) -> No
 @given(TEXTS)
 def test_what_is_hidden_shows_nothing(text: str) -> None:
     for copy in (mask(result(text)), briefed(result(text), "Bees fly far.")):
-        assert (shown(copy.content).text, shown(copy.content).whole, shown(copy.content).id) == ("", False, "")
-    view = shown(reference(result(text), 100, 400, "").content)
+        assert shown(copy.content, "m8") == Shown("", False, "")
+    view = shown(reference(result(text), 100, 400, "").content, "m8")
     assert (view.text, view.whole, view.id) == ("", False, "m8")
 
 
-@given(TEXTS)
-def test_a_text_without_marks_is_whole(text: str) -> None:
-    assert shown(text).whole == bool(text.strip())
-    assert shown(text).text == text
+@given(st.lists(LINES | MARKS, max_size=20))
+def test_a_text_that_a_tool_gave_is_whole_whatever_marks_stand_in_it(lines: list[str]) -> None:
+    text = "\n".join(["x.py · lines 1-20 of 20", *lines])
+    assert shown(text) == Shown(text)
+
+
+@given(MARKS, st.integers(1, 80), st.floats(0.2, 0.9), st.booleans())
+def test_a_mark_in_the_text_of_a_copy_hides_no_more_than_the_line_below_it(
+    mark: str, place: int, share: float, fits: bool
+) -> None:
+    lines = [f"key_{number:03} = {number:03}" for number in range(80)]
+    lines.insert(place, mark)
+    whole = result("\n".join(["x.py · lines 1-81 of 81", *lines]))
+    copy = shortened(whole, share, BUDGET) if fits else compressed(whole, share, "information")
+    there, seen = set(copy.content.split("\n")), set(shown(copy.content, "m8").text.split("\n"))
+    assert len(there.intersection(lines) - seen - {mark}) <= 1 + fits  # and the one that `fit` cuts in two
+
+
+@given(st.sampled_from([CANCELLED, NO_RESULT]))
+def test_what_stands_for_a_result_that_never_came_shows_nothing(text: str) -> None:
+    assert shown(text) == Shown("", False)
 
 
 def test_a_tidied_text_is_whole() -> None:
     text = "\n".join(["\x1b[31mred\x1b[0m", *["the same line"] * 9, "end"])
-    for form in ("text", "recallable"):
-        view = shown(written(result(text), form).content)  # type: ignore[arg-type]
-        assert view.text.split() == ["red", "the", "same", "line", "end"]
-        assert (view.whole, view.id) == (True, "")
+    view = shown(written(result(text), "text").content, "m8")
+    assert view.text.split() == ["red", "the", "same", "line", "end"]
+    assert (view.whole, view.id) == (True, "")

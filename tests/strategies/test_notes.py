@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.marks import NO_RESULT
 from agent.messages import Message, ToolCall, turns
 from agent.prompts import SUMMARY_TAG
-from agent.repair import NO_RESULT
 from agent.view import prepare
 from strategies.notes import ASK, Notes
 from strategies.recital import without_recital

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Message, turns
-from agent.view import prepare
+from agent.view import measure, prepare
 from strategies.observation_masking import ObservationMasking, mask
 from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
 from tests.support.specs import build
@@ -194,3 +194,17 @@ def test_why_says_how_full_the_view_was() -> None:
         "older than the 2 newest turns, masked; the view was 26,185 of 8,000 tokens; "
         "wanted 40% of the budget, reached 51%: the 2 newest turns stay"
     )
+
+
+def test_only_a_mask_stays_as_it_is() -> None:
+    result = Message("m3", "tool", "a page\n" * 90, call_id="c", name="read_article")
+    text = f"{mask(result).content}\nstands first in this page"
+    assert mask(mask(result, "old")) == mask(result)
+    assert mask(result.rewritten(text, "tidied")).content == mask(result.rewritten(text, "")).content != text
+
+
+def test_a_masked_result_is_masked_however_it_ends() -> None:
+    result = Message("m3", "tool", "a page\n" * 90, call_id="c", name="read_article")
+    quoting = Message("m3", "tool", f"{result.content}{mask(result).content}", call_id="c", name="read_article")
+    view = measure([quoting], [mask(quoting, "old")], budget())
+    assert [*view.fates] == ["masked"]

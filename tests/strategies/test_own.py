@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from copy import deepcopy
 from pathlib import Path
 
 import pytest
 
-from agent.errors import ModelError, UsageError
+from agent.errors import ModelError, Stopped, UsageError
 from tests.support.histories import budget, react40
 from tests.support.specs import Summariser, build, fails
 
@@ -77,10 +78,38 @@ def test_another_signature_is_refused_before_it_is_used(
     assert caught.value.fix == f"write: {fix}"
 
 
+PRESS = "import functools, signal\npress = functools.partial(signal.raise_signal, signal.SIGINT)\n"
+HEARS = (
+    PRESS
+    + """heard = []
+def prepare(messages, budget):
+    heard.append(signal.getsignal(signal.SIGINT))
+    for _ in messages[:2]:
+        try:
+            press()
+        except KeyboardInterrupt:
+            heard.append("Ctrl-C")
+    return messages[:2]
+"""
+)
+
+
 def test_ctrl_c_says_where_it_was_stopped(tmp_path: Path) -> None:
-    path = written(tmp_path, "def prepare(messages, budget):\n    while True:\n        raise KeyboardInterrupt\n")
-    with pytest.raises(KeyboardInterrupt, match=r"stopped in .*mine\.py, line 3"):
+    path = written(tmp_path, f"{PRESS}def prepare(messages, budget):\n    press()\n")
+    with pytest.raises(Stopped, match=r"stopped in .*mine\.py, line 4"):
         build(path).prepare(react40(), budget())
+    path = written(tmp_path, f"{PRESS}\npress()\n")
+    with pytest.raises(Stopped, match=r"stopped while .*mine\.py was loaded \(line 4\)"):
+        build(path)
+
+
+def test_ctrl_c_that_is_caught_is_caught(tmp_path: Path) -> None:
+    strategy = build(written(tmp_path, HEARS))
+    assert len(strategy.prepare(react40(), budget())) == 2
+    assert strategy.inner.heard == [signal.getsignal(signal.SIGINT), "Ctrl-C", "Ctrl-C"]  # type: ignore[attr-defined]
+    turned = "def prepare(messages, budget):\n    try:\n        press()\n    finally:\n        1 / 0\n"
+    with pytest.raises(UsageError, match="line 7: ZeroDivisionError"):
+        build(written(tmp_path, PRESS + turned)).prepare(react40(), budget())
 
 
 def test_a_class_has_parameters_state_and_a_model(tmp_path: Path) -> None:

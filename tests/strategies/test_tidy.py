@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -15,104 +13,11 @@ from agent.messages import Message
 from agent.view import prepare
 from strategies import json_table, terminal_text
 from strategies.json_table import found
-from strategies.tidy import Tidy, tidied
-from tests.support import tables
+from strategies.tidy import MOST, Tidy, tidied, written
 from tests.support.histories import LIMITS, Story, budget, calls_of, is_faithful, is_sound, sound_histories
+from tests.support.read_back import exact, untidied
 from tests.support.records import PRINTED, RECORDS
 from tests.support.specs import build
-
-NAMES = st.one_of(st.sampled_from(["a", "b", "c", "a.b", "x y", "", "é", "items", "3 rows: "]), st.text(max_size=3))
-WORDS = st.one_of(
-    st.sampled_from(
-        ["", "x", "null", "true", "-1", "1.50", "007", "a|b", "a;b", "]", "}", "[", "{", '"', " x", "x ", "a\nb"]
-    ),
-    st.text(max_size=6),
-)
-NUMBERS = st.sampled_from(
-    ["0", "-0", "1.50", "1e5", "-1E-07", "123456789012345678901234567890", "0.1000000000000000055"]
-)
-
-
-def written(value: Any) -> str:
-    """JSON whose numbers are given as `Digits`."""
-    if isinstance(value, tables.Digits):
-        return value.text
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{json.dumps(name)}: {written(inner)}" for name, inner in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",\n ".join(map(written, value)) + "]"
-    return json.dumps(value)
-
-
-SCALARS = st.one_of(WORDS, NUMBERS.map(tables.Digits), st.none(), st.booleans())
-
-
-def lists_of_alike(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
-    """Objects with the same fields, or nearly."""
-    fields = st.lists(NAMES, min_size=1, max_size=4, unique=True)
-    return fields.flatmap(
-        lambda names: st.lists(
-            st.one_of(
-                st.fixed_dictionaries({name: inner for name in names}),
-                st.fixed_dictionaries({names[0]: inner}, optional={name: inner for name in names[1:]}),
-            ),
-            max_size=4,
-        )
-    )
-
-
-@st.composite
-def lists_of_templates(draw: st.DrawFn) -> list[Any]:
-    """Objects whose texts share a beginning and an end, with each other or with another field."""
-    around = st.sampled_from(
-        ["", "https://example.org/", " of many words", "{", "}", "{n}", "{o}/{}", "|", "]", '"', "1", "é "]
-    )
-    edges = [draw(st.tuples(around, around)) for _ in range(2)]
-    rows = []
-    for _ in range(draw(st.integers(2, 4))):
-        n = draw(st.sampled_from(["1", "10", "-2", "a", "", "1/10", "b c", "{o}"]))
-        number = tables.Digits(n) if tables.NUMBER.fullmatch(n) and draw(st.booleans()) else n
-        other = draw(st.sampled_from(["x", "y", "null", "", "src/view.py", "]"]))
-        row = {"n": number, "key": other, "m": edges[0][0] + n + edges[0][1], "o": edges[1][0] + other + edges[1][1]}
-        kept = draw(st.sets(st.sampled_from(sorted(row)), max_size=1)) if draw(st.integers(0, 3)) == 0 else set()
-        rows.append({name: value for name, value in row.items() if name not in kept} or {"n": "1"})
-    return rows
-
-
-def by_key(inner: st.SearchStrategy[list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
-    """The same rows under keys."""
-    keys = st.lists(st.one_of(NAMES, WORDS), min_size=4, max_size=4, unique=True)
-    return st.tuples(keys, inner).map(lambda both: dict(zip(*both, strict=False)))
-
-
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(NAMES, inner, max_size=3),
-        lists_of_alike(inner),
-        by_key(lists_of_alike(inner)),
-        lists_of_templates(),
-    ),
-    max_leaves=12,
-)
-DOCUMENTS = st.one_of(
-    lists_of_alike(VALUES),
-    st.dictionaries(NAMES, VALUES, max_size=3),
-    lists_of_templates(),
-    by_key(lists_of_templates()),
-)
-
-
-@settings(max_examples=30)
-@given(DOCUMENTS)
-def test_a_table_has_the_whole_value_digit_by_digit(value: Any) -> None:
-    text = written(value)
-    it = found(text)
-    assert it
-    assert tables.exact(it.minified) == value
-    if it.table:
-        assert tables.read(it.table) == value
 
 
 @given(st.text(alphabet='[]{}",:1 \n\\ab', max_size=40))
@@ -120,7 +25,7 @@ def test_any_text_is_read_or_left_alone(text: str) -> None:
     it = found(text)
     if it:
         assert it.before + it.json + it.after == text
-        assert tables.exact(it.minified[len(it.before) : len(it.minified) - len(it.after)]) == tables.exact(it.json)
+        assert exact(it.minified[len(it.before) : len(it.minified) - len(it.after)]) == exact(it.json)
 
 
 ISSUES = [
@@ -135,7 +40,7 @@ def test_how_a_table_reads() -> None:
     assert it.table.split("\n")[:6] == [
         "Found 9:",
         "```json",
-        json_table.HEAD.format(json_table.TEMPLATES),
+        json_table.HEAD.format(11, json_table.TEMPLATES),
         "total: 9",
         "items, 9 rows: number|title=Cache {number} is lost, and slow|state=open|by{login=ann}",
         "0",
@@ -157,35 +62,45 @@ def test_what_is_no_json_or_too_deep_is_left_alone(text: str) -> None:
 
 
 def test_what_goes_from_the_text_of_a_terminal() -> None:
-    text = "\x1b[1;31mred\x1b[0m\n10%\r50%\r100%\r\n" + "same\n" * 40 + "end   \n" + "QUJD1a+/" * 100
+    text = "\x1b[1;31mred\x1b[0m\x1b[K\n 10% [#   ]\r 50% [##  ]\r100% [####]\r\n" + "same  \n" * 40 + "QUJD1a+/" * 100
     shown, went = terminal_text.tidied(text)
-    assert (
-        shown
-        == "red\n100%\nsame\n[the line above, 40 times in all]\nend\nQUJD1a+/QUJD1a+/[784 more characters of base64]"
+    assert shown == f"red\n100% [####]\r\nsame  \n[the line above, 40 times in all]\n{'QUJD1a+/' * 100}"
+    assert went == {"terminal sequence": 3, "redrawn line": 2, "repeated line": 39}
+
+
+CR_ROWS = "\r".join(f"pupil {n},{n}%" for n in range(46))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("row0 \x1b[3C val0\n" * 9, "10 \x1b[10G 70\n" * 9, "one\x1bEtwo\n" * 9, "\x1b]0;title\x07" + "a\n" * 9),
+        *("a\x08b\n" * 9, "a\x0bb\n" * 9, "a\x0cb\n" * 9, "a\x85b\n" * 9, "\x1b[31m" * 9 + "\x1b[2A"),
+        *(CR_ROWS, "40%\r50%", "50% [##  ]\r40% [#   ]", "40% [#   ] of all\r50% [##  ]", "end   \n" * 3),
+        *("[the line above, 5 times in all]\n" * 5, "\x1b[m[left out: 1 redrawn line]\n" + "a\n" * 5),
+    ],
+)
+def test_what_is_no_colour_no_bar_and_no_repeat_stays(text: str) -> None:
+    assert terminal_text.tidied(text) == (text, {})
+
+
+ROWS = '[{"id": 29, "age": 39}, {"id": 30, "age": 40}]'
+
+
+@pytest.mark.parametrize(
+    "text", [f"{ROWS}200", f"{ROWS} r", f"\x1b[2A\n{ROWS}", f"{ROWS}\r200", f"[left out: 1]\n{ROWS}"]
+)
+def test_json_with_something_on_its_line_or_cursor_moves_around_it_stays(text: str) -> None:
+    assert written(Message("m", "tool", text), "table").content == text
+
+
+def test_the_head_says_where_the_json_ends() -> None:
+    with_status, without = (
+        written(Message("m", "tool", text), "table").content.split("\n")
+        for text in ('{"items": [{"a": 1}, {"a": 2}], "status": 200}', '{"items": [{"a": 1}, {"a": 2}]}\nstatus: 200')
     )
-    assert sum(went.values()) == 48
-
-
-def test_without_recall_nothing_goes_that_a_reader_could_miss() -> None:
-    bar = "Reading  10% [#   ]\rReading  50% [##  ]\rReading 100% [####]\n"
-    assert terminal_text.tidied(f"\x1b[32m{bar}", lossy=False)[0] == "Reading 100% [####]\n"
-    title, old_ends, wall = "\x1b]0;the title\x07", "ann,3\rbob,5\rcem,7\n", "QUJD1a+/" * 100
-    for text in (title, old_ends, wall):
-        assert terminal_text.tidied(text, lossy=False) == (text, {})
-        assert terminal_text.tidied(text)[0] != text
-
-
-@given(st.text(alphabet="ab \n.é"), st.text())
-def test_words_stay(plain: str, any_text: str) -> None:
-    lines = [line.rstrip(" ") for line in plain.split("\n")]
-    shown, _ = terminal_text.tidied(plain)
-    again = re.sub(
-        r"(?m)^(.*)\n\[the line above, ([\d,]+) times in all\]$",
-        lambda m: "\n".join([m[1]] * int(m[2].replace(",", ""))),
-        shown,
-    )
-    assert again.split("\n") == lines
-    assert len(terminal_text.tidied(any_text)[0]) <= len(any_text) + 40 * any_text.count("\n")
+    assert with_status[1:] == without[1:]
+    assert (with_status[0][:3], without[0][:3]) == ("[4 ", "[3 ")
 
 
 def view(*results: str) -> list[Message]:
@@ -201,13 +116,12 @@ def test_the_smallest_form_is_taken_and_says_what_went() -> None:
     table, minified, text, same = view(
         json.dumps(ISSUES),
         json.dumps({"a": list(range(99))}, indent=2),
-        "x" + "50%\r" * 99 + "ready  \n" * 9,
+        "\r".join(f"{n}% [####]" for n in range(99)) + "\nready\n" * 9,
         "word " * 99,
     )
-    assert table.content.startswith(tables.HEAD)
+    assert "9 rows: " in table.content
     assert minified.content == '{"a":[' + ",".join(map(str, range(99))) + "]}"
-    assert text.content.startswith("[left out: 99 overwritten lines, ")
-    assert 'recall(id="m7r") shows the original]\n' in text.content
+    assert text.content.startswith("[left out: 98 redrawn lines]\n")
     assert (same.content, same.why) == ("word " * 99, "")
 
 
@@ -223,6 +137,12 @@ def test_the_prefix_never_changes() -> None:
         before = prepare(messages, strategy, budget(), before)
         assert not before.edited
     assert [fate for fate in before.fates if fate != "kept"] == ["tidied"] * 12
+
+
+def test_a_result_that_is_too_long_stays() -> None:
+    text = "a\n" * MOST
+    assert view(text)[0].content == text
+    assert view(text[:MOST])[0].why
 
 
 HOSTILE = {
@@ -254,7 +174,7 @@ def test_lists_of_records_shrink_and_keep_every_fact(kind: str) -> None:
     assert it
     assert it.table
     assert len(it.table) < 0.55 * len(text)
-    assert tables.read(it.table) == tables.exact(text)
+    assert untidied(it.table, rewritten=True).value == exact(text)
 
 
 @pytest.mark.parametrize("spec", ["none", "sliding-window", "observation-masking", "offload", "dedup", "thrifty"])

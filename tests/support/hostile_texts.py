@@ -63,7 +63,11 @@ LINES = st.lists(
                 '{"a": [{"b": 1}, {"b": 2}]}',
                 "{",
             ),
-            *("[JSON as tables: name=value is in every row; an empty cell is a missing field]", "2 rows: a|b", "1|"),
+            *(
+                "[2 lines of JSON as tables: name=value is in every row; an empty cell is a missing field]",
+                "2 rows: a|b",
+                "1|",
+            ),
         ]
     ),
     max_size=12,

@@ -31,6 +31,7 @@ Strategies
 8 nothing is too nasty | Nasty histories, 4,000 messages, budgets that break or shrink | strategies/test_laws_nasty.py::test_law_8_ | SPECs at their limits, each on 20 histories
 state | Saving and restoring it in mid-session changes nothing | strategies/test_laws_nasty.py::test_state_ | every strategy, sound histories
 going on | A view that goes on from the call before is the view made from nothing | strategies/test_goes_on.py::test_a_view_ | every strategy, sound histories; budgets, counts and strategies that change
+read back | What tidy and dedup write is read back to what a tool said | strategies/test_read_back.py::test_ | outputs of tools in any mixture
 comem | Whatever its memory model does, nothing is lost, and the agent waits only over the budget | strategies/test_comem.py::test_whatever_ | calls that end early, late or never, fail, or are stopped
 Between history and view
 repair | Any list comes out sound, with notes, and loses no words | agent/test_repair.py::test_ | broken histories
@@ -60,7 +61,7 @@ exports, hostile | No payload becomes an element, a link or an escape | repl/com
 calls that are printed | Any chunks give the same; a reply without calls is untouched | models/text_calls/test_printed_calls.py::test_ | replies in every form
 confined | No path leaves the root | tools/test_confined.py::test_ | any paths
 specs | No text of a session or a cassette imports anything | session/test_trust.py::test_no_word_ | any text
-folders | Only what cannot hurt counts before it is confirmed | session/test_confirmed.py::test_only_ | any settings
+folders | Only what is harmless counts, and the rest is told | session/test_folders_file.py::test_only_ | any settings
 """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -104,9 +104,9 @@ FILES = {
 }
 
 
-def make_tools(root: Path) -> dict[str, Tool]:
+def make_tools(root: Path, articles: Mapping[str, str] = ARTICLES) -> dict[str, Tool]:
     """Every tool of a session over the small library, written below `root`; it searches by meaning too."""
-    for slug, text in ARTICLES.items():
+    for slug, text in articles.items():
         write(root / "articles" / f"{slug}.md", text)
     for path, text in FILES.items():
         write(root / "files" / path, text)

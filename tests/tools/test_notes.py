@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from agent.errors import ToolError, UsageError
 from corpus.article import parse
 from corpus.library import Library
+from tests.support.paths import ROOT
 from tools import toolbox
 from tools.notes import Note, Notes, note_tools
 
@@ -99,6 +102,8 @@ def test_notes_in_a_file_outlive_every_session(tmp_path: Path, sessions: list[li
             call(notes, "save_note", title=title, text=text)
         assert notes.kept[: len(known)] == known
         known = notes.kept
+        if len(known) % 2:  # as an editor may leave it
+            file.write_bytes(file.read_bytes().rstrip())
     assert Notes(file).kept == known
 
 
@@ -112,13 +117,56 @@ def test_what_a_session_goes_on_with_comes_behind_the_notes_of_the_file(tmp_path
     assert not file.stat().st_mode & 0o077
 
 
-@pytest.mark.parametrize("text", ["{", "3", "null", '{"title": "x"}', '{"title": 1, "text": "x"}', "[" * 9_000])
+@pytest.mark.parametrize("text", ['{"text": ', "3", "null", '{"title": "x"}', '{"title": 1, "text": "x"}', "[" * 9_000])
 def test_a_file_of_something_else_is_named_with_its_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "notes.jsonl"
     file.write_text('{"title": "a", "text": "b"}\n' + text)
     with pytest.raises(UsageError, match="line 2") as caught:
         Notes(file)
     assert "--notes" in caught.value.fix
+
+
+ON_A_FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from agent.errors import ToolError
+from tools.notes import Notes, note_tools
+
+file = Path(sys.argv[1])
+for title, end in (("a", b"\\n"), ("b", b"")):
+    Notes(file).save(title, "first")
+    file.write_bytes(file.read_bytes().rstrip() + end)
+    before, new = file.read_bytes(), '{"title": "c", "text": "second"}\\n'
+    for room in range(len(new)):
+        notes = Notes(file)
+        save = next(tool for tool in note_tools(notes) if tool.name == "save_note")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, -1))
+        try:
+            print(save.run({"title": "c", "text": "second"}))
+        except ToolError as error:
+            assert "this session only: File too large" in error.what, error
+        assert file.read_bytes() == before, (room, file.read_bytes())
+        assert notes.kept == [*Notes(file).kept, notes.kept[-1]]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (-1, -1))
+"""
+
+
+def test_a_disk_that_is_full_keeps_a_note_whole_or_not_at_all(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path / "notes.jsonl")]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (run.stdout, run.stderr) == ("", "")
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_note_that_is_torn_is_left_out_and_costs_no_other(tmp_path: Path, end: str) -> None:
+    file, first, torn = tmp_path / "notes.jsonl", Note("a", "b"), '{"title": "b", "text": "torn"}'
+    for length in range(1, len(torn)):
+        file.write_text(f'{{"title": "a", "text": "b"}}\n{torn[:length]}{end}')
+        before, notes = file.read_text(), Notes(file)
+        assert (notes.kept, notes.torn) == ([first], [2])
+        notes.save("c", "next")
+        assert Notes(file).kept == [first, Note("c", "next")]
+        assert file.read_text().startswith(before)
 
 
 def test_a_file_that_cannot_be_written_costs_no_note(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from agent.budget import Budget
 from agent.errors import BudgetError, UsageError
 from agent.events import SideCalled
 from agent.replay import replay
-from agent.view import Fate, View
+from agent.view import FIT, Fate, View
 from session.session import Session
 
 
@@ -19,9 +19,10 @@ class Replayed:
     """The figures of one strategy, in tokens or counts.
 
     `prompt` and `prefill` are sums over all calls, the next one among them; `refused` counts calls that the budget
-    could not hold, `over` those that would be sent over it. `next` is the view of the next call, None where the budget
-    cannot hold it; `fates` counts messages by what became of them there, and `lost` are the tokens of the history that
-    it no longer holds. `asked` are the calls of a model that the strategy made. `failed` says how a strategy broke.
+    could not hold, `over` those that would be sent over it, by at most `most_over` tokens. `next` is the view of the
+    next call, None where the budget cannot hold it; `fates` counts messages by what became of them there, `fitted`
+    those of them whose fate `fit` chose, and `lost` are the tokens of the history that it no longer holds. `asked` are
+    the calls of a model that the strategy made. `failed` says how a strategy broke.
     """
 
     spec: str
@@ -30,8 +31,10 @@ class Replayed:
     edits: int = 0
     refused: int = 0
     over: int = 0
+    most_over: int = 0
     next: View | None = None
     fates: Mapping[Fate, int] = field(default_factory=dict)
+    fitted: Mapping[str, int] = field(default_factory=dict)
     lost: int = 0
     asked: Sequence[SideCalled] = ()
     failed: str = ""
@@ -57,6 +60,7 @@ class Replayed:
         self.prefill += view.prefill
         self.edits += view.edited
         self.over += view.tokens > view.limit
+        self.most_over = max(self.most_over, view.tokens - view.limit)
 
 
 def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: None) -> Replayed:
@@ -81,6 +85,7 @@ def replayed(session: Session, spec: str, on_call: Callable[[], None] = lambda: 
     found.asked = tuple(event for event in side.drain() if isinstance(event, SideCalled))
     if found.next and not found.failed:
         found.fates, found.lost = Tally(found.next.fates), lost(found.next, budget)
+        found.fitted = Tally(steps[-1].fate for steps in found.next.steps.values() if steps[-1].by == FIT)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -11,6 +11,7 @@ from rich.text import Text
 from agent import figures
 from agent.events import SideCalled
 from agent.replay import calls
+from agent.view import View
 from repl.commands.compare.replay import Replayed
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.pager import show
@@ -48,15 +49,15 @@ def show_replayed(session: Session, found: Sequence[Replayed], console: Console,
         show(console, rest, whole, short, "/compare")
     for one in found:
         for text in remarks(one, exact):
-            say(console, line(f"{one.spec}: {text}"), "warn")
+            say(console, line(f"{one.spec}: {text}"), "warn" if one.fits else "over")
 
 
 def costs(session: Session, found: Sequence[Replayed], exact: bool, console: Console) -> Table:
     """The next prompt beside the budget, and prompt and prefill of all calls."""
     nexts = [one.next.tokens if one.next else None for one in found]
-    cells = [
+    cells: list[Sequence[str | Text]] = [
         starred(found, nexts, lambda tokens: figures.tokens(tokens, exact)),
-        [figures.share(one.next.tokens, one.next.limit) if one.next and not one.failed else "" for one in found],
+        [_share(one.next) if one.next and not one.failed else "" for one in found],
         starred(found, [one.prompt for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [one.prefill for one in found], lambda tokens: figures.short(tokens, exact)),
         starred(found, [one.edits for one in found], str),
@@ -126,10 +127,19 @@ def starred(found: Sequence[Replayed], values: Sequence[int | None], written: Ca
 
 
 def fates(one: Replayed, drawn: bool) -> str:
-    """The changed messages by fate: `M5 D12`, or `5 masked, 12 dropped` to be read aloud."""
+    """The changed messages by fate: `M5 D12 · fit S1`, or `5 masked, 12 dropped; fit: 1 shortened` to be read aloud."""
+    met = changed(one)
+    own = {fate: count - one.fitted.get(fate, 0) for fate, count in met.items()}
+    by_fit = _by_fate(one.fitted, drawn)
+    said = [_by_fate(own, drawn), f"fit{'' if drawn else ':'} {by_fit}" if by_fit else ""]
+    return (" · " if drawn else "; ").join(filter(None, said))
+
+
+def _by_fate(met: Mapping[str, int], drawn: bool) -> str:
+    counts = [(fate, met[fate]) for fate in FATE_LETTERS if met.get(fate)]
     if drawn:
-        return " ".join(f"{FATE_LETTERS[fate]}{count:,}" for fate, count in changed(one).items())
-    return ", ".join(f"{count:,} {fate}" for fate, count in changed(one).items())
+        return " ".join(f"{FATE_LETTERS[fate]}{count:,}" for fate, count in counts)
+    return ", ".join(f"{count:,} {fate}" for fate, count in counts)
 
 
 def changed(one: Replayed) -> dict[str, int]:
@@ -156,7 +166,7 @@ def remarks(one: Replayed, exact: bool) -> list[str]:
     if one.refused:
         said.append(f"the budget could not hold {figures.several(one.refused, 'call')}")
     if one.over:
-        said.append(f"{figures.several(one.over, 'call')} over the budget")
+        said.append(figures.over(one.over, one.most_over, exact))
     return [*said, *([asked(one.asked, exact)] if one.asked else [])]
 
 
@@ -179,6 +189,12 @@ def in_brief(one: Replayed, exact: bool) -> str:
     return f"next prompt {figures.tokens(one.next.tokens, exact)}, {figures.short(one.prefill, exact)} prefill"
 
 
+def _share(view: View) -> str | Text:
+    """The share of the budget that a prompt takes; one that is over it says so."""
+    share = figures.share(view.tokens, view.limit)
+    return Text(f"{share} OVER", style="over") if view.tokens > view.limit else share
+
+
 def marked_in_use(session: Session, spec: str, console: Console) -> str:
     """A SPEC, and whether it is the one in use."""
     used = spec == session.spec
@@ -186,6 +202,6 @@ def marked_in_use(session: Session, spec: str, console: Console) -> str:
 
 
 def _rows(
-    session: Session, found: Sequence[Replayed], cells: Sequence[Sequence[str]], console: Console
-) -> list[Sequence[str]]:
+    session: Session, found: Sequence[Replayed], cells: Sequence[Sequence[str | Text]], console: Console
+) -> list[Sequence[str | Text]]:
     return [(marked_in_use(session, one.spec, console), *row) for one, *row in zip(found, *cells, strict=True)]

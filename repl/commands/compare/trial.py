@@ -33,7 +33,8 @@ class Trial:
     """The answer to the question under one strategy, and its cost.
 
     `outcome` says in words how it ended, `answer` is "" where there is none. `prompt`, `prefill` and `out` are tokens
-    of all calls, those that the strategy made among them.
+    of all calls, those that the strategy made among them. `over` counts the calls over the budget, by at most
+    `most_over` tokens.
     `seconds` are those of the model. `cost` is in prices of a computed prompt token; None where it is unknown.
     """
 
@@ -46,13 +47,15 @@ class Trial:
     out: Amount = NOTHING
     seconds: float = 0.0
     cost: Amount = NOTHING
+    over: int = 0
+    most_over: int = 0
 
     def spent(self, calls: Iterable[Call], prices: Prices) -> None:
         """Enter what these calls cost."""
         rows = list(calls)
         sums = totals(rows)
         self.turns, self.prompt, self.out, self.seconds = sums.turns, sums.prompt, sums.output, sums.seconds
-        self.prefill = sums.prefill
+        self.prefill, self.over, self.most_over = sums.prefill, sums.over, sums.most_over
         self.cost = cost(self.prompt, self.prefill, self.out, prices)
 
 

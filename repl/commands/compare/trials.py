@@ -63,7 +63,7 @@ def show_asked(
         return
     names = [marked_in_use(session, one.spec, console) for one in found]
     title = cut(f"Asked under each: {line(question)}", max(console.width, 80))
-    came = [(name, one.outcome, verdict_on(one, exchange)) for name, one in zip(names, found, strict=True)]
+    came = [(name, came_to(one), verdict_on(one, exchange)) for name, one in zip(names, found, strict=True)]
     Table(title, ("strategy", "came to", "known answer"), came).show(console)
     console.print()
     costs = [
@@ -73,6 +73,13 @@ def show_asked(
     columns = ("strategy", ">turns", ">prompt", ">prefill", ">out", ">seconds", ">cost")
     Table("What it cost", columns, costs).show(console)
     show_answers(found, names, console)
+
+
+def came_to(one: Trial) -> str | Text:
+    """How the question ended under a strategy, and the calls for it that were over the budget."""
+    if not one.over:
+        return one.outcome
+    return Text(line(f"{one.outcome}, {figures.over(one.over, one.most_over, one.prompt.exact)}"), style="over")
 
 
 def show_answers(found: Sequence[Trial], names: Sequence[str], console: Console) -> None:
@@ -116,4 +123,4 @@ def verdict_on(one: Trial, exchange: Exchange | None) -> str:
 def in_brief(one: Trial, exchange: Exchange | None) -> str:
     """The result of a strategy in a few words, for the progress display."""
     hit = verdict_on(one, exchange).partition(":")[0]
-    return one.outcome.partition(":")[0] + (f", {hit}" if hit != "–" else "")
+    return one.outcome.partition(":")[0] + ", over the budget" * bool(one.over) + (f", {hit}" if hit != "–" else "")

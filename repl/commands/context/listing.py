@@ -20,7 +20,7 @@ from repl.screen.tables import Table
 from repl.screen.theme import is_drawn
 from repl.screen.trace import call_line, cut
 from session.forecast import DRAFT
-from session.memory_files import memory_of_system
+from session.memory_file import memory_of_system
 
 MOST_ROWS, LEAST_ROWS = 38, 8
 """Rows of messages that a screen shows at most, and at least where it is low."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agent import figures
-from agent.marks import ABOVE, REPEATED
+from agent.marks import ABOVE, REPEATED, refers
 from agent.messages import Message
 from agent.references import arguments, parted
 from agent.why import UNSAID, why
@@ -109,7 +109,7 @@ def _summary(xray: Xray, row: Row) -> str:
 def _lines_stand(xray: Xray, place: int) -> str:
     """Where the lines stand that are sent as references: `; 71 lines stand in message 14`."""
     row, said = xray.rows[place], list[str]()
-    lines = (row.after.content or "").split("\n") if row.after and row.fate != "kept" else []
+    lines = row.after.content.split("\n") if row.after and refers(row.after) else []
     for at, text in enumerate(lines):
         if not (found := REPEATED.match(text)):
             continue

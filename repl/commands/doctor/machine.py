@@ -178,13 +178,13 @@ def _above(folder: Path) -> Path:
 
 def sources(settings: Settings) -> Iterator[Check]:
     """Which settings are not the usual ones. A file that cannot be read stops thimble before this, with its name."""
-    from session.settings import settings_files
+    from session.settings import FOLDERS, HOW_TO_SET, settings_files
 
     for called, path in settings_files().items():
         used = ", ".join(name for name, origin in settings.origins.items() if origin == called)
         yield Check("file", "ok", f"{called}: {used or ('nothing used of it' if path.exists() else 'not there')}")
-    for claim in settings.unconfirmed.values():
-        yield Check("not used", "warn", f"{claim.file}: {claim}; {claim.why}", "if you want that, type thimble trust")
+    if settings.left_out:
+        yield Check("left out", "warn", f"{FOLDERS}: {', '.join(settings.left_out)}, as it could do harm", HOW_TO_SET)
     given = (origin for origin in settings.origins.values() if origin.startswith(("flag", "environment")))
     yield Check("given", "ok", ", ".join(given) or "no flags, no environment variables")
 

@@ -23,7 +23,7 @@ FORMAT, VERSION = "thimble-session", 1
 CALL = (
     "number exchange turn=prepared.turn at strategy=prepared.strategy model=prepared.model budget=prepared.view.limit "
     "tokens=prepared.view.tokens history_tokens=prepared.view.history_tokens overhead=prepared.view.overhead "
-    "exact=prepared.exact edited=prepared.view.edited "
+    "exact=prepared.exact edited=prepared.view.edited sizes=prepared.view.sizes "
     "notes=prepared.view.notes"
 )
 """The fields of a call that was made, as `selected` takes them."""
@@ -79,7 +79,7 @@ def message(of: Message, counter: Counter) -> Fields:
 
 def account(call: Call) -> Fields:
     """A row of the ledger: amounts are tokens, and whether they are exact; null is what nobody reported."""
-    return {**asdict(call), "prefill": asdict(call.prefill)}
+    return {**asdict(call), "prefill": asdict(call.prefill), "over": call.over}
 
 
 def _exchange(of: Exchange) -> Fields:

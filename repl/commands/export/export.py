@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from agent.errors import UsageError
+from corpus.writing import write_whole
 from repl.commands.export import cast, document, markdown, page, picture
 from repl.commands.export.story import beginning
 from repl.commands.export.story import path as lines_of
@@ -99,15 +99,7 @@ def free(session: Session, ending: str) -> Path:
 
 def write(path: Path, pieces: Iterable[str]) -> int:
     """Write a file whole or not at all; its bytes. Raises UsageError where it cannot be written."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with draft.open("x", encoding="utf-8", newline="\n") as file:
-            file.writelines(pieces)
-        size = draft.stat().st_size
-        draft.replace(path)
+        return write_whole(path, pieces)
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror or error}", "name another FILE") from error
-    finally:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-    return size

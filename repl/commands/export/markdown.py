@@ -128,6 +128,6 @@ def _times(told: Story) -> Iterator[str]:
 
 def _row(number: str, of: Call) -> str:
     words = f"{plain(of.purpose)} | {plain(of.strategy)}"
-    share = figures.share(of.prompt.tokens, of.limit)
+    share = figures.share(of.prompt.tokens, of.limit) + " OVER" * bool(of.over)
     amounts = " | ".join(map(figures.amount, (of.cached, of.prefill, of.output)))
     return f"| {number} | {words} | {figures.amount(of.prompt)} | {share} | {amounts} | {of.seconds:.1f} |\n"

@@ -165,7 +165,7 @@ def test_the_page_says_what_failed_and_what_other_code_made(capsys: pytest.Captu
     assert "3 finished jobs, 1 of them failed" in printed
     assert "The first failure: q3 under none: no server answers." in printed
     assert "2 of them are of other code or articles (this)" in printed
-    assert "| none @8,000 | 3 | 1 | 2 | 50 % (9 to 91) | 0 | ? | 0 | 1.00 | +0.0 % | ? |" in printed
+    assert "| none @8,000 | 3 | 1 | 2 | 50 % (9 to 91) | 0 | ? | ? | 0 | 1.00 | +0.0 % | ? |" in printed
 
 
 # --- places in a prompt -----------------------------------------------------------------------------------------------

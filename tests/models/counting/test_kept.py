@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 from models.counting import kept as module
 from models.counting.kept import folder, keep, kept
+from tests.support.paths import ROOT
 
 values = st.recursive(st.none() | st.booleans() | st.integers() | st.text(st.characters(codec="utf-8")), st.lists)
 
@@ -41,6 +45,22 @@ def test_a_disk_that_cannot_be_written_stops_nothing(tmp_path: Path, monkeypatch
     monkeypatch.setattr(module, "folder", lambda: tmp_path / "file" / "folder")
     keep("test", "digest", 1)
     assert kept("test", "digest") is None
+
+
+ON_A_FULL_DISK = """
+import resource
+from models.counting.kept import folder, keep, kept
+keep("test", "digest", "small")
+resource.setrlimit(resource.RLIMIT_FSIZE, (50, -1))
+keep("test", "digest", "large" * 100)
+print(kept("test", "digest"), len([*folder().iterdir()]))
+"""
+
+
+def test_a_disk_that_is_full_keeps_what_was_there_and_no_draft(tmp_path: Path) -> None:
+    command, environ = [sys.executable, "-c", ON_A_FULL_DISK], {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    run = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60)
+    assert (run.stdout, run.stderr) == ("small 1\n", "")
 
 
 def test_the_folder_is_the_users_cache() -> None:

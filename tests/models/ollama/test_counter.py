@@ -271,7 +271,13 @@ def test_no_text_of_a_conversation_is_kept(tmp_path: Path) -> None:
     assert "deep" not in files["template"], "an argument of a call"
 
 
-@pytest.mark.parametrize("damage", ["{}", "[1]", '{"pre": "qwen2", "merged": ["☃"], "special": []}', '{"a": 1}'])
+KEPT_BEFORE = '{"pre": "qwen2", "merged": ["ab"], "special": [], "begin": 0}'  # without the bytes that are lost
+KEPT = '{"pre": "qwen2", "merged": ["ab"], "special": [], "lost": '
+
+
+@pytest.mark.parametrize(
+    "damage", ["{}", "[1]", KEPT.replace("ab", "☃") + "[]}", KEPT + "7}", KEPT + '["a"]}', KEPT_BEFORE, '{"a": 1}']
+)
 def test_a_damaged_file_is_asked_for_anew(damage: str, tmp_path: Path) -> None:
     expected = SESSION["prompts"][-2]["prompt_eval_count"]
     for _ in range(2):

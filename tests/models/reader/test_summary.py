@@ -77,7 +77,7 @@ def test_each_kind_of_point_has_its_section(material) -> None:
 def test_an_earlier_summary_is_folded_in(material) -> None:
     first = summary(material)
     later = [
-        Message("s1", "user", f"{SUMMARY_TAG}\n{first}"),
+        Message("s1", "user", f"{SUMMARY_TAG}\n{first}", why="folded"),
         Message("u", "user", "What is varroa?"),
         Message("a", "assistant", "Varroa is a mite that feeds on bee larvae. [beekeeping]"),
     ]
@@ -88,7 +88,7 @@ def test_an_earlier_summary_is_folded_in(material) -> None:
 
 def test_the_reader_answers_from_its_summary(material) -> None:
     view = [
-        Message("s1", "user", f"{SUMMARY_TAG}\n{summary(material)}"),
+        Message("s1", "user", f"{SUMMARY_TAG}\n{summary(material)}", why="folded"),
         Message("u", "user", "How many kilograms of honey does a colony need in winter?"),
     ]
     assert "needs 18 kilograms of honey" in reply(view, []).text
@@ -99,7 +99,7 @@ def test_the_order_of_reading_outlives_the_messages(tmp_path) -> None:
     for name in ("bread ovens", "tide tables", "beekeeping"):
         session.ask(f"Read the article about {name}")
     view = [
-        Message("s1", "user", f"{SUMMARY_TAG}\n{summary(session.history)}"),
+        Message("s1", "user", f"{SUMMARY_TAG}\n{summary(session.history)}", why="folded"),
         Message("u", "user", "Compare the first article you read with the last one you read"),
     ]
     said = reply(view, []).text

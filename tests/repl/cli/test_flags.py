@@ -96,7 +96,7 @@ def test_help_and_version_load_next_to_nothing() -> None:
 
 
 def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "thimble.toml").write_text('strategy = "hybrid"\ncorpus = "articles"\n')
+    (folder / "thimble.toml").write_text('strategy = "hybrid"\ncorpus = "articles"\nmodel = "m"\n')
     assert main(["config", "--budget", "4000", "--plain"]) == 0
     rows = [re.split(r"  +", line) for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == list(SETTINGS)
@@ -104,9 +104,10 @@ def test_config_names_each_value_and_its_origin(folder: Path, capsys: pytest.Cap
     assert found["budget"] == ("4000", "flag --budget")
     assert found["plain"] == ("on", "flag --plain")
     assert found["strategy"] == ("hybrid", "./thimble.toml")
-    assert found["corpus"] == (str(folder / "articles"), "./thimble.toml")
+    assert found["corpus"][1] == "default; that of ./thimble.toml is left out"
     assert found["base_url"] == (NOWHERE, "environment OLLAMA_HOST")
-    assert found["model"] == ("(automatic)", "default")
+    assert found["model"] == ("(automatic)", "default; that of ./thimble.toml is left out")
+    assert found["seed"] == ("(automatic)", "default")
 
 
 def test_config_is_aligned(capsys: pytest.CaptureFixture[str]) -> None:

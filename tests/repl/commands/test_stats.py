@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from repl.commands.stats import (
     SHOWN_CALLS,
     SHOWN_EXCHANGES,
     by_fate,
+    by_maker,
     by_part,
     by_purpose,
     by_role,
@@ -47,8 +50,8 @@ def after_questions(questions: int = 2) -> Session:
     return session
 
 
-def shown(session: Session, width: int = 80, drawn: bool = True) -> Sequence[str]:
-    paper = Paper(width, drawn, height=100)
+def shown(session: Session, width: int = 80, drawn: bool = True, height: int = 100) -> Sequence[str]:
+    paper = Paper(width, drawn, height=height)
     show_stats(session, "", paper.console)
     return paper.lines
 
@@ -111,6 +114,38 @@ def test_every_exchange_and_what_no_management_would_have_cost() -> None:
     assert f"{sum(call.raw_prompt for call in calls):,}" in text
     assert f"{sum(call.prompt.tokens or 0 for call in calls):,}" in text
     assert "× less" in text
+
+
+def test_a_strategy_that_did_nothing_is_said_to_have_done_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps([{"id": n, "name": f"Pupil {n}"} for n in range(99)], indent=2))
+    session = scripted([tool_call("read_file", path="a.json")], "So.", "So.", strategy="none", files=tmp_path)
+    ask(session)
+    ask(session)
+    ledger = session.agent.ledger
+    less = sum(call.raw_prompt - (call.prompt.tokens or 0) for call in ledger.calls)
+    last = ledger.calls[-1].raw_prompt - (ledger.calls[-1].prompt.tokens or 0)
+    assert by_maker(ledger, True).rows == [
+        ("tidy", f"{last:,}", f"{less:,}", "2 of 3"),
+        ("none", "nothing", "nothing", "none of 3"),
+    ]
+    assert f"smaller by: tidy {less:,}, none nothing" in shown(session, height=24)
+
+
+def test_who_made_the_prompts_smaller_adds_up() -> None:
+    session = after_questions()
+    session.use_strategy("sliding-window")
+    session.agent.ledger.calls.append(answer_call(1, 1_000, purpose="summary"))
+    rows = by_maker(session.agent.ledger, True).rows
+    answers = [call for call in session.agent.ledger.calls if call.purpose == "answer"]
+    whole = sum(call.raw_prompt - (call.prompt.tokens or 0) for call in answers)
+    assert [row[0] for row in rows] == [answers[0].strategy]
+    assert number(rows[0][2]) == whole
+    assert "OVER" in ", ".join(shown(over(session), drawn=False))
+
+
+def over(session: Session) -> Session:
+    session.agent.ledger.calls.append(answer_call(1, 9_000))
+    return session
 
 
 def test_a_ratio_says_which_way() -> None:

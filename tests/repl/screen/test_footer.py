@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import json
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -82,6 +84,29 @@ def test_what_the_strategy_kept_out_is_counted() -> None:
     least = line.replace(name, "obser…")
     assert footer(session.agent, cell_len(least)) == least
     assert "Σ" not in footer(session.agent, cell_len(least) - 1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "tidy", "budget", "said"),
+    [
+        ("none", True, 8_000, "none, tidy −1 obs −"),
+        ("observation-masking", True, 8_000, "observation-masking, tidy −1 obs −"),
+        ("observation-masking", False, 1_200, "observation-masking, fit −1 obs −"),
+        ("todo+sliding-window", False, 1_200, "todo+sliding-window, fit −1 obs −"),
+        ("none", False, 1_200, "none ·"),
+        ("compress:when=arrival", True, 8_000, "compress:when=arrival −1 obs −"),
+    ],
+)
+def test_who_saved_is_named(tmp_path: Path, spec: str, tidy: bool, budget: int, said: str) -> None:
+    pupils = [{"id": n, "name": f"Pupil {n}", "school": "North"} for n in range(99)]
+    compresses = spec.startswith("compress")
+    lines = "".join(f"key_{n} = {n} is a new line of this file\n" for n in range(300))
+    text = lines if compresses else json.dumps(pupils, indent=2)
+    (tmp_path / "a.json").write_text(text)
+    session = scripted([tool_call("read_file", path="a.json")], "So.", strategy=spec, tidy=tidy, files=tmp_path)
+    session.use_budget(budget)
+    ask(session)
+    assert f" · {said}" in footer(session.agent, 200)
 
 
 def test_a_stopped_call_is_shown_as_it_was_counted() -> None:

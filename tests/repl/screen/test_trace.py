@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from agent import view as views
+from agent.errors import BudgetError
 from agent.events import Prepared, Replied, SideCalled, ToolReturned
 from agent.messages import Message, ToolCall
 from agent.protocols import ModelId, Usage
@@ -18,7 +19,7 @@ from agent.view import View
 from repl.screen import trace
 from strategies import parse
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
-from tests.support.histories import Story, budget, react
+from tests.support.histories import LIMITS, Story, budget, calls_of, react, sound_histories
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | NASTY, lambda inner: st.lists(inner, max_size=3), max_leaves=4
@@ -126,6 +127,32 @@ def test_each_who_acted_has_a_line_and_the_tokens_go_on_from_one_to_the_next() -
         view.tokens,
     ]
     assert trace.acted_lines(prepared(view, spec))[0].startswith("  ✂ tidy wrote 1 result smaller (−")
+
+
+@pytest.mark.parametrize("spec", ["observation-masking", "sliding-window", "tidy+compress+truncate"])
+@given(sound_histories(), LIMITS)
+def test_the_prompt_beside_an_act_is_one_that_could_be_sent(spec: str, history: list[Message], limit: int) -> None:
+    strategy, before = parse(spec, None), None  # type: ignore[arg-type]
+    for messages in calls_of(history):
+        try:
+            view = views.prepare(messages, strategy, budget(limit), before)
+        except BudgetError:
+            continue
+        assert all(act.after > 0 for act in trace.acts(prepared(view, spec, before=before)))
+        before = view
+
+
+def test_what_fit_has_cut_before_is_no_deed_of_who_masks_it_now() -> None:
+    story = Story().ask("What?").turn(4_000)
+    strategy = parse("observation-masking:window=1", None)  # type: ignore[arg-type]
+    before = views.prepare(story.messages, strategy, budget(2_000))
+    assert before.taken["fit"] > 2_000
+    view = views.prepare(story.turn(3_000).messages, strategy, budget(2_000), before)
+    masking, fitting = trace.acts(prepared(view, before=before))
+    assert (masking.by, fitting.by) == ("observation-masking", "fit")
+    held = next(budget().count(message) for message in before.messages if message.role == "tool")
+    left = next(budget().count(message) for message in view.messages if message.role == "tool")
+    assert masking.before - masking.after == held - left
 
 
 def test_what_was_done_before_is_not_told_again() -> None:

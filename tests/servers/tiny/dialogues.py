@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from agent.agent import CANCELLED
 from agent.errors import ToolError
+from agent.marks import CANCELLED
 from agent.messages import Message
 from agent.prompts import CLOSING
 from corpus.library import Library

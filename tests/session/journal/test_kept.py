@@ -279,6 +279,27 @@ def test_ctrl_c_at_any_moment_writes_no_line_twice_and_loses_none(tmp_path: Path
     assert len(names) == len(set(names)) == journal.count
 
 
+MINE = """import signal
+class Mine:
+    asked = 0
+    def prepare(self, messages, budget): return messages
+    @property
+    def state(self):
+        Mine.asked += 1
+        if Mine.asked == {}: signal.raise_signal(signal.SIGINT)
+        return Mine.asked
+"""
+
+
+@pytest.mark.parametrize("moment", range(2, 7))
+def test_ctrl_c_in_a_state_of_ones_own_costs_no_record(moment: int, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(MINE.format(moment))
+    session = open_session(Settings("reader", strategy=f"{tmp_path}/mine.py:Mine"), Journal(tmp_path / "one.jsonl"))
+    with pytest.raises(KeyboardInterrupt):
+        ask(session, QUESTION)
+    assert session.journal.state().history == session.agent.history
+
+
 @pytest.mark.parametrize("replaced", [False, True])
 def test_a_file_that_is_deleted_meanwhile_is_told(replaced: bool, folder: Path) -> None:
     here, other = reading(folder, QUESTION), reading(folder, QUESTION, name="other")

@@ -15,7 +15,7 @@ from strategies.kinds.registry import recognised
 from strategies.kinds.tidied_json import units
 from tests.support.hostile_texts import HOSTILE, TEXTS
 
-HEAD = json_table.HEAD.format("")
+HEAD = json_table.HEAD.format(3, "")
 CELLS = st.one_of(st.integers(), st.text(max_size=9), st.none(), st.lists(st.integers()))
 
 

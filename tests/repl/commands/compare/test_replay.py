@@ -13,8 +13,9 @@ from agent.errors import BudgetError, UsageError
 from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message
-from agent.replay import calls
+from agent.replay import calls, replay
 from agent.side import SideModel
+from agent.view import View
 from repl.cli import prepare as prepare_filter
 from repl.commands.compare.compare import by_default, parse_arguments
 from repl.commands.compare.replay import replayed
@@ -189,7 +190,21 @@ def test_the_table() -> None:
     assert "M masked" in text
     assert "D dropped" in text
     assert "S shortened" not in text
-    assert f"none: {found[0].over} calls over the budget" in text
+    most = max(view.tokens for view in views_of(session, "none")) - 4_000
+    assert f"none: {found[0].over} calls over the budget, by up to {most:,} tokens" in text.replace("\n", "")
+    assert text.count("% OVER") == 1
+
+
+def test_what_fit_did_is_not_told_of_the_strategy() -> None:
+    session = told(react(1, tokens=4_000), 2_000)
+    assert "; fates: fit: 1 shortened\n" in text_of(session, "/compare observation-masking")
+    assert " fit S1 " in f"{text_of(session, '/compare observation-masking', drawn=True)} ".replace("\n", " ")
+
+
+def views_of(session: Session, spec: str) -> list[View]:
+    fork = session.fork(spec)
+    found = replay(fork.history, fork.strategy, fork.budget(fork.schemas()))
+    return [view for view in found if isinstance(view, View)]
 
 
 def test_in_plain_a_line_a_strategy_as_it_is_done() -> None:

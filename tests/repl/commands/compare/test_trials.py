@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from rich.text import Text as Drawn
 
 from agent.budget import Prices
 from agent.errors import ModelError, UsageError
@@ -21,8 +22,9 @@ from corpus.questions import load
 from models.scripted import Scripted, Step
 from repl.commands.compare.known import known, verdict
 from repl.commands.compare.trial import Trial, ask, cost
-from repl.commands.compare.trials import shortened
+from repl.commands.compare.trials import came_to, shortened
 from repl.commands.table import obey
+from session.forecast import forecast
 from session.session import Session, open_session
 from session.settings import Settings
 from tests.repl.commands.compare.test_replay import all_of, text_of
@@ -333,6 +335,21 @@ def test_it_is_a_table_in_80_columns(width: int) -> None:
     assert "strategy: " not in text
     assert "observation-masking ‹" in text
     assert "more lines)" in text
+
+
+def test_calls_over_the_budget_are_told() -> None:
+    session = after_one(" ".join(map(str, range(2_000))), "A.", "A.", strategy="none", budget=2_000)
+    ask_session(session)
+    question = "And then?"
+    over = (forecast(session, question).tokens or 0) - 2_000
+    words = f"answered, 1 call over the budget, by {over:,} tokens"
+    text = text_of(session, f"/compare none sliding-window run {question}")
+    assert "done 1 of 2: none: answered, over the budget\n" in text
+    assert f"strategy: none (in use); came to: {words}; known" in text
+    assert "strategy: sliding-window; came to: answered; known" in text
+    cells = came_to(Trial("none", "answered", over=1, most_over=over))
+    assert isinstance(cells, Drawn)
+    assert (cells.plain, cells.style) == (words, "over")
 
 
 @given(st.text(), st.booleans())

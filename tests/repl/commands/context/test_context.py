@@ -201,6 +201,21 @@ def test_a_reference_of_dedup_names_the_message_where_its_lines_stand() -> None:
     assert shown(session, "/why 6", 200).rstrip().endswith("; 40 lines stand in message 4.")
 
 
+def test_a_result_that_looks_like_a_reference_names_no_message() -> None:
+    story = Story("You are a test.").ask("What?").turn(0).turn(4_000)
+    for at, begins in ((-3, "line 1 of a file"), (-1, "[40 lines as above, from `line 1 of a file`]\n")):
+        last = story.messages[at]
+        content = f"{begins}{last.content}"
+        story.messages[at] = Message(last.id, "tool", content, call_id=last.call_id, name=last.name)
+    session = scripted("So.", strategy="todo")
+    session.use_budget(2_000)
+    session.agent.state.history = History(story.messages)
+    ask(session)
+    said = shown(session, "/why 6", 200)
+    assert ", shortened, " in said
+    assert "stand in message" not in said
+
+
 def test_a_result_of_sixty_thousand_tokens() -> None:
     story = Story("You are a test.").ask("What?").turn(60_000).ask("And?")
     session = scripted("So.", strategy="none")

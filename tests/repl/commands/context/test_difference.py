@@ -41,7 +41,9 @@ def test_a_table_keeps_its_heading_and_two_rows() -> None:
     before = "list\n" + "\n".join(f'{{"name": "job-{n}", "state": "ok", "seconds": {n}}}' for n in range(60))
     table = [f"job-{n}|ok|{n}" for n in range(60)]
     paper = Paper(80, height=24)
-    after = "\n".join(["list", "[JSON as tables: x]", "total: 60", "jobs, 60 rows: name|state|seconds", *table])
+    after = "\n".join(
+        ["list", "[62 lines of JSON as tables: x]", "total: 60", "jobs, 60 rows: name|state|seconds", *table]
+    )
     assert not show_difference(difference(before, after), paper.console)
     shown = [line.strip() for line in paper.lines]
     assert {"+ jobs, 60 rows: name|state|seconds", "+ job-0|ok|0", "+ job-59|ok|59"} <= {*shown}

@@ -1,0 +1,65 @@
+"""The memory file: what the user's THIMBLE.md says stands at the end of the system prompt, in front of every prompt.
+
+It is beside the user's config.toml. A THIMBLE.md of the current folder may be somebody else's, and is not read.
+"""
+
+from __future__ import annotations
+
+import os
+from bisect import bisect_right
+from pathlib import Path
+
+from agent.budget import Budget
+from agent.errors import UsageError
+from agent.messages import Message
+from corpus.reading import read_text
+from session.settings import MEMORY_FILE
+
+MARK = "\n\n# Memory\n"
+"""Where the memory begins in a system prompt."""
+SHARE = 8
+"""The file takes at most this part of the budget: an eighth."""
+CUT = f"[the rest of {MEMORY_FILE} has no room]"
+HEAD = f"From the user's {MEMORY_FILE}, to keep to in every answer:\n"
+FILE_LIMIT_BYTES = 200_000
+
+
+def words_of(path: Path) -> str:
+    """The words of the file, "" where there is none. Raises UsageError where it cannot be read."""
+    try:
+        return read_text(Path(os.path.realpath(path)), FILE_LIMIT_BYTES).strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", "mend it or remove it") from error
+
+
+def with_memory(system: str, words: str, budget: Budget, noted: int = 0) -> str:
+    """The system prompt with these words in place of those that it had, in at most an eighth of the budget.
+
+    `noted`: how many notes of earlier sessions the model can read.
+    """
+    parts = [_fitting(words, budget)] if words else []
+    if noted:
+        parts.append(f"Notes that you kept in earlier sessions: {noted:,}. get_notes reads them.")
+    return system.partition(MARK)[0] + (MARK + "\n\n".join(parts) if parts else "")
+
+
+def memory_of_system(system: str) -> str:
+    """What of a system prompt is memory; "" for nothing."""
+    return system.partition(MARK)[2]
+
+
+def _fitting(text: str, budget: Budget) -> str:
+    """Head and text; of a text that has no room the beginning, and a line that says so."""
+    room = budget.limit // SHARE
+    if _tokens(HEAD + text, budget) <= room:
+        return HEAD + text
+    ends = range(len(text) + 1)
+    end = bisect_right(ends, room, key=lambda end: _tokens(f"{HEAD}{text[:end]}\n{CUT}", budget)) - 1
+    shown = text[: max(0, end)]
+    return f"{HEAD}{shown.rpartition(' ')[0]}\n{CUT}"
+
+
+def _tokens(text: str, budget: Budget) -> int:
+    return budget.count(Message("", "system", text))

@@ -1,0 +1,56 @@
+"""Every mark that thimble writes into a copy of a result, as a line that may as well stand in an article."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from agent.budget import Budget
+from agent.fit import shortened
+from agent.marks import CANCELLED, NO_RESULT
+from agent.messages import Message
+from agent.prompts import SUMMARY_TAG
+from strategies.compress import MARK, compressed
+from strategies.dedup import reference
+from strategies.delegate import briefed
+from strategies.observation_masking import mask
+from strategies.offload import reference as offloaded
+from strategies.tidy import written
+from tests.support.histories import TinyCounter
+
+PROSE = " ".join(f"Bees of hive {number} fly far. They come back at noon, or they do not!" for number in range(40))
+LINES = "".join(f"key_{number} = {number}\n" for number in range(40))
+DRAWN = "\n".join(["\x1b[31mred\x1b[0m", *["the same line"] * 90])
+JSON = str([{"id": number, "name": f"Pupil {number}"} for number in range(40)]).replace("'", '"')
+
+
+def marks(id_: str) -> list[str]:
+    """One of each, as they stand in a copy of the message with this id."""
+    prose, lines, drawn, json = (
+        Message(id_, "tool", text, call_id="c", name="read_file") for text in (PROSE, LINES, DRAWN, JSON)
+    )
+    copies = (
+        mask(prose),
+        offloaded(prose, 100, 0, ""),
+        briefed(prose, "Bees fly far."),
+        compressed(prose, 0.3, "information"),
+        compressed(lines, 0.3, "information"),
+        shortened(prose, 0.3, Budget(1_000, TinyCounter())),
+        written(drawn, "text"),
+        written(json, "table"),
+    )
+    found = [line for copy in copies for line in copy.content.split("\n") if line.startswith("[")]
+    return [
+        *dict.fromkeys(found),
+        MARK.format(letters=3_000),
+        reference(LINES.strip(), False, id_),
+        reference(LINES.strip(), True),
+        CANCELLED,
+        NO_RESULT,
+        SUMMARY_TAG,
+        "He said […] so.",
+        "[…]",
+    ]
+
+
+IDS = st.integers(0, 20).map("m{}".format)
+MARKS = IDS.flatmap(lambda id_: st.sampled_from(marks(id_)))
