@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
+from math import log2
 
 from agent.budget import Budget, Tokens
 from agent.errors import BudgetError
@@ -98,9 +99,12 @@ class _Piece:
     tokens: int
     share: float = 1.0
 
-    def halve(self, budget: Budget) -> int:
-        """Halve it, always from the whole one, so that a result cut twice has one marker; the tokens saved."""
-        self.share /= 2
+    def halve(self, budget: Budget, large: int) -> int:
+        """Halve it, always from the whole one, so that a result cut twice has one marker; the tokens saved.
+
+        A piece that is many times as large as `large` is halved more than once in one step.
+        """
+        self.share /= 2 ** max(1, int(log2(self.tokens / large)) - 3)
         shorter = shortened(self.whole, self.share, budget)
         saved = self.tokens - budget.count(shorter)
         if saved > 0:
@@ -126,7 +130,7 @@ class _Halved:
 def _piece(message: Message, budget: Budget, large: int) -> _Piece:
     """The message, halved for as long as it is an observation larger than `large`, and that saves anything."""
     piece = _Piece(message, message, budget.count(message))
-    while message.role == "tool" and piece.tokens > large and piece.halve(budget) > 0:
+    while message.role == "tool" and piece.tokens > large and piece.halve(budget, large) > 0:
         pass
     return piece
 
@@ -162,7 +166,7 @@ class _Draft:
         heapify(heap)
         while over > 0 and heap:
             _, at = heappop(heap)
-            saved = self[at].halve(self.budget)
+            saved = self[at].halve(self.budget, large)
             if saved > 0:
                 over -= saved
                 if self[at].tokens > large:

@@ -14,6 +14,8 @@ ROLES = get_args(Role)
 TEXTS = ("id", "role", "content", "thinking", "call_id", "name", "why", "ref")
 ALL_TEXT = (str,) * len(TEXTS)
 NONE: tuple[()] = ()
+LONGEST = 400_000
+"""Characters of a content that strategies look into. A longer one they send, cut, hide or drop, but never rewrite."""
 HERE = "here"
 """The `ref` of a copy that tells a reader all that its message tells."""
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from agent.budget import Budget
 from agent.history import History
-from agent.messages import Message, pending
+from agent.messages import LONGEST, Message, pending
 from strategies import llmlingua
 from strategies.kinds.excerpt import excerpt
 from strategies.kinds.registry import recognised
@@ -52,6 +52,8 @@ class Compress(Stateful):
     first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
     still smaller, and then the newest ones too, only where the view would not fit; then the oldest turns go, as in
     sliding-window. A copy depends only on its message, so it is the same at every call.
+
+    An observation of more than 400,000 characters stays as it is, until it goes.
 
     `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
     prefix never changes. Over the budget the next strategy makes room, as in `compress:when=arrival+thrifty`, or else
@@ -147,6 +149,8 @@ class Compress(Stateful):
 @lru_cache(maxsize=8192)
 def compressed(message: Message, ratio: float, by: str) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
+    if len(message.content) > LONGEST:
+        return message
     if by == "llmlingua":
         mark = MARK.format(letters=len(message.content))
         text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"

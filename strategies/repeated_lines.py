@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from agent.messages import LONGEST
 from agent.references import LINE, Leads
 
 LEAST = 100
@@ -31,7 +32,9 @@ class Run:
 
 
 def telling(text: str) -> Lines:
-    """The lines of a text that a run may begin with."""
+    """The lines of a text that a run may begin with; of one that is too long, none."""
+    if len(text) > LONGEST:
+        return []
     found = ((line.start(), line["lead"], line["head"].rstrip()) for line in LINE.finditer(text))
     return [line for line in found if len(line[2]) >= TELLING]
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from agent.budget import Budget
 from agent.errors import ModelError, UsageError
 from agent.history import History, question
-from agent.messages import Message, pending
+from agent.messages import LONGEST, Message, pending
 from agent.protocols import Embedder, Mapper
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
@@ -213,7 +213,9 @@ class Passage:
 
 @lru_cache(maxsize=8192)
 def cut(result: Message) -> tuple[Passage, ...]:
-    """The passages of a result, cut and counted once."""
+    """The passages of a result, cut and counted once; of one that is too long, none."""
+    if len(result.content) > LONGEST:
+        return ()
     texts = [match[0].rstrip() for match in PASSAGE.finditer(result.content)]
     counts = [Counter(_stem(word) for word in words(text) if word not in STOPWORDS) for text in texts]
     return tuple(Passage(text, count, count.total(), result) for text, count in zip(texts, counts, strict=True))

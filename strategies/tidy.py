@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from agent.budget import Budget
 from agent.figures import several
 from agent.history import History
-from agent.messages import HERE, Message, pending
+from agent.messages import HERE, LONGEST, Message, pending
 from agent.protocols import Stage, Strategy
 from strategies import json_table, terminal_text
 from strategies.rewriting import Rewriting
@@ -20,8 +20,6 @@ Form = Literal["minified", "table", "text"]
 FORMS: tuple[Form, ...] = get_args(Form)
 LEAST = 200
 """Characters of a result that is worth a look."""
-MOST = 1_000_000
-"""Characters of a result that is not too long for one."""
 
 
 @lru_cache(maxsize=16_384)
@@ -42,7 +40,7 @@ def written(message: Message, form: Form) -> Message:
 def smallest(message: Message, budget: Budget) -> tuple[Message, Form | None]:
     """The copy with the fewest tokens, and its form; the message itself where none saves a tenth."""
     size = len(message.content or "")
-    if message.role != "tool" or message.why or message.name == "recall" or not LEAST <= size <= MOST:
+    if message.role != "tool" or message.why or message.name == "recall" or not LEAST <= size <= LONGEST:
         return message, None
     tokens, form = min((budget.count(written(message, form)), form) for form in FORMS)
     return (written(message, form), form) if tokens <= 0.9 * budget.count(message) else (message, None)
@@ -62,7 +60,7 @@ class Tidy(Stateful):
     JSON with lists of objects becomes tables, and other JSON loses its blanks: the value is the same, digit by digit.
     Any other text loses colours and redrawn progress bars, and has repeated lines once: a line says how many. All else
     stays, letter by letter (docs/reference/tidied.md). A result whose smaller form does not save at least a tenth of
-    its tokens stays as it is, and so does one of more than 1,000,000 characters.
+    its tokens stays as it is, and so does one of more than 400,000 characters.
 
     A copy depends only on its result and is made when that comes, so the prefix never changes. It hides nothing when
     the view is over the budget: the next strategy makes room, or else `fit` (/help budget).

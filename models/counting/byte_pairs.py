@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from models.counting.pieces import pieces
+
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
@@ -94,12 +96,8 @@ class BytePairs:
         return len(parts) // 2 + sum(map(self._words, parts[::2]))
 
     def _words(self, text: str) -> int:
-        try:
-            found = self._encoding.encode(text)
-        except ValueError:  # the pattern gives up on more than half a million blanks
-            half = len(text) // 2
-            return self._words(text[:half]) + self._words(text[half:])
-        return len(found) - sum(map(found.count, self.lost))
+        found = map(self._encoding.encode, pieces(text))
+        return sum(len(piece) - sum(map(piece.count, self.lost)) for piece in found)
 
     @cached_property
     def _around(self) -> re.Pattern[str]:

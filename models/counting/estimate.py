@@ -6,8 +6,10 @@ import math
 import re
 from bisect import bisect
 from functools import lru_cache
+from itertools import chain
 
 from models.counting.message_counter import ChatCounter
+from models.counting.pieces import pieces
 
 _PIECES = re.compile(
     r"<\|im_start\|>|<\|im_end\|>|</?tool_call>"
@@ -41,4 +43,5 @@ class EstimateCounter(ChatCounter):
 
     def tokens(self, text: str) -> int:
         """Tokens of a text, estimated."""
-        return math.ceil(sum(map(_piece_tokens, _PIECES.findall(text))))
+        words = chain.from_iterable(map(_PIECES.findall, pieces(text)))
+        return math.ceil(sum(map(_piece_tokens, words)))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from models.counting.message_counter import ChatCounter
+from models.counting.pieces import pieces
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -110,11 +111,7 @@ def tiktoken_encoding(name: str) -> Encoding:
 
 
 class VocabularyCounter(ChatCounter):
-    """Counts with a vocabulary, which is loaded on the first count.
-
-    On a text that is more than half a million blanks the pattern that splits words gives up; such a text is
-    counted in parts, at most a token too many for each.
-    """
+    """Counts with a vocabulary, which is loaded on the first count."""
 
     def __init__(self, load: Callable[[], Encoding], *, exact: bool) -> None:
         super().__init__()
@@ -125,9 +122,5 @@ class VocabularyCounter(ChatCounter):
         """Tokens of a text, composed (NFC) as Qwen models read it."""
         from unicodedata import normalize
 
-        encoding, text = self._load(), normalize("NFC", text)
-        try:
-            return len(encoding.encode(text, allowed_special="all"))
-        except ValueError:
-            half = len(text) // 2
-            return self.tokens(text[:half]) + self.tokens(text[half:])
+        encoding = self._load()
+        return sum(len(encoding.encode(piece, allowed_special="all")) for piece in pieces(normalize("NFC", text)))

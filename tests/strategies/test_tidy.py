@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import BudgetError
-from agent.messages import Message
+from agent.messages import LONGEST, Message
 from agent.view import prepare
 from strategies import json_table, terminal_text
 from strategies.json_table import found
-from strategies.tidy import MOST, Tidy, tidied, written
+from strategies.tidy import Tidy, tidied, written
 from tests.support.histories import LIMITS, Story, budget, calls_of, is_faithful, is_sound, sound_histories
 from tests.support.read_back import exact, untidied
 from tests.support.records import PRINTED, RECORDS
@@ -140,9 +140,9 @@ def test_the_prefix_never_changes() -> None:
 
 
 def test_a_result_that_is_too_long_stays() -> None:
-    text = "a\n" * MOST
+    text = "a\n" * LONGEST
     assert view(text)[0].content == text
-    assert view(text[:MOST])[0].why
+    assert view(text[:LONGEST])[0].why
 
 
 HOSTILE = {

@@ -433,6 +433,10 @@ def meant(mark: re.Match[str], above: Mapping[str, tuple[list[str], int]]) -> li
     return lines
 
 
+LONGEST = 400_000
+"""Characters of a text that counts."""
+
+
 def written_out(text: str, marks: Sequence[re.Match[str] | None], newest: Above) -> tuple[list[str], Above]:
     """The lines of a text, those that its references name in their place, and where in it each head is first."""
     lines, own = list[str](), Above()
@@ -457,8 +461,8 @@ def unreferenced(view: Sequence[tuple[str, Sequence[str], bool]]) -> list[str]:
             assert recalls == [True] + [False] * (len(recalls) - 1), f"recall not in the first alone: {content[:300]!r}"
         lines, own = written_out(content, marks if referenced else [], newest)
         contents.append("\n".join(lines))
-        if referenced or not recalls:
+        if (referenced or not recalls) and len(content) <= LONGEST:
             newest.update(own)
-        for text in texts:
+        for text in filter(lambda one: len(one) <= LONGEST, texts):
             newest.update(written_out(text, [], newest)[1])
     return contents

@@ -1,0 +1,19 @@
+"""The benchmarks of results measure texts of each kind under each task."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks import large_results, observations
+
+
+@pytest.mark.parametrize("kind", observations.FORMS)
+def test_a_text_is_of_its_kind(kind: str) -> None:
+    text = observations.text_of(observations.FORMS[kind], 4_000, 7)
+    assert observations.recognised(text)[0].name == kind
+    assert all(task(text)() for task in observations.TASKS.values())
+
+
+@pytest.mark.parametrize("name", large_results.TEXTS)
+def test_a_large_result_is_measured(name: str) -> None:
+    assert large_results.measured(1, "compress", name).startswith(f"| compress | {name} | ")
