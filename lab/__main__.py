@@ -45,37 +45,13 @@ def _simulate(arguments: Sequence[str], prog: str) -> None:
 
 
 def _questions(arguments: Sequence[str], prog: str) -> None:
-    from lab.experiments.questions import main
+    from lab.questions import main
 
     main(arguments, prog)
 
 
 def _run_study(arguments: Sequence[str], prog: str) -> None:
     from lab.run.command import main
-
-    main(arguments, prog)
-
-
-def _facts(arguments: Sequence[str], prog: str) -> None:
-    from lab.experiments.facts import main
-
-    main(arguments, prog)
-
-
-def _foresight(arguments: Sequence[str], prog: str) -> None:
-    from lab.experiments.foresight import main
-
-    main(arguments, prog)
-
-
-def _first_session(arguments: Sequence[str], prog: str) -> None:
-    from lab.experiments.first_session import main
-
-    main(arguments, prog)
-
-
-def _first_answers(arguments: Sequence[str], prog: str) -> None:
-    from lab.experiments.first_answers import main
 
     main(arguments, prog)
 
@@ -95,11 +71,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     ),
     "questions": Experiment("Which strategy keeps the answers to the questions?", _questions),
     "run": Experiment("How do strategies do on questions × budgets × seeds × models, in a store?", _run_study),
-    "facts": Experiment("What do masks, retrieval and compression leave of the facts of an article?", _facts),
-    "foresight": Experiment("How far is thrifty from the best schedule in hindsight?", _foresight),
     "comem": Experiment("How fast is CoMem on simulated servers, and how fast in its paper?", _comem),
-    "first-session": Experiment("What does a first session look like under each strategy?", _first_session),
-    "first-answers": Experiment("How does the built-in reader answer a stranger's first question?", _first_answers),
 }
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from agent.errors import Stopped, UsageError
 from agent.prices import read_prices
 from corpus.questions import QUESTIONS, Question, load
-from lab.experiments.questions import KINDS
 from lab.pool import pooled
+from lab.questions import KINDS
 from lab.replay.command import processes
 from lab.report.flag import add_report
 from lab.run import tables

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import UsageError
-from lab.experiments.questions import fingerprint
+from lab.questions import fingerprint
 from lab.run.ask import Answer, Result
 from lab.run.jobs import FIGURES, Job, named
 

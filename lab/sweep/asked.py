@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from agent.budget import Prices
-from lab.experiments.questions import Mark, Setting
+from lab.questions import Mark, Setting
 from lab.sweep.grid import Grid
 from lab.sweep.sheet import Cell, Measure, Sheet, Value
 

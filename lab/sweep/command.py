@@ -126,7 +126,7 @@ def _asked(
     grids: Sequence[Grid], specs: Sequence[str], prices: Sequence[Prices], options: argparse.Namespace
 ) -> tuple[list[Sheet], list[str]]:
     from corpus.questions import load
-    from lab.experiments.questions import Setting, ask_all
+    from lab.questions import Setting, ask_all
     from lab.sweep.asked import sheets
 
     budgets = list(dict.fromkeys(options.budget))

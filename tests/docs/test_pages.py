@@ -39,11 +39,11 @@ from tests.support.sessions import ask, scripted
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LONG = {
-    "thimble lab first-session",
-    "thimble lab first-answers",
+    "python -m scripts.first_session",
+    "python -m scripts.first_answers",
     "thimble lab questions",
-    "thimble lab facts",
-    "thimble lab foresight",
+    "python -m scripts.facts",
+    "python -m scripts.foresight",
     "thimble lab comem",
     "python benchmarks/prepare.py",
     "python benchmarks/commands.py",
@@ -229,8 +229,10 @@ def test_the_life_of_a_fact_on_the_page_comes_out_of_the_command_above_it(worksh
 
 
 def test_the_first_session_is_what_the_program_does_today() -> None:
-    run = subprocess.run([sys.executable, "-m", "lab", "first-session"], cwd=ROOT, capture_output=True, text=True)
-    assert run.stdout == page("first-session"), "make anew: thimble lab first-session > docs/results/first-session.md"
+    run = subprocess.run([sys.executable, "-m", "scripts.first_session"], cwd=ROOT, capture_output=True, text=True)
+    assert run.stdout == page("first-session"), (
+        "python -m scripts.first_session > docs/results/first-session.md"
+    )
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

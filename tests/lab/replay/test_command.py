@@ -497,7 +497,7 @@ def test_the_command_line(runs: Path) -> None:
     assert "thimble lab replay" in thimble("repl", "lab").communicate(timeout=60)[0]
     for name, what, fix in (
         ("repay", "there is no experiment 'repay'", "fix: did you mean replay? "),
-        ("fact", "there is no experiment 'fact'", "fix: did you mean facts? "),
+        ("tabel", "there is no experiment 'tabel'", "fix: did you mean table? "),
         ("replay", "FILE", "fix: write thimble lab replay FILE"),
     ):
         wrong = thimble("repl", "lab", name)

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from corpus.questions import load
-from lab.experiments.questions import Setting
-from lab.experiments.questions import ask as marked
 from lab.pool import pooled
+from lab.questions import Setting
+from lab.questions import ask as marked
 from lab.run.ask import NO_ROOM, Result, ask, hold
 from lab.run.jobs import Job, plan
 from lab.run.store import Row, Store

@@ -14,7 +14,7 @@ from agent import chat
 from agent.budget import UNLIMITED, Prices
 from agent.errors import UsageError
 from agent.messages import Message
-from lab.experiments.questions import Mark, Setting
+from lab.questions import Mark, Setting
 from lab.replay.runs import Setting as HowReplayed
 from lab.replay.runs import counter_of, figures
 from lab.replay.runs import replay as play

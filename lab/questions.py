@@ -34,7 +34,7 @@ from session.session import Session
 from session.settings import Settings
 from strategies import STRATEGIES
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 ASKED_TOOLS = ("articles", "confined", "files", "lines", "notes", "schema", "wording")
 READING = (
     "models/reader/*.py",

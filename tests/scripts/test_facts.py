@@ -10,10 +10,9 @@ import sys
 import pytest
 
 from agent.history import task
-from lab import __main__ as lab
-from lab.experiments import foresight
-from lab.experiments.facts import RATIOS, facts, left_in_view, pages, session, stands
 from models.counting.estimate import EstimateCounter
+from scripts import facts, foresight
+from scripts.facts import RATIOS, left_in_view, pages, session, stands
 from tests.support.histories import is_sound
 from tests.support.paths import ROOT
 
@@ -22,28 +21,29 @@ PAGE = (DOCS / "explanation" / "hide-move-summarise.md").read_text()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what"),
+    ("command", "what"),
     [
-        (["facts", "--strategy", "hybird"], "there is no strategy 'hybird'"),
-        (["facts", "--strategy", "none+hybrid"], "none+hybrid asks a model"),
-        (["foresight", "no-such-file.json"], "no-such-file.json cannot be read"),
+        ("facts hybird", "there is no strategy 'hybird'"),
+        ("facts none+hybrid", "none+hybrid asks a model"),
+        ("foresight no-such-file.json", "no-such-file.json cannot be read"),
     ],
 )
-def test_mistakes_are_told_in_two_lines(arguments: list[str], what: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert lab.main(arguments) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert what in told.err
-    assert told.err.splitlines()[1].startswith("fix: ")
+def test_mistakes_are_told_in_two_lines(command: str, what: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", *f"scripts.{command}".split()], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    assert what in run.stderr
+    assert run.stderr.splitlines()[1].startswith("fix: ")
 
 
 def test_foresight_of_a_few_runs_has_the_rows_of_the_page(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(foresight, "MADE_UP", 4)
-    assert lab.main(["foresight"]) == 0
+    foresight.main([])
     rows = re.findall(r"^\| ([\d.]+) \| ([\d.]+) \| [\d.]+ \| [\d.]+ \|$", capsys.readouterr().out, re.MULTILINE)
-    page = (DOCS / "explanation" / "thrifty.md").read_text().partition("thimble lab foresight\n")[2]
+    page = (DOCS / "explanation" / "thrifty.md").read_text().partition("python -m scripts.foresight\n")[2]
     assert [price for price, _ in rows] == re.findall(r"^\| ([\d.]+) \|", page, re.MULTILINE)[: len(rows)]
     assert all(1 <= float(over) <= 2 for _, over in rows)
 
@@ -57,14 +57,14 @@ def test_a_session_reads_whole_articles_and_then_asks() -> None:
 
 
 def test_every_fact_stands_in_its_article() -> None:
-    found = list(facts())
+    found = list(facts.facts())
     assert len(found) > 200
     assert all(stands(fact, pages(slug)) for _, slug, fact in found)
     assert not any(stands(fact, []) for _, _, fact in found)
 
 
 def test_the_page_says_what_is_left_under_a_strategy_and_when_compressed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert lab.main(["facts", "--strategy", "observation-masking"]) == 0
+    facts.show(["observation-masking"], facts.BUDGET)
     rows = [line for line in capsys.readouterr().out.splitlines() if re.match(r"\| (observation|0\.)", line)]
     assert len(rows) == 1 + len(RATIOS)
     assert [row for row in rows if row not in PAGE.splitlines()] == []
@@ -80,9 +80,10 @@ def test_what_is_hidden_is_brought_back() -> None:
 
 def test_whoever_reads_the_tables_may_leave() -> None:
     run = subprocess.run(
-        f"set -o pipefail; {shlex.quote(sys.executable)} -m lab foresight | head -n 0",
+        f"set -o pipefail; {shlex.quote(sys.executable)} -m scripts.foresight | head -n 0",
         shell=True,
         executable="/bin/bash",
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=120,

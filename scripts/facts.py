@@ -1,7 +1,7 @@
 """How many facts are left? Reads articles until the first must leave the view, then searches the view for its facts.
 
-    thimble lab facts
-    thimble lab facts --strategy retrieval:passages=1 --strategy compress+offload --budget 6000
+    python -m scripts.facts                                            # under each strategy
+    python -m scripts.facts retrieval:passages=1 compress+offload      # under these
 
 The facts are the answers to the questions of one fact (`corpus/questions.yaml`). For each, its article is read first,
 then eight others at random, then the question is asked; no model is called. A fact is left if the view has an accepted
@@ -12,9 +12,9 @@ the library by itself, as `compress` makes it.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from random import Random
 from statistics import mean
 
@@ -24,12 +24,12 @@ from agent.messages import Message, ToolCall
 from agent.prompts import SYSTEM
 from agent.side import SideModel
 from agent.view import prepare
-from corpus.library import Library, load
+from corpus.library import ARTICLES, Library, load
 from corpus.questions import Fact
 from corpus.questions import load as load_questions
+from lab.ended import ended
 from models.counting.choose import counter_for
 from models.scripted import Scripted
-from session.parser import Parser
 from strategies import parse
 from strategies.kinds.excerpt import excerpt
 from tools.articles import ArticleTools
@@ -42,7 +42,7 @@ OTHERS, BUDGET, MODEL = (2, 4, 8), 8_000, "qwen2.5:7b"
 @cache
 def library() -> Library:
     """The project's articles."""
-    return load(Path(__file__).parents[2] / "corpus" / "articles")
+    return load(ARTICLES)
 
 
 @cache
@@ -115,15 +115,6 @@ def check(spec: str, counter: Counter) -> None:
         raise UsageError(f"{spec} asks a model, and none is called here", "give a strategy that asks none")
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
-    """Print both tables. Raises UsageError for a strategy that asks a model."""
-    parser = Parser(prog, description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--strategy", action="append", metavar="SPEC", help="a strategy that calls no model")
-    parser.add_argument("--budget", type=int, default=BUDGET, metavar="N", help="tokens of prompt")
-    chosen = parser.parse_args(arguments)
-    show(chosen.strategy or list(STRATEGIES), chosen.budget)
-
-
 def show(specs: Sequence[str], limit: int) -> None:
     """Print both tables. Raises UsageError for a strategy that cannot be used."""
     counter = counter_for(MODEL)
@@ -137,3 +128,7 @@ def show(specs: Sequence[str], limit: int) -> None:
     print("\n| ratio | tokens left | facts left |\n|--:|--:|--:|")
     for ratio in RATIOS:
         print(left_in_excerpts(ratio, counter))
+
+
+if __name__ == "__main__":
+    sys.exit(ended("scripts.facts", lambda: show(sys.argv[1:] or list(STRATEGIES), BUDGET)))

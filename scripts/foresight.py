@@ -1,7 +1,7 @@
 """How far is thrifty from the best? Compares it with the best schedule of its edits, found in hindsight.
 
-    thimble lab foresight                 # made-up runs
-    thimble lab foresight runs.jsonl.gz   # recorded ones
+    python -m scripts.foresight                 # made-up runs
+    python -m scripts.foresight runs.jsonl.gz   # recorded ones
 
 The best schedule knows each run to its end. At any call it has the same choice as thrifty: mask everything older than
 the newest turns, or leave the view as it is. Masks only, budget none.
@@ -10,6 +10,7 @@ the newest turns, or leave the view as it is. Masks only, budget none.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
@@ -22,10 +23,10 @@ from agent.messages import Message, ToolCall, turns
 from agent.repair import repair
 from agent.side import SideModel
 from agent.view import View, prepare
+from lab.ended import ended
 from lab.replay.trajectories import read
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
-from session.parser import Parser
 from strategies import parse
 from strategies.observation_masking import mask
 
@@ -104,12 +105,9 @@ def made_up(seed: int) -> list[Message]:
     return history
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
+def main(files: Sequence[str]) -> None:
     """Print the table. Raises UsageError if no run is long enough."""
-    parser = Parser(prog, description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="recorded runs; default: made-up ones")
-    files = parser.parse_args(arguments).files
-    runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read(files)] or [
+    runs: list[Sequence[Message]] = [repair(run.messages).messages for run in read(map(Path, files))] or [
         made_up(seed) for seed in range(MADE_UP)
     ]
     show([run for run in runs if len(turns(run)) > WINDOW])
@@ -130,3 +128,7 @@ def show(runs: Sequence[Sequence[Message]]) -> None:
         ratios = [ours / best for ours, best in costs]
         over_all = sum(ours for ours, _ in costs) / sum(best for _, best in costs)
         print(f"| {c:g} | {over_all:.3f} | {median(ratios):.3f} | {max(ratios):.3f} |")
+
+
+if __name__ == "__main__":
+    sys.exit(ended("scripts.foresight", lambda: main(sys.argv[1:])))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab import __main__ as lab
-from lab.experiments.first_answers import COLUMNS, QUESTIONS, answer, wrapped
 from models.reader.view import CANNOT
+from scripts import first_answers
+from scripts.first_answers import COLUMNS, QUESTIONS, answer, wrapped
 from tests.support.paths import ROOT
 
 PAGE = ROOT / "docs" / "results" / "first-answers.md"
@@ -50,9 +50,9 @@ def shown() -> set[str]:
 
 
 def test_the_page_is_what_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    assert lab.main(["first-answers"]) == 0
+    first_answers.main()
     assert capsys.readouterr().out == PAGE.read_text(), (
-        "make anew: thimble lab first-answers > docs/results/first-answers.md"
+        "make anew: python -m scripts.first_answers > docs/results/first-answers.md"
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from corpus.questions import Exchange, Fact, Proof, Question
-from lab.experiments.questions import LIBRARY, READING, Mark, Setting, ask, fingerprint, table
+from lab.questions import LIBRARY, READING, Mark, Setting, ask, fingerprint, table
 from tests.support.paths import ROOT
 
 DOCS = ROOT / "docs"

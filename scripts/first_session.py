@@ -1,6 +1,6 @@
 """What does a first session look like under each strategy? Writes docs/results/first-session.md.
 
-    thimble lab first-session > docs/results/first-session.md
+    python -m scripts.first_session > docs/results/first-session.md
 
 Every transcript is the program's own output: standard output and standard error, mixed as in a terminal, from its own
 process with the built-in reader. Times, and the progress of what is done once, are blanked: they differ from run to
@@ -12,10 +12,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from tempfile import TemporaryDirectory
-
-from session.parser import Parser
 
 PROMPTS = [
     "What articles do you have about AI agents?",
@@ -31,7 +28,7 @@ HEAD = """\
 Four questions, a budget of 8,000 tokens, the built-in reader, once under each strategy. This command makes the page:
 
 ```sh
-thimble lab first-session
+python -m scripts.first_session
 ```
 
 The reader is no language model: it quotes from its view. If a strategy removes a text from the view, the reader must
@@ -55,9 +52,12 @@ def _blanked(time: re.Match[str]) -> str:
     return "…" if time[2] else ""
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
+def main() -> None:
     """Print the page."""
-    Parser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
     print(HEAD)
     for strategy in STRATEGIES:
         print(f"## {strategy}\n\n```text\n{transcript(strategy)}\n```\n")
+
+
+if __name__ == "__main__":
+    main()

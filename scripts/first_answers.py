@@ -1,6 +1,6 @@
 """How does the built-in reader answer the first question of a stranger? Writes docs/results/first-answers.md.
 
-    thimble lab first-answers > docs/results/first-answers.md
+    python -m scripts.first_answers > docs/results/first-answers.md
 
 Every question is asked in a session of its own. The page has each answer whole, as the reader gave it; only long lines
 are wrapped.
@@ -8,11 +8,9 @@ are wrapped.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import fill
 
 from agent.events import Answered
-from session.parser import Parser
 from session.session import Session
 from session.settings import Settings
 
@@ -47,7 +45,7 @@ Twenty questions that a person might type first, and what the built-in reader an
 under the strategy `none`. This command makes the page. Nobody edits it, so bad answers stand here too:
 
 ```sh
-thimble lab first-answers
+python -m scripts.first_answers
 ```
 
 The reader is no language model: [it finds passages and quotes them](../explanation/how-the-reader-answers.md).
@@ -68,9 +66,12 @@ def wrapped(text: str) -> str:
     )
 
 
-def main(arguments: Sequence[str], prog: str) -> None:
+def main() -> None:
     """Print the page."""
-    Parser(prog, description=(__doc__ or "").split("\n")[0]).parse_args(arguments)
     print(HEAD)
     for question in QUESTIONS:
         print(f"## {question}\n\n```text\n{wrapped(answer(question))}\n```\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Experiments: one question a file."""
