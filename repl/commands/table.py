@@ -76,10 +76,10 @@ def export(session: Session, text: str, console: Console) -> None:
     """/export [FILE]: write the session to a file: a page, a picture, text.
 
     /export [FORMAT] [FILE]: html, the default, is a page to click through, call by call; the other formats are svg,
-    md, json and asciicast. The ending of FILE can name the format. An existing file is replaced only with a ! after
+    md and json. The ending of FILE can name the format. An existing file is replaced only with a ! after
     its name: /export lesson.html!
     """
-    from repl.commands.export.export import export  # late: its five formats need much
+    from repl.commands.export.export import export  # late: its formats need much
 
     export(session, text, console)
 

@@ -169,7 +169,7 @@ class Screen(Lines):
         super().__init__(console)
         self._blocks = Blocks()
         self._shown: Literal["", "trace", "answer"] = ""
-        self._waiting, self._since = "", self._now()
+        self._waiting, self._since = "", perf_counter()
         self._live: Live | None = None
 
     def __enter__(self) -> Screen:
@@ -202,7 +202,7 @@ class Screen(Lines):
         self._wait(line(event.what))
 
     def _wait(self, what: str) -> None:
-        self._waiting, self._since = what, self._now()
+        self._waiting, self._since = what, perf_counter()
 
     def _line(self, kind: Kind, text: str | None) -> None:
         if text:
@@ -246,14 +246,10 @@ class Screen(Lines):
             room = max(1, self.console.width - 6)
             return Text(f"  {self._frame()} …{thought[-room:]}", style="thought", no_wrap=True)
         if self._waiting:
-            seconds = self._now() - self._since
+            seconds = perf_counter() - self._since
             passed = f" {seconds:.0f} s" if seconds >= 1 else ""
             return Text(trace.cut(f"  {self._frame()} {self._waiting}…{passed}", self.console.width), style="quiet")
         return Text("")
 
     def _frame(self) -> str:
-        return SPINNER[int(self._now() * TURNS_PER_SECOND) % len(SPINNER)]
-
-    def _now(self) -> float:
-        """Seconds of a clock that goes on."""
-        return perf_counter()
+        return SPINNER[int(perf_counter() * TURNS_PER_SECOND) % len(SPINNER)]

@@ -230,9 +230,7 @@ def test_the_life_of_a_fact_on_the_page_comes_out_of_the_command_above_it(worksh
 
 def test_the_first_session_is_what_the_program_does_today() -> None:
     run = subprocess.run([sys.executable, "-m", "scripts.first_session"], cwd=ROOT, capture_output=True, text=True)
-    assert run.stdout == page("first-session"), (
-        "python -m scripts.first_session > docs/results/first-session.md"
-    )
+    assert run.stdout == page("first-session"), "python -m scripts.first_session > docs/results/first-session.md"
 
 
 # ---- tables ----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from agent.errors import UsageError
 from corpus.writing import write_whole
-from repl.commands.export import cast, document, markdown, page, picture
+from repl.commands.export import document, markdown, page, picture
 from repl.commands.export.story import beginning
 from repl.commands.export.story import path as lines_of
 from repl.screen.sanitise import line
@@ -44,9 +44,8 @@ FORMATS = {
     "svg": Format("svg", "a picture of the terminal", picture.export, all_branches=False),
     "md": Format("md", "Markdown", markdown.export),
     "json": Format("json", "one JSON document, every view in it", document.export),
-    "asciicast": Format("cast", "a recording to play back, a marker an exchange", cast.export, all_branches=False),
 }
-HOW_TO_EXPORT = "write /export lesson.html; the formats are html, svg, md, json and asciicast"
+HOW_TO_EXPORT = "write /export lesson.html; the formats are html, svg, md and json"
 PLAIN_COLUMNS = 100
 
 
@@ -72,12 +71,12 @@ def export(session: Session, rest: str, console: Console) -> None:
 def wanted(rest: str) -> tuple[str, Path | None, bool]:
     """The format, the file if one is named, and whether it may be replaced. Raises UsageError."""
     word, _, file = rest.partition(" ")
-    if word.lower().lstrip(".") not in (*FORMATS, "cast"):
+    if word.lower().lstrip(".") not in FORMATS:
         word, file = "", rest
     file = file.strip()
     name = file.removesuffix("!").rstrip()
     ending = (word or Path(name).suffix).lower().lstrip(".")
-    kind = "html" if not rest else "asciicast" if ending == "cast" else ending
+    kind = ending if rest else "html"
     if kind not in FORMATS:
         raise UsageError(f"/export does not know the format of {rest[:40]!r}", HOW_TO_EXPORT)
     if line(name) != name:

@@ -19,7 +19,7 @@ NOT_IN_XML = str.maketrans(dict.fromkeys("\ufffe\uffff", "\ufffd"))
 
 def export(session: Session, columns: int) -> Iterator[str]:
     """The picture. Raises UsageError where nothing was asked."""
-    written = "".join(text for _, _, text in Retelling(session, columns, live=False).records())
+    written = Retelling(session, columns).written()
     console, _ = screen(columns)
     rows: list[Row] = []
     for shown in AnsiDecoder().decode(written.translate(NOT_IN_XML).strip("\n")):

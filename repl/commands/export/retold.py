@@ -1,9 +1,8 @@
-"""The screen of a session, rendered again from its journal, with the time of each piece."""
+"""The screen of a session, rendered again from its journal."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,52 +31,39 @@ WITHDRAWN = "the budget could not hold the question"
 ROWS = 32
 
 
-class Retold(Screen):
-    """The screen as it was at each moment: its clock is the time of the record, and `redraw` draws it."""
-
-    auto_refresh = False
-    at = 0.0
-
-    def _now(self) -> float:
-        return self.at
-
-
 class Retelling:
     """Goes through the lines of a journal as a terminal of so many columns showed them.
 
-    `live` says whether what is under way is drawn too, to be wiped again when it is done. Raises UsageError where
-    nothing was asked.
+    Raises UsageError where nothing was asked.
     """
 
-    def __init__(self, session: Session, columns: int, live: bool) -> None:
+    def __init__(self, session: Session, columns: int) -> None:
         self.agent: Agent = session.agent
         self.lines = path(session)
         beginning(self.lines)
         self.past = SavedState()
-        self.live = live
         self._console, self._written = screen(columns)
-        self._shown: Retold | None = None
+        self._shown: Screen | None = None
 
-    def records(self) -> Iterator[tuple[float, Record, str]]:
-        """Each record with its time, and what the terminal was written for it."""
+    def written(self) -> str:
+        """What the terminal was written, without what was wiped again."""
         for each in self.lines:
             before = self._values()
             record = self.past.read(each)
             if isinstance(record, Change):
                 self._changed(record, before)
             else:
-                self._happened(record, each.at)
-            yield each.at, record, self._taken()
-        if self._shown:
-            self._end()
-            yield self.lines[-1].at, record, self._taken()
+                self._happened(record)
+        self._end()
+        return self._written.getvalue()
 
-    def _happened(self, record: Record, at: float) -> None:
+    def _happened(self, record: Record) -> None:
         match record:
             case Asked(message):
                 self._end()
                 self._prompt(message.content)
-                self._begin(at)
+                self._shown = Screen(self._console)
+                self._console.print()
             case Planted(fact=fact):
                 self._end()
                 self._prompt(f"/plant {fact}")
@@ -85,20 +71,10 @@ class Retelling:
             case Withdrawn():
                 self._end(WITHDRAWN)
             case _ if self._shown is not None:
-                self._shown.at = at
                 self._shown.show(record)  # type: ignore[arg-type]
-                self._shown.redraw()
         if isinstance(record, Answered):
             self._end("")
             self._foot()
-
-    def _begin(self, at: float) -> None:
-        self._shown = Retold(self._console)
-        self._shown.at = at
-        if self.live:
-            self._shown.__enter__()
-        else:
-            self._console.print()
 
     def _end(self, why: str = NO_ANSWER) -> None:
         """End the exchange that is shown, if there is one, and say why it has no answer."""
@@ -132,12 +108,6 @@ class Retelling:
                 if value != before[name]:
                     self._prompt(f"/{name} {line(value)}")
                     self._console.print()
-
-    def _taken(self) -> str:
-        written = self._written.getvalue()
-        self._written.seek(0)
-        self._written.truncate()
-        return written
 
 
 def screen(columns: int) -> tuple[Console, io.StringIO]:

@@ -35,7 +35,7 @@ COMMANDS: Sequence[Sequence[str]] = [
     ("lab", "--help"),
     ("lab", "replay", "--help"),
     ("lab", "questions", "--help"),
-    ("lab", "foresight", "--help"),
+    ("lab", "simulate", "--help"),
     ("lab", "replay", "run.json", "--strategy", "none"),
     ("lab", "replay", "run.json", "--strategy", "none", "--json"),
     ("lab", "replay", "run.json", "--strategy", "none", "--markdown"),

@@ -40,10 +40,9 @@ def test_alone_it_writes_a_page_into_the_current_folder(tmp_path: Path, monkeypa
     [
         ("", ("html", None, False)),
         ("md", ("md", None, False)),
-        ("cast", ("asciicast", None, False)),
         ("JSON a.txt", ("json", "a.txt", False)),
         ("a b.svg", ("svg", "a b.svg", False)),
-        ("x.cast!", ("asciicast", "x.cast", True)),
+        ("x.json!", ("json", "x.json", True)),
         ("html page.html !", ("html", "page.html", True)),
     ],
 )
