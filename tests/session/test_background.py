@@ -110,9 +110,9 @@ def test_ctrl_c_in_the_middle_of_an_answer_stops_it_and_the_session_goes_on(tmp_
         session = keep(tmp_path / "live.jsonl", strategy=SPEC)
         session.agent.side.memory = server.backend
         with closing(session.ask("What is masking?")) as events:
-            for event in events:
-                if isinstance(event, Prepared) and server.reached.wait(0.01):
-                    break
+            next(event for event in events if isinstance(event, SideBegan))
+            next(event for event in events if isinstance(event, Prepared))
+            assert server.reached.wait(PATIENCE_SECONDS)
         server.sees_the_client_go()
         no_thread_is_left()
         assert [call.exchange for call in in_background(session)] == [1]
