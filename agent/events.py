@@ -160,12 +160,17 @@ class ToolReturned:
 class Answered:
     """The exchange is over. `ending` says whether the model ended it by itself.
 
-    "refused": the server says that it declined, or the built-in reader that it found nothing. "thought": the answer is
-    empty, the model only thought.
+    "refused": the server says that it declined, the built-in reader that it found nothing, or the model, in the words
+    of `agent.prompts.CANNOT`, that the question cannot be answered; then it cites nothing that was read. "thought": the
+    answer is empty, the model only thought. `from_memory`: nothing was looked up for this question, and the answer
+    cites nothing that was read; never of a model that `remembers` nothing. `invented`: the names that it cites and no
+    tool has shown. Both follow from the text and the history, so answers that differ only in them are equal.
     """
 
     text: str
     ending: Ending
+    from_memory: bool = field(default=False, compare=False)
+    invented: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

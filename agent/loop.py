@@ -25,6 +25,7 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
+from agent.grounding import declines, grounded
 from agent.messages import Message, ToolCall
 from agent.observe import observe
 from agent.prompts import CLOSING
@@ -65,7 +66,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
             for number, call in enumerate(reply.calls, 1):
                 yield from _act(agent, call, first, NOT_RUN if closing_turn else _too_many(number))
             if closing_turn or not reply.calls:
-                yield Answered(reply.content, _ending(agent, reply, closing_turn))
+                yield _answered(agent, reply, first, closing_turn)
                 return
     except BudgetError:
         if agent.history[-1] is asked:
@@ -109,6 +110,18 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
     if read is not None and not counter.calibrate(view.tokens, read):
         yield PromptCut(turn, view.tokens, read, counter.exact)
     return message
+
+
+def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> Answered:
+    """The end of the exchange whose messages after the question begin at place `first`."""
+    grounds = grounded(reply.content, agent.history, first)
+    ending = _ending(agent, reply, closing_turn)
+    if ending in ("answered", "turn-limit"):
+        if declines(reply.content) and not grounds.read:
+            return Answered(reply.content, "refused")
+        from_memory = grounds.from_memory and agent.backend.remembers
+        return Answered(reply.content, ending, from_memory, grounds.invented)
+    return Answered(reply.content, ending)
 
 
 def _ending(agent: Agent, reply: Message, closing_turn: bool) -> Ending:

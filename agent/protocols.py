@@ -116,6 +116,10 @@ class Backend(Protocol):
         """The tokens that begin a call and are ruled out where the model may not call; () where that cannot be done."""
 
     @property
+    def remembers(self) -> bool:
+        """Whether it can answer from what it has learnt, and not from the prompt alone."""
+
+    @property
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
 
@@ -173,6 +177,11 @@ class BackendDefaults:
     def ruled_out(self) -> Sequence[str]:
         """None: the model may call a tool where it is told not to."""
         return ()
+
+    @property
+    def remembers(self) -> bool:
+        """True: a model has learnt more than it is told."""
+        return True
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """None: nothing tells how the model reads a prompt."""
