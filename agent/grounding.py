@@ -13,18 +13,22 @@ from agent.references import arguments
 
 MARK = " (not read)"
 """What is shown behind a citation of what was never read."""
-FENCE = re.compile(r"[\s>]*(`{3,}(?!.*`)|~{3,})")
+FENCE = re.compile(r"[\s>]*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)")
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 BRACKET = re.compile(r"(?<![A-Za-z0-9_\\])\[([^\[\]\n]{2,400})\](?!\()")
-CITED = re.compile(r"(?:\./)?(?P<name>\.?\w[\w@+-]*(?:[./][\w@+-]+)*)(?P<line>:L?\d+(?:[-–]L?\d+)?)?(?:#\S*)?")
+CITED = re.compile(
+    r"(?:\./)?(?=[^:#]*[^\W\d_])(?=[^:#]{2})(?=[^A-Z:#]*(?:[:#]|\Z)|[^:#]*[./]|[^:#]*:L?\d)"
+    r"(?P<name>\.?\w[\w@+-]*(?:[./][\w@+-]+)*)(?::L?\d+(?:[-–]L?\d+)?)?(?:#\S*)?"
+)
+"""A name of two characters or more with a letter, and without capitals unless it has a dot, a slash or a line."""
 DECLINED = re.compile(CANNOT.replace("cannot", r"can(?:\s?not|['’]t)").replace(" ", r"\s+"), re.IGNORECASE)
 ECHO = 40
-"""Characters of a text by which a quotation of it is known: results cut long ones."""
+"""Characters by which a quotation of a text is known: a result may quote no more of a long one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """A name in square brackets, without the line behind it, and where it ends in the text with that line."""
+    """A name in square brackets, and where it ends in the text, with its line."""
 
     name: str
     end: int
@@ -32,7 +36,7 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """What an answer rests on: the names that it cites, read and `invented`, and whether a tool answered meanwhile."""
+    """What an answer rests on: the names that it cites, `read` and `invented`, and whether a tool told anything."""
 
     read: tuple[str, ...]
     invented: tuple[str, ...]
@@ -52,42 +56,42 @@ class Prose:
 
     def line(self, line: str) -> str:
         """The line, as long as it was. Code stands between fences, or between backticks within a line."""
-        fence, bare = FENCE.match(line), line.strip(" \t>\r\n")
-        if self._fence or fence:
-            ends = bare.startswith(self._fence) and not bare.strip(self._fence[:1])
-            self._fence = fence[1] if fence and not self._fence else "" if ends else self._fence
-            return " " * len(line)
-        return CODE.sub(lambda code: " " * len(code[0]), line)
+        fence = FENCE.match(line)
+        if not self._fence and not fence:
+            return CODE.sub(lambda code: " " * len(code[0]), line)
+        if not self._fence:
+            self._fence = fence[1] if fence else ""
+        elif fence and fence[1].startswith(self._fence) and not fence[2]:
+            self._fence = ""
+        return " " * len(line)
 
 
 def citations(text: str, prose: Prose | None = None) -> list[Citation]:
     """The citations in a text, in order: [slug], [path], [path:line], [path:line-line]; several with , or ; between.
 
-    A name has a letter, and no capital or else a dot, a slash or a line. Links, numbers, check boxes and code are none.
+    Links, numbers, check boxes and code are none.
     """
-    prose = prose or Prose()
-    bare = "".join(map(prose.line, text.splitlines(keepends=True)))
-    found = []
-    for bracket in BRACKET.finditer(bare):
-        for part in re.finditer(r"[^\s,;](?:[^,;]*[^\s,;])?", bracket[1]):
-            cited = CITED.fullmatch(part[0])
-            if cited and _is_name(cited["name"], bool(cited["line"])):
-                found.append(Citation(cited["name"], bracket.start(1) + part.end()))
-    return found
+    bare = "".join(map((prose or Prose()).line, text.splitlines(keepends=True)))
+    return [
+        Citation(cited["name"], bracket.start(1) + part.end())
+        for bracket in BRACKET.finditer(bare)
+        for part in re.finditer(r"[^\s,;](?:[^,;]*[^\s,;])?", bracket[1])
+        if (cited := CITED.fullmatch(part[0]))
+    ]
 
 
-def read(names: Iterable[str], history: Sequence[Message]) -> set[str]:
-    """Those of the names that a tool has shown, each as a word of its own or as the end of a path, in any case."""
-    left = {name: [re.compile(rf"(?<![\w.-]){re.escape(one)}(?![\w-]|[./]\w)") for one in _forms(name)] for name in names}
-    found = set[str]()
+def unread(names: Iterable[str], history: Sequence[Message]) -> set[str]:
+    """Those of the names that no tool has shown as a word of its own or the end of a path, in any case."""
+    left = {*names}
     for text in shown(history) if left else ():
         folded = text.casefold()
-        new = {name for name, forms in left.items() if any(form.search(folded) for form in forms)}
-        found |= new
-        left = {name: forms for name, forms in left.items() if name not in new}
-        if not left:
-            break
-    return found
+        left -= {name for name in left if re.search(_word(name), folded)}
+    return left
+
+
+def _word(name: str) -> str:
+    """A name as it is shown: that of an article may be cited as that of its file."""
+    return rf"(?<![\w.-]){re.escape(name.casefold().removesuffix('.md'))}(?:\.md)?(?![\w-]|[./]\w)"
 
 
 def shown(history: Sequence[Message]) -> Iterator[str]:
@@ -98,12 +102,12 @@ def shown(history: Sequence[Message]) -> Iterator[str]:
     calls = dict[str, ToolCall]()
     for message in history:
         calls |= {call.id: call for call in message.calls}
-        if message.role != "tool" or message.content.startswith("Error:") or message.content in (CANCELLED, NO_RESULT):
+        text, call = message.content or "", calls.get(message.call_id)
+        if message.role != "tool" or text.startswith("Error:") or text in (CANCELLED, NO_RESULT):
             continue
-        text, call = message.content, calls.get(message.call_id)
         for argument in arguments(Message("", "assistant", calls=(call,))) if call else ():
             flat = " ".join(argument.split())
-            end = '"' if len(flat) <= ECHO else '[^"\n]*"?'
+            end = '"' if len(flat) <= ECHO else '[^"\n]*'
             bare = re.sub(f'"{re.escape(flat[:ECHO])}{end}', "", text)
             text = f"{text}\n{flat}" if bare == text and " " not in flat else bare
         yield text
@@ -111,10 +115,11 @@ def shown(history: Sequence[Message]) -> Iterator[str]:
 
 def grounded(answer: str, history: Sequence[Message], first: int) -> Grounds:
     """What an answer rests on; the messages from place `first` on came after its question."""
-    names = [*dict.fromkeys(cited.name for cited in citations(answer))]
-    known = read(names, history)
-    invented = tuple(name for name in names if name not in known)
-    return Grounds(tuple(name for name in names if name in known), invented, any(True for _ in shown(history[first:])))
+    names = dict.fromkeys(cited.name for cited in citations(answer))
+    invented = unread(names, history)
+    looked_up = any(True for _ in shown(history[first:]))
+    read = tuple(name for name in names if name not in invented)
+    return Grounds(read, tuple(name for name in names if name in invented), looked_up)
 
 
 def declines(answer: str) -> bool:
@@ -125,18 +130,8 @@ def declines(answer: str) -> bool:
 def marked(text: str, history: Sequence[Message], prose: Prose | None = None) -> str:
     """The text with MARK behind each citation of what was never read."""
     cited = citations(text, prose)
-    known = read({one.name for one in cited}, history)
+    invented = unread((one.name for one in cited), history)
     for one in reversed(cited):
-        if one.name not in known:
+        if one.name in invented:
             text = f"{text[: one.end]}{MARK}{text[one.end :]}"
     return text
-
-
-def _is_name(name: str, has_line: bool) -> bool:
-    return len(name) > 1 and any(map(str.isalpha, name)) and (has_line or name == name.lower() or bool({*"./"} & {*name}))
-
-
-def _forms(name: str) -> list[str]:
-    """A name as it may be shown: an article is cited by its file too."""
-    folded = name.casefold()
-    return [folded, *([folded.removesuffix(".md")] if folded.endswith(".md") else ())]

@@ -107,6 +107,16 @@ class ToolRun:
     began: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Which model answered, and what `Answered` says of it; `invented` counts citations."""
+
+    exchange: int
+    model: ModelId
+    from_memory: bool = False
+    invented: int = 0
+
+
 def cost(spent: Call | Totals, prices: Prices) -> float | None:
     """What calls cost at these prices, in computed prompt tokens; None if it is not known."""
     prompt, cached, output = spent.prompt.tokens, spent.cached.tokens, spent.output.tokens
@@ -161,8 +171,8 @@ class Ledger:
 
     calls: list[Call] = field(default_factory=list)
     tools: list[ToolRun] = field(default_factory=list)
+    answers: tuple[Answer, ...] = ()
     exchanges: int = 0
-    answered: int = 0
     preparing: Preparing | None = None
     prepared: Prepared | None = None
     prepared_in: int = 0
@@ -171,6 +181,16 @@ class Ledger:
     """The request that sent the newest view; None if there was none."""
     replied: bool = False
     """Whether the newest view has its reply, or as much of it as came."""
+
+    @property
+    def answered(self) -> int:
+        """How many exchanges came to their end."""
+        return len(self.answers)
+
+    @property
+    def from_memory(self) -> bool:
+        """Whether the newest exchange was answered from memory."""
+        return any(one.from_memory and one.exchange == self.exchanges for one in self.answers[-1:])
 
     @property
     def tool_calls(self) -> int:
@@ -199,7 +219,9 @@ class Ledger:
             case Asked():
                 self.exchanges += 1
             case Answered():
-                self.answered += 1
+                model = self.prepared.model if self.prepared else UNKNOWN_MODEL
+                new = Answer(self.exchanges, model, event.from_memory, len(event.invented))
+                self.answers = (*self.answers, new)
             case ToolReturned():
                 self.tools.append(ToolRun(self.exchanges, event.call.name, event.seconds, event.began))
             case Preparing():

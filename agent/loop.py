@@ -25,7 +25,7 @@ from agent.events import (
     ToolReturned,
     Withdrawn,
 )
-from agent.grounding import declines, grounded
+from agent.grounding import Grounds, declines, grounded
 from agent.messages import Message, ToolCall
 from agent.observe import observe
 from agent.prompts import CLOSING
@@ -115,18 +115,15 @@ def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
 def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> Answered:
     """The end of the exchange whose messages after the question begin at place `first`."""
     grounds = grounded(reply.content, agent.history, first)
-    ending = _ending(agent, reply, closing_turn)
-    if ending in ("answered", "turn-limit"):
-        if declines(reply.content) and not grounds.read:
-            return Answered(reply.content, "refused")
-        from_memory = grounds.from_memory and agent.backend.remembers
-        return Answered(reply.content, ending, from_memory, grounds.invented)
-    return Answered(reply.content, ending)
+    ending = _ending(agent, reply, closing_turn, grounds)
+    if ending not in ("answered", "turn-limit"):
+        return Answered(reply.content, ending)
+    return Answered(reply.content, ending, grounds.from_memory and agent.backend.remembers, grounds.invented)
 
 
-def _ending(agent: Agent, reply: Message, closing_turn: bool) -> Ending:
+def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:
     last = agent.ledger.last
-    if last and last.usage.finish == "refusal":
+    if (last and last.usage.finish == "refusal") or (declines(reply.content) and not grounds.read):
         return "refused"
     if reply.content.strip():
         return "turn-limit" if closing_turn else "answered"

@@ -203,6 +203,7 @@ class Conversation:
         from repl.screen.captured import printing
 
         renderer, began = self._renderer(), perf_counter()
+        renderer.history = lambda: self.session.agent.history
         answered = False
         try:
             with printing(self.console), closing(self.session.ask(question)) as events, renderer:
@@ -244,13 +245,15 @@ class Conversation:
     def _foot(self) -> None:
         from rich.text import Text
 
-        from repl.screen.footer import context, footer
+        from repl.screen.footer import FROM_MEMORY, context, footer
         from repl.screen.trace import PLAIN_WIDTH
 
         agent = self.session.agent
         shown = Text(footer(agent, PLAIN_WIDTH if self.plain else self.console.width), style="quiet")
         for style in ("not dim", context(agent).level):
             shown.highlight_regex(r"(?<= · )ctx .*?(?= · |$)", style)
+        for style in ("not dim", "warn"):
+            shown.highlight_regex(rf"(?<= · ){FROM_MEMORY}(?= · |$)", style)
         self._space()
         self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
 

@@ -229,6 +229,7 @@ class _Printer:
                 self._tell("tool" if event.ok else "error", trace.tool_line(event, self._width))
             case Answered():
                 self._answer(event.text)
+                self._tell("note", f"  ! {trace.unread(event.invented)}" if event.invented else "")
 
     def _tell(self, kind: Kind, text: str | None) -> None:
         """A line of the trace: its sign where it may be drawn, else its label."""

@@ -67,6 +67,7 @@ def _whole(session: Session, view: View, console: Console) -> None:
         table.show(console)
         console.print()
     _tell_recalls(ledger, console)
+    _tell_grounds(ledger, console)
     show_chart(ledger.calls, console)
 
 
@@ -83,6 +84,7 @@ def _short(session: Session, view: View, console: Console) -> None:
             say(console, line(f"smaller by: {', '.join(f'{name} {tokens}' for name, _, tokens, _ in makers)}"))
         _tell_recalls(ledger, console)
         say(console, cost_line(ledger, session.agent.price_card()))
+    _tell_grounds(ledger, console)
     show_chart(ledger.calls, console)
 
 
@@ -98,6 +100,16 @@ def _tell_recalls(ledger: Ledger, console: Console) -> None:
             f"among these calls: {figures.several(recalls, 'recall')}, which a whole history does not need",
             "quiet",
         )
+
+
+def _tell_grounds(ledger: Ledger, console: Console) -> None:
+    """Say which models answered from memory, or cited what was never read."""
+    for model in dict.fromkeys(answer.model for answer in ledger.answers):
+        its = [answer for answer in ledger.answers if answer.model == model]
+        from_memory, invented = sum(one.from_memory for one in its), sum(one.invented for one in its)
+        if from_memory or invented:
+            answers, cited = figures.several(len(its), "answer"), figures.several(invented, "citation")
+            say(console, f"{figures.called(model)}: {from_memory} of {answers} from memory, {cited} not read", "warn")
 
 
 def price_line(agent: Agent) -> str:

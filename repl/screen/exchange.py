@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -11,6 +12,8 @@ from rich.text import Text
 
 from agent import events, figures
 from agent.events import Event, Prepared, Replied, Said, ToolReturned
+from agent.grounding import Prose, marked
+from agent.messages import Message
 from agent.protocols import Waiting
 from repl.screen import trace
 from repl.screen.blocks import Blocks
@@ -40,10 +43,17 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
 class Lines:
-    """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn."""
+    """Append-only lines with a label each: no colour, no drawing, nothing is ever moved or redrawn.
+
+    Where it knows the `history` so far, it marks what an answer cites and no tool has shown. For that, a line waits
+    from its first bracket on until it is complete.
+    """
+
+    history: Callable[[], Sequence[Message]] | None = None
 
     def __init__(self, console: Console) -> None:
         self.console = console
+        self._prose, self._open, self._written = Prose(), "", 0
         self._text, self._thinking = Sanitiser(), Sanitiser()
         self._thought: list[str] = []
         self._column = 0
@@ -148,10 +158,22 @@ class Lines:
                 return
             text = f"model: {text}"
         self._column += len(text)
-        self.console.file.write(text)  # past rich, which makes blanks of tabs
+        *whole, self._open = f"{self._open}{text}".split("\n")
+        for each in whole:
+            self._write(f"{each}\n")
+        if self.history is None or "[" not in self._open:
+            self._write(self._open, ended=False)
+
+    def _write(self, text: str, ended: bool = True) -> None:
+        """Write the new part of a line."""
+        shown = marked(text, self.history(), self._prose) if self.history and ended else text
+        self.console.file.write(shown[self._written :])  # past rich, which makes blanks of tabs
         self.console.file.flush()
+        self._written = 0 if ended else len(text)
 
     def _end_said(self, called: bool) -> None:
+        self._write(self._open)
+        self._prose, self._open = Prose(), ""
         if self._column:
             self.console.out("")
         self._column = 0
@@ -225,7 +247,7 @@ class Screen(Lines):
 
         if self._shown:
             self.console.print()
-        self._print(Markdown(block), "answer")
+        self._print(Markdown(marked(block, self.history()) if self.history else block), "answer")
 
     def _print(self, what: RenderableType, kind: Literal["trace", "answer"]) -> None:
         if kind == "trace" and self._shown == "answer":

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from agent.agent import Agent
 
 LEAST_WAIT_SECONDS = 0.5
+FROM_MEMORY = "from memory"
+"""Said of an answer for which nothing was looked up, and that cites nothing that was read."""
 Level = Literal["calm", "near", "over"]
 
 
@@ -41,10 +43,11 @@ def footer(agent: Agent, width: int) -> str:
     """The cost of the newest exchange, in at most `width` columns.
 
     `turns 4 · ctx ~6,812/8,000 85% · cached 5,903 · out 412 · observation-masking −3 obs −2.1k · 3.1s · Σ 21.4k`:
-    the model calls of the exchange; the prompt of its last call beside the budget, and what of it the server had
-    cached; what the models wrote; the strategy, and what was kept out of that last prompt: by it, and after a comma by
-    each of its parts, `tidy` and `fit`; seconds in the models, of one in the background only those in which the agent
-    waited, and the seconds waited for a busy one or for one to load; the session's prompt tokens. Where the line is too
+    the model calls of the exchange, and `from memory` if its answer is that; the prompt of its last call beside the
+    budget, and what of it the server had cached; what the models wrote; the strategy, and what was kept out of that
+    last prompt: by it, and after a comma by each of its parts, `tidy` and `fit`; seconds in the models, of one in the
+    background only those in which the agent waited, and the seconds waited for a busy one or for one to load; the
+    session's prompt tokens. Where the line is too
     long, the name of a strategy with something to say is cut, then fields drop from the right.
     """
     ledger = agent.ledger
@@ -58,7 +61,7 @@ def footer(agent: Agent, width: int) -> str:
     waited = f" +{before:.1f}s wait" if before >= LEAST_WAIT_SECONDS else ""
     seconds = sum(call.seconds if call.lag is None else call.held for call in calls)
     fields = [
-        f"turns {spent.turns}{f' ({protocol})' if protocol else ''}",
+        f"turns {spent.turns}{f' ({protocol})' if protocol else ''}{f' · {FROM_MEMORY}' * ledger.from_memory}",
         f"ctx {context(agent)}",
         f"cached {figures.amount(answers[-1].cached) if answers else '?'}",
         f"out {figures.amount(spent.output) if calls else '?'}",

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from rich import markdown
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
+from agent.grounding import MARK
+
 
 @dataclass(frozen=True, slots=True)
 class Markdown:
-    """Sanitised Markdown, without empty lines around it and without spaces at line ends, so that it copies well."""
+    """Sanitised Markdown, without empty lines around it and without spaces at line ends, so that it copies well.
+
+    `agent.grounding.MARK` in it has the colour of a warning.
+    """
 
     text: str
 
@@ -46,11 +54,14 @@ class _Markdown(markdown.Markdown):
     """
 
     elements: ClassVar = {**markdown.Markdown.elements, "heading_open": _Heading}
+    inlines = markdown.Markdown.inlines | {"not_read"}
 
     def __init__(self, text: str) -> None:
         super().__init__("", code_theme="ansi_dark", hyperlinks=False)
         self.markup = text
         self.parsed = _parser().parse(text)
+        for token in self.parsed if MARK in text else ():
+            token.children = [*chain.from_iterable(map(_parted, token.children or ()))]
 
 
 @cache
@@ -58,6 +69,14 @@ def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
     # An entity could write a control that the sanitiser, which came before, would have taken away: `&#x202e;`.
     return parser.disable(["html_block", "html_inline", "entity", "image", "reference", "newline"])
+
+
+def _parted(token: Token) -> Iterator[Token]:
+    """A text with each mark apart."""
+    for number, text in enumerate(token.content.split(MARK) if token.type == "text" else ()):
+        yield from [Token("not_read", "not_read", 0, content=MARK)] * bool(number)
+        yield Token("text", "", 0, content=text)
+    yield from [token] * (token.type != "text")
 
 
 def _trimmed(line: list[Segment]) -> list[Segment]:

@@ -36,6 +36,7 @@ def show_resumed(session: Session, console: Console) -> None:
     shown = clean(question).replace("\n", "\n" + " " * len(GLYPH) if drawn else "\n")
     console.print(Text(GLYPH if drawn else "you: ", style="mark") + Text(shown, style="none"))
     with (Screen if drawn else Lines)(console) as renderer:
+        renderer.history = lambda: session.saved.history if session.saved else ()
         renderer.show(Said("text", answer))
     if drawn:
         console.print()

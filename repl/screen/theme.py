@@ -44,6 +44,7 @@ STYLES: Mapping[str, str] = {
     "markdown.block_quote": "italic",
     "markdown.link": "underline",
     "markdown.link_url": "dim",
+    "markdown.not_read": "yellow",
 }
 
 BRIGHT = {"blue": "bright_blue", "magenta": "bright_magenta", "red": "bright_red", "cyan": "bright_cyan"}

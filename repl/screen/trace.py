@@ -224,6 +224,11 @@ def prompt_cut_line(event: PromptCut) -> str:
     return f"  ▲ the server read {read} of the {sent} tokens it was sent: it cut the prompt"
 
 
+def unread(names: Sequence[str]) -> str:
+    """What an answer cites and no tool has shown."""
+    return f"cited and not read: {', '.join(line(name[:LONGEST]) for name in names)}"
+
+
 def side_began_line(event: SideBegan) -> str:
     """`  ∑ memory asks reader in the background: ~2,100 in`: a strategy asks a model, and the agent goes on."""
     asked, prompt = line(figures.called(event.model)), figures.tokens(event.prompt_tokens, event.exact)

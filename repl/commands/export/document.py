@@ -85,7 +85,7 @@ def account(call: Call) -> Fields:
 def _exchange(of: Exchange) -> Fields:
     return {
         "number": of.number or None,
-        **selected(of, "at question=question.id text=question.content answer ending"),
+        **selected(of, "at question=question.id text=question.content answer ending from_memory invented"),
         "seconds": round(of.until - of.at, 3),
         "calls": [call.number for call in of.calls],
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from agent import figures
 from agent.ledger import Call, totals
 from agent.timeline import timeline
-from repl.commands.export.story import Exchange, Made, Story, shared, stories
+from repl.commands.export.story import Exchange, Made, Story, grounds, shared, stories
 from repl.screen.sanitise import clean, line
 from session.journal.header import sampling
 
@@ -70,10 +70,10 @@ def _exchange(of: Exchange) -> Iterator[str]:
     yield f"\n## {title}\n\n{fenced(of.question.content)}"
     for call in of.calls:
         yield from _turn(call)
-    ending = ENDINGS.get(of.ending, of.ending)
+    endings = [ENDINGS.get(of.ending, of.ending), *grounds(of)]
     if not of.calls and of.answer:
         yield f"\n{fenced(of.answer)}"
-    if ending:
+    for ending in filter(None, endings):
         yield f"\n*{plain(ending)}*\n"
 
 

@@ -45,7 +45,7 @@ function show(side) {
     button("←", "previous call", -1), button("→", "next call", 1)),
     sides.length > 1 ? make("p", { className: "quiet", textContent: side.branch.facts.join(" · ") }) : null,
     make("h2", { textContent: exchange.question }),
-    ...side.branch.lost.map((words) => make("p", { className: "over", textContent: words })))];
+    ...[...exchange.grounds, ...side.branch.lost].map((words) => make("p", { className: "over", textContent: words })))];
   if (stop.call !== null) {
     const call = calls[stop.call], rows = call.known ? rowsOf(call) : [];
     parts.push(curve(side, stop.call), call.known ? context(side, call, rows) : make("p", { textContent: "What this call was sent is lost." }),

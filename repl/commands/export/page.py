@@ -22,7 +22,7 @@ from agent.ledger import totals
 from agent.messages import Message
 from agent.timeline import Kind, Lane, timeline
 from agent.why import why
-from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
+from repl.commands.export.story import Differences, Exchange, Made, Story, grounds, left_out, stories
 from repl.commands.timeline import sums, words
 from repl.screen import trace
 from repl.screen.fate_letters import FATE_LETTERS
@@ -207,6 +207,7 @@ def _exchange(of: Exchange) -> Fields:
         "calls": [call.number - 1 for call in of.calls],
         "answer": clean(of.answer),
         "ending": of.ending,
+        "grounds": grounds(of),
         "took": figures.duration(of.until - of.at),
     }
 

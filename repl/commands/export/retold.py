@@ -63,6 +63,7 @@ class Retelling:
                 self._end()
                 self._prompt(message.content)
                 self._shown = Screen(self._console)
+                self._shown.history = lambda: self.past.history
                 self._console.print()
             case Planted(fact=fact):
                 self._end()

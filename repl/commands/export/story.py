@@ -22,6 +22,8 @@ from agent.events import (
 )
 from agent.ledger import Amount, Call
 from agent.messages import Message
+from repl.screen.footer import FROM_MEMORY
+from repl.screen.trace import unread
 from session.journal.records import Aside, Change, Command, Named, Record
 from session.journal.state import SavedState
 from session.journal.tree import Tree
@@ -56,13 +58,18 @@ class Made:
 
 @dataclass
 class Exchange:
-    """A question and what came of it; `ending` says how it ended. `asides` belong to no call that was made."""
+    """A question and what came of it: the `ending`, and what `Answered` says of the answer.
+
+    `asides` belong to no call that was made.
+    """
 
     number: int
     at: float
     question: Message
     ending: str = "unfinished"
     answer: str = ""
+    from_memory: bool = False
+    invented: Sequence[str] = ()
     until: float = 0.0
     calls: list[Made] = field(default_factory=list)
     asides: list[SideCalled] = field(default_factory=list)
@@ -84,6 +91,11 @@ class Story:
     damaged: int
     parent: int = 0
     calls: list[Made] = field(default_factory=list)
+
+
+def grounds(of: Exchange) -> list[str]:
+    """What there is to say against an answer: that it is from memory, that it cites what was never read."""
+    return [FROM_MEMORY] * of.from_memory + [unread(of.invented)] * bool(of.invented)
 
 
 def stories(session: Session) -> list[Story]:
@@ -167,6 +179,7 @@ def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
             exchange.asides.append(record)
         case Answered(text, ending):
             exchange.answer, exchange.ending = text, ending
+            exchange.from_memory, exchange.invented = record.from_memory, record.invented
         case Cancelled():
             exchange.ending = "cancelled"
         case Withdrawn():

@@ -230,7 +230,7 @@ def test_the_footer_shows_it_and_a_notice_says_why_once() -> None:
     session, _ = session_with(REFUSED, "Final Answer: yes", "Final Answer: no", tools=None)
     assert "(text ReAct)" not in footer(session.agent, 120)
     ask(session)
-    assert footer(session.agent, 120).startswith("turns 1 (text ReAct) · ctx ")
+    assert footer(session.agent, 120).startswith("turns 1 (text ReAct) · from memory · ctx ")
     ask(session, "And now?")
     assert session.notices == ["scripted cannot call tools: it is told of them in text (text ReAct)"]
 

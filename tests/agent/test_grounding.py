@@ -1,0 +1,267 @@
+"""Grounding: which names an answer cites, and which of them a tool has shown."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.events import Answered, Prepared
+from agent.grounding import MARK, Prose, citations, declines, grounded, marked, shown, unread
+from agent.loop import run
+from agent.marks import CANCELLED
+from agent.messages import Message, ToolCall
+from agent.plant import plant
+from agent.prompts import CANNOT, SYSTEM
+from agent.protocols import Text, Usage
+from models import READER
+from repl.cli.recordings import SHIPPED
+from session.journal.lines import read
+from session.journal.state import SavedState
+from session.session import Session
+from session.settings import Settings
+from tests.support.histories import broken_histories, nasty_histories
+from tests.support.scripted_loop import agent, call, goes_on, says
+from tests.support.sessions import ask, scripted, tool_call
+
+SLUGS = st.from_regex(r"[a-z]{2,8}(-[a-z0-9]{1,8}){0,3}", fullmatch=True)
+PATHS = st.from_regex(r"([a-z]{1,8}/){0,2}[A-Za-z]{1,8}\.(md|txt|json)", fullmatch=True)
+NAMES = SLUGS | PATHS
+LINES = st.sampled_from(["", ":7", ":7-12", ":7–12", ":L7"])
+WORDS = st.text(st.sampled_from("AB \n.,;(){}!?'\"0123\u00e9"), max_size=30)
+"""Text between citations: no name, no bracket, no code."""
+
+
+def names(text: str) -> list[str]:
+    return [cited.name for cited in citations(text)]
+
+
+def told(result: str, tool: str = "search_articles", **arguments: Any) -> list[Message]:
+    """The messages of one call and its result."""
+    made = ToolCall("c1", tool, json.dumps(arguments))
+    return [Message("m2", "assistant", calls=(made,)), Message("m3", "tool", result, call_id="c1", name=tool)]
+
+
+# ---- laws ----
+
+
+@given(st.lists(st.tuples(NAMES, LINES), min_size=1, max_size=4), WORDS, st.sampled_from([", ", "; ", ",", ";"]))
+def test_what_is_written_as_a_citation_is_one_and_ends_where_it_stands(
+    cited: list[tuple[str, str]], words: str, between: str
+) -> None:
+    text = f"{words} [{between.join(map(''.join, cited))}]. {words}"
+    assert names(text) == [name for name, _ in cited]
+    for found, (name, line) in zip(citations(text), cited, strict=True):
+        assert text[: found.end].endswith(name + line)
+
+
+@given(NAMES, LINES, WORDS, WORDS)
+def test_what_a_result_shows_is_never_called_invented(name: str, line: str, before: str, after: str) -> None:
+    history = told(f"{before} {name} {after}")
+    grounds = grounded(f"It is so [{name}{line}].", history, 0)
+    assert (grounds.read, grounds.invented, grounds.looked_up) == ((name,), (), True)
+    assert marked(f"So [{name}{line}].", history) == f"So [{name}{line}]."
+
+
+@given(NAMES, LINES, nasty_histories() | broken_histories())
+def test_what_stands_nowhere_is_always_called_invented(name: str, line: str, history: list[Message]) -> None:
+    name = f"zq{name}"
+    grounds = grounded(f"It is so [{name}{line}].", history, len(history))
+    assert (grounds.read, grounds.invented, grounds.looked_up, grounds.from_memory) == ((), (name,), False, True)
+    assert marked(f"So [{name}{line}].", history) == f"So [{name}{line}{MARK}]."
+
+
+@given(NAMES, WORDS, st.sampled_from(["`{}`", "``a ` {}``", "```\n{}\n```", "~~~ py\n\n{}", "> ```py\n> {}\n> ```"]))
+def test_code_is_never_searched(name: str, words: str, code: str) -> None:
+    words = words.replace("\n", " ")
+    text = f"{words}\n{code.format(f'{words}[{name}]')}"
+    assert names(text) == []
+    assert marked(text, []) == text
+
+
+@given(st.text(st.sampled_from("a`~[]\n >1"), max_size=60), st.text(st.sampled_from("ab:,; "), max_size=9))
+def test_taking_the_marks_out_gives_the_text(text: str, more: str) -> None:
+    answer = f"{text} [{more}] [b-c]"
+    assert marked(answer, []).replace(MARK, "") == answer
+    prose = Prose()
+    assert "".join(marked(line, [], prose) for line in answer.splitlines(keepends=True)) == marked(answer, [])
+
+
+@given(SLUGS, st.integers(0, 12))
+def test_a_search_that_quotes_its_query_shows_nothing_of_it(name: str, more: int) -> None:
+    query = " ".join([name, *["word"] * more])
+    session = Session(Settings(backend=READER))
+    (tool,) = [tool for tool in session.agent.tools.values() if tool.schema["function"]["name"] == "search_articles"]
+    result = tool.run({"query": f"zq{query}"})
+    assert f"zq{name}" in result
+    assert unread([f"zq{name}"], told(result, query=f"zq{query}")) == {f"zq{name}"}
+
+
+# ---- what is a citation ----
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[1] [12-14] [2024-05-01] [0, 1]",
+        "[x] done, [ ] to do",
+        "[the article](http://a.b) ![attention](a.png)",
+        "messages[start] and \\[attention\\]",
+        "[INST] [Unreleased] [Anthropic]",
+        "[see the article] [...] [] [[]]",
+        "[a\nb]",
+    ],
+)
+def test_no_citation(text: str) -> None:
+    assert names(text) == []
+
+
+def test_citations_as_models_write_them() -> None:
+    text = "One[attention] no, but [attention], [./notes/a.md:3-5; b_c.JSON] **[kv-cache]**.[a.md#top][Makefile:12]"
+    assert names(text) == ["attention", "notes/a.md", "b_c.JSON", "kv-cache", "a.md", "Makefile"]
+    assert names("[latency, section Queues]") == ["latency"]
+    assert names("说明[注意力-机制]。") == ["注意力-机制"]
+
+
+# ---- what was read ----
+
+
+def test_a_name_is_a_word_of_its_own_or_the_end_of_a_path() -> None:
+    history = told("1. prompt-caching — notes/Plan.md:7 and a.md.")
+    assert unread(["prompt-caching", "plan.md", "notes/Plan.md", "a.md", "prompt-caching.md"], history) == set()
+    assert unread(["caching", "prompt", "notes", "plan", "lan.md", "prompt-caching-2"], history) == {
+        "caching", "prompt", "notes", "lan.md", "prompt-caching-2",
+    }  # fmt: skip
+
+
+def test_an_argument_of_a_call_that_succeeded_is_read_and_of_one_that_failed_is_not() -> None:
+    assert unread(["made-up"], told("the text", "own_tool", name="made-up")) == set()
+    assert unread(["made-up"], told("Error: there is no article 'made-up'", "read_article", slug="made-up"))
+    assert unread(["made-up"], told(CANCELLED, "read_article", slug="made-up"))
+    assert unread(["made-up"], told('No results for "made-up".\nNearest: attention', query="made-up"))
+    assert unread(["attention"], told('2 results for "attention"\n1. attention — …', query="attention")) == set()
+
+
+def test_every_tool_of_articles_and_files_shows_the_names_that_it_reads() -> None:
+    session = scripted(
+        [tool_call("read_article", 1, slug="latency"), tool_call("read_article", 2, slug="late-ncy")],
+        [tool_call("search_files", 3, query="budget"), tool_call("list_files", 4)],
+        "So it is [latency], not [late-ncy].",
+    )
+    answered = ask(session)[-1]
+    assert isinstance(answered, Answered)
+    assert answered.invented == ("late-ncy",)
+    assert answered.from_memory is False
+
+
+def test_a_planted_file_was_read() -> None:
+    session = agent(says("The code is 4711 [planted-1.txt:1]."))
+    plant(session, "The code is 4711.")
+    answered = list(run(session, "What is the code?"))[-1]
+    assert (answered.from_memory, answered.invented) == (False, ())  # type: ignore[union-attr]
+
+
+def test_what_a_strategy_dropped_was_read_all_the_same() -> None:
+    steps = [[tool_call("read_article", slug="latency")], *["Yes."] * 4, "It was [latency]."]
+    session = scripted(*steps, strategy="sliding-window:window=1")
+    events = [ask(session) for _ in range(5)]
+    (prepared,) = [event for event in events[-1] if isinstance(event, Prepared)]
+    assert not any(message.role == "tool" for message in prepared.view.messages)
+    answered = events[-1][-1]
+    assert isinstance(answered, Answered)
+    assert (answered.from_memory, answered.invented) == (False, ())
+
+
+# ---- the loop ----
+
+
+def test_an_answer_from_memory() -> None:
+    session = scripted(
+        "Forty two.", [tool_call("list_articles")], "Fifty-six.", "It is [attention].", "It is [atention]."
+    )
+    found = [ask(session)[-1] for _ in range(4)]
+    assert [(one.from_memory, one.invented) for one in found if isinstance(one, Answered)] == [
+        (True, ()),
+        (False, ()),
+        (False, ()),
+        (True, ("atention",)),
+    ]
+    assert [answer.from_memory for answer in session.agent.ledger.answers] == [True, False, False, True]
+    assert [answer.invented for answer in session.agent.ledger.answers] == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "text", ["That cannot be answered from here.", "It CAN'T be answered\nfrom here.", "can’t be answered from here",
+             "It can not be answered from here [made-up]."]
+)  # fmt: skip
+def test_a_model_that_says_so_has_declined(text: str) -> None:
+    assert declines(text)
+    session = agent(says(text))
+    answered = list(run(session, "?"))[-1]
+    assert answered == Answered(text, "refused")
+    assert (answered.from_memory, answered.invented) == (False, ())  # type: ignore[union-attr]
+    goes_on(session)
+
+
+def test_one_that_cites_what_it_read_has_answered() -> None:
+    text = f"The price {CANNOT}, but the size is 7 [latency]."
+    session = scripted([tool_call("read_article", slug="latency")], text)
+    assert ask(session)[-1] == Answered(text, "answered")
+    assert not declines("I can answer that from here: it cannot be.")
+
+
+def test_what_is_no_answer_is_from_nowhere() -> None:
+    refused = [Text("I may not [made-up]."), Usage(finish="refusal")]
+    session = agent(refused, says(" "))
+    for ending in ("refused", "empty"):
+        answered = list(run(session, "?"))[-1]
+        assert isinstance(answered, Answered)
+        assert (answered.ending, answered.from_memory, answered.invented) == (ending, False, ())
+
+
+def test_calls_that_were_not_run_looked_nothing_up() -> None:
+    session = agent([call(1), Text("It is so.")], max_turns=1)
+    answered = list(run(session, "?"))[-1]
+    assert isinstance(answered, Answered)
+    assert (answered.ending, answered.from_memory) == ("turn-limit", True)
+    assert [*shown(session.history)] == []
+
+
+def test_the_system_prompt_asks_for_the_words_that_are_looked_for() -> None:
+    assert declines(SYSTEM)
+    assert f"say that it {CANNOT}." in SYSTEM
+
+
+# ---- the reader ----
+
+
+@pytest.mark.parametrize("path", sorted((SHIPPED / READER).glob("*.jsonl")), ids=lambda path: path.stem)
+def test_every_answer_of_a_shipped_cassette_cites_what_was_read(path: Any) -> None:
+    past, answers = SavedState(), 0
+    for line in read(path.read_bytes())[0]:
+        record = past.read(line, whole=False)
+        if isinstance(record, Answered):
+            grounds = grounded(record.text, past.history, len(past.history))
+            assert grounds.read
+            assert grounds.invented == record.invented == ()
+            answers += 1
+    assert answers == 5
+
+
+def test_the_reader_answers_from_nothing_but_what_it_read() -> None:
+    session = Session(Settings(backend=READER))
+    for question in ("hello", "Which articles are there?", "Compare rlhf and grpo", "My name is Bo.", "list the files"):
+        answered = ask(session, question)[-1]
+        assert isinstance(answered, Answered)
+        assert (answered.from_memory, answered.invented) == (False, ())
+
+
+def test_it_needs_the_standard_library_only() -> None:
+    code = "import sys, agent.grounding; print(*{name.split('.')[0] for name in sys.modules} - sys.stdlib_module_names)"
+    found = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True).stdout
+    assert set(found.split()) <= {"agent", "__main__", "__mp_main__"}
