@@ -67,6 +67,22 @@ def test_standard_output_is_the_answers_and_what_commands_print_in_their_order(
     assert session.agent.limit == 4000
 
 
+def test_what_was_not_read_is_told_beside_the_words_of_the_model(
+    articles: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = scripted(articles, "So it is [made-up:3].", "That cannot be answered from here.")
+    assert answers(session, ["one?"]) == headless.DONE
+    captured = capsys.readouterr()
+    assert captured.out == "So it is [made-up:3].\n"
+    assert "turns 1 · from memory · ctx " in captured.err
+    assert "  ! cited and not read: made-up\n" in captured.err
+    assert answers(session, ["two?"]) == headless.REFUSED == 5
+    captured = capsys.readouterr()
+    assert captured.out == "That cannot be answered from here.\n"
+    assert "from memory" not in captured.err
+    assert session.agent.history[-3].content == "So it is [made-up:3]."
+
+
 def test_plain_lines_have_labels_and_no_signs(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session = scripted(articles, LOOK, "The answer.", plain=True)
     assert answers(session, ["one?"]) == headless.DONE

@@ -262,3 +262,13 @@ def test_dollars_are_on_the_card() -> None:
     session = scripted(price="dollars=2.5")
     assert session.agent.price_card() == Prices(dollars=2.5)
     assert "$2.5 a million computed" in price_line(session.agent)
+
+
+def test_what_the_answers_rest_on_is_said_of_each_model_that_gives_reason_to() -> None:
+    session = scripted([tool_call("list_articles")], "So [attention].", "Forty two.", "So [made-up; made-up-2].")
+    ask(session)
+    assert not [line for line in shown(session) if "memory" in line]
+    ask(session)
+    ask(session)
+    assert "scripted: 2 of 3 answers from memory, 2 citations not read" in shown(session)
+    assert "scripted: 2 of 3 answers from memory, 2 citations not read" in shown(session, height=24)

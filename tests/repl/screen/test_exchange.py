@@ -6,8 +6,10 @@ import pyte
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.text import Text as Shown
 
 from agent.events import Answered, Event, Prepared, Preparing, Replied, Said, SideCalled, ToolReturned
+from agent.grounding import marked
 from agent.messages import Message, ToolCall
 from agent.protocols import ModelId, Text, Thinking, Usage
 from repl.screen.exchange import Lines, Screen
@@ -41,6 +43,51 @@ def screen(*events: Event, width: int = 80, color: bool = False) -> Paper:
         renderer.show(event)
     renderer.__exit__(None, None, None)
     return paper
+
+
+READ_IT = [Message("m3", "tool", "slug: observation-masking", call_id="c1", name="read_article")]
+CITES = "It hides [observation-masking], so **they** say [made-up.md:7] and `a[latency]`.\n\n- [made-up]\n"
+
+
+@given(st.lists(st.sampled_from([*"ab[]-,`\n", "[a-b]", "~~~\n", "a-c"]), max_size=40), st.data())
+def test_lines_mark_what_was_not_read_however_they_come(letters: list[str], data: st.DataObject) -> None:
+    text = f"x{''.join(letters)}"
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
+    pieces = [text[start:stop] for start, stop in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    paper = Paper(120, drawn=False)
+    with Lines(paper.console) as renderer:
+        renderer.history = lambda: READ_IT
+        for event in said(*pieces):
+            renderer.show(event)
+    assert paper.text == f"model: {marked(text, READ_IT)}\n"
+
+
+def test_lines_hold_a_line_back_only_from_its_first_bracket_on() -> None:
+    paper = Paper(120, drawn=False)
+    with Lines(paper.console) as renderer:
+        renderer.history = lambda: READ_IT
+        for piece, shown in (("One", "One"), (" two ", "One two "), ("[made-", "One two "), ("up]", "One two ")):
+            renderer.show(Said("text", piece))
+            assert paper.text == f"model: {shown}"
+        renderer.show(Said("text", ".\nThree"))
+        assert paper.text == "model: One two [made-up (not read)].\nThree"
+
+
+def test_a_screen_marks_what_was_not_read_in_the_colour_of_a_warning() -> None:
+    paper = Paper(80, color=True)
+    renderer = Screen(paper.console)
+    renderer.history = lambda: READ_IT
+    for event in said(*CITES):
+        renderer.show(event)
+    renderer.__exit__(None, None, None)
+    assert paper.text.count("\x1b[33m (not read)") == 2
+    plain = Shown.from_ansi(paper.text).plain.splitlines()
+    assert [line for line in plain if line] == [
+        "It hides [observation-masking], so they say [made-up.md:7 (not read)] and",
+        "a[latency].",
+        " • [made-up (not read)]",
+    ]
+    assert "not read" not in screen(*said(*CITES)).text, "where the history is not known"
 
 
 def as_seen(paper: Paper) -> list[str]:

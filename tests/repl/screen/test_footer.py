@@ -47,6 +47,18 @@ def test_it_is_as_designed() -> None:
     assert footer(session.agent, 120).startswith("turns 1 · ctx 14,588/8,000 182% OVER · cached ? · out 50")
 
 
+def test_an_answer_from_memory_is_said_first_and_of_the_newest_exchange_only() -> None:
+    session = scripted("Forty two.", [tool_call("list_articles")], "Fifty-six.")
+    ask(session)
+    for width in (30, 80, 200):
+        assert footer(session.agent, width).startswith("turns 1 · from memory")
+    assert cell_len(footer(session.agent, 80)) <= 80
+    ask(session)
+    assert "memory" not in footer(session.agent, 200)
+    session.agent.ledger.exchanges += 1
+    assert "memory" not in footer(session.agent, 200)
+
+
 def test_the_seconds_of_the_background_are_those_in_which_the_agent_waited() -> None:
     session = scripted()
     session.agent.ledger.exchanges = 1
