@@ -103,7 +103,7 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
     out = {call.name for call in made[-1:]} | {call.name for call in made if made.count(call) > 1}
     forms = [_form({f["name"]: _value(f)}) for f in functions if f["name"] not in out] if may_call else []
     if made or not forms:
-        sources = _sources(messages)
+        sources = _sources([message for message in messages if not message.id.startswith("example")])
         forms.append(_form(({"source": {"enum": sources}} if sources else {}) | {"answer": {"type": "string"}}))
         forms.append(_form({"cannot_answer": {"type": "string"}}))
     return {"anyOf": forms}
