@@ -46,6 +46,11 @@ class Connection:
         self.bounds = bounds or ServerOptions().answer
         self._transport = transport
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the server may be asked in passing, as to count; if not, it is not even started."""
+        return True
+
     def allowance(self, bounds: Bounds | None = None) -> Allowance:
         """What an answer may use."""
         return Allowance(bounds or self.bounds, self.url)

@@ -66,6 +66,11 @@ class Asks:
         self._allowance = connection.allowance()
         self._lock = Lock()  # one question at a time, since all have the one allowance
 
+    @property
+    def may_ask(self) -> bool:
+        """Whether the server may be asked now."""
+        return self._connection.is_open
+
     def post(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
         content = encoded({**self.body, **body})
@@ -153,13 +158,14 @@ class _Finding:
     """Finds the tokenizer of a server. After a failure it waits; a server without one is not asked again."""
 
     def __init__(self, asks: Asks) -> None:
+        self._asks = asks
         self._kinds: list[_ServerTokenizer] = [_Vllm(asks), _Llama(asks)]
         self._known: _ServerTokenizer | None = None
         self._resting_until = 0.0
 
     def found(self) -> _ServerTokenizer | None:
         """The tokenizer, if it can be used now."""
-        if monotonic() < self._resting_until:
+        if not self._asks.may_ask or monotonic() < self._resting_until:
             return None
         while self._known is None and self._kinds:
             try:

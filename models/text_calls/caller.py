@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from functools import cached_property, partial
 
 from agent.budget import Counter
 from agent.errors import Circled
 from agent.messages import Message, Schema, ToolCall, last_turn
-from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
+from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage, Waiting
 from models.openai import api_key
 from models.server import ServedBackend, ToolsRefused
 from models.text_calls.parsers import malformed, offered
@@ -57,6 +57,10 @@ class ToolCaller(BackendDefaults):
     def counter(self) -> Counter:
         """Counts tokens of the prompt as it is sent."""
         return self._text_counter if self.protocol else self.inner.counter
+
+    def loading(self) -> Iterable[Waiting]:
+        """Make the model ready. Raises ModelError."""
+        return self.inner.loading()
 
     def stream(
         self,

@@ -1,0 +1,131 @@
+"""A model's process, as the session sees it: started when it is needed, and never left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import weakref
+from pathlib import Path
+from signal import Signals
+from threading import RLock
+
+from agent.errors import ModelError
+from models.gguf.header import ANEW, read_header
+from models.gguf.this_machine import INSTALL, cores, free_bytes, is_installed
+from models.wire.bounds import TOLD_CHARACTERS
+
+END_SECONDS = 5.0
+"""What the process is given to end by itself."""
+LOG_BYTES = 1_000_000
+REASONS = (r"error loading model: (.+)", r"(GGML_ASSERT.+)", r" E \w+\s+\S+ (.+)", r"(?m)^(\w+Error: .+)")
+"""What a line of the log looks like that says why; the first of these that is in it counts."""
+
+
+class Child:
+    """llama.cpp's server for one file. Several threads may use one; it ends with the last that holds it.
+
+    Attributes:
+        path: The model's file.
+        url: Where the server listens, of old where it does not run.
+        key: What the server wants to be sent; only the process and its holder know it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.url = self.key = ""
+        self._context = 0
+        self._log = Path()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = RLock()
+
+    def runs(self, context: int = 0) -> bool:
+        """Whether it runs, with room for at least so many tokens."""
+        return bool(self.url and self._process and self._process.poll() is None and context <= self._context)
+
+    def start(self, context: int) -> None:
+        """Run it with room for so many tokens of prompt and reply, and wait until the model is loaded.
+
+        Raises:
+            ModelError: the package is not installed, the file is bad, memory is too small, or loading failed.
+        """
+        with self._lock:
+            if self.runs(context):
+                return
+            self.end()
+            fits(self.path, context)
+            handle, log = tempfile.mkstemp(".log", f"thimble-{self.path.stem[:40]}-")
+            self._log, self._context, self.key = Path(log), context, secrets.token_urlsafe(32)
+            program = [sys.executable, "-P", str(Path(__file__).with_name("serve.py"))]
+            pipe = subprocess.PIPE
+            with os.fdopen(handle, "wb") as output:
+                process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=output, start_new_session=True)
+            self._process, self._end = process, weakref.finalize(self, _end, process, self._log)
+            try:
+                self.url = self._address(process)
+            except BaseException:  # Ctrl-C too
+                self.end()
+                raise
+            if not self.url:
+                process.wait()
+                raise self.died()
+
+    def end(self) -> None:
+        """End it. Its log goes with it, unless it had ended before by itself."""
+        if self._process:
+            self._end()
+        self.url, self._process = "", None
+
+    def died(self) -> ModelError:
+        """The error for a process that has ended by itself, or was killed."""
+        code = self._process.returncode if self._process else 0
+        with self._log.open(errors="replace") as file:
+            text = file.read(LOG_BYTES)
+        reasons = (found[1] for pattern in REASONS if (found := re.search(pattern, text)))
+        why = next(reasons, "") if not self.url else ""
+        why = why or (f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}")
+        what = f"{self.path.name} stopped" if self.url else f"{self.path.name} could not be loaded"
+        fix = "ask again, and it is loaded anew" if self.url else ANEW
+        return ModelError(f"{what}: {why[:TOLD_CHARACTERS]}", f"{fix}; its log: {self._log}")
+
+    def _address(self, process: subprocess.Popen[bytes]) -> str:
+        """Where the process listens, once the model is loaded; "" if it ends before."""
+        assert process.stdin
+        assert process.stdout
+        count = cores()
+        asked = {"file": str(self.path), "key": self.key, "context": self._context}
+        asked |= {"threads": max(1, count - 1), "prompt_threads": count}
+        try:
+            process.stdin.write(json.dumps(asked).encode() + b"\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return ""
+        return process.stdout.readline().decode().strip()
+
+
+def fits(path: Path, context: int) -> None:
+    """Raise ModelError where a model cannot run with so much room: package, file and memory are looked at."""
+    if not is_installed():
+        raise ModelError("models without a server need the package xllamacpp", INSTALL)
+    needed, free = read_header(path).memory_bytes(context), free_bytes()
+    if free is not None and needed > free:
+        what = f"{path.name} takes about {needed / 1e9:,.1f} GB with room for {context:,} tokens, {free / 1e9:,.1f} are free"
+        raise ModelError(what, "take a smaller model, or lower the budget (/budget N, --budget N)")
+
+
+def _end(process: subprocess.Popen[bytes], log: Path) -> None:
+    crashed = process.poll() is not None
+    for pipe in (process.stdin, process.stdout):
+        if pipe:
+            pipe.close()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if not crashed:
+        log.unlink(missing_ok=True)
