@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING
-
-import httpx
+from typing import Any
 
 from agent.errors import ModelError
-from agent.messages import Message, Schema
+from agent.messages import Message
 from agent.protocols import Delta, Waiting
-from models.gguf import is_file
 from models.gguf.child import Child
 from models.gguf.header import read_header
-from models.gguf.local_model import LocalModel
+from models.gguf.local_models import LocalModel
 from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
-from models.server import ServerOptions, fitting
-from models.wire import http
-
-if TYPE_CHECKING:
-    from models.wire.bounds import Allowance
+from models.server import ServerOptions
 
 
 class GgufBackend(OpenAIBackend):
@@ -40,80 +33,34 @@ class GgufBackend(OpenAIBackend):
 
     def __init__(self, model: LocalModel, child: Child, needed: int, options: ServerOptions) -> None:
         self._trained = read_header(model.path).context
-        self._child, self._pictures = child, model.pictures
-        connection = _ToChild(child, options)
-        room = min(needed, self._trained)
-        super().__init__("gguf", model.name, connection, needed=needed, context=room, options=options)
+        self._child, self._unused = child, model.unused
+        context, connection = min(needed, self._trained), Connection("", sends_key=False, bounds=options.answer)
+        super().__init__("gguf", model.name, connection, needed=needed, context=context, options=options)
 
     def loading(self) -> Iterator[Waiting]:
-        """Start the process, if it does not run with enough room; meanwhile the model is waited for.
-
-        Raises ModelError.
-        """
+        """Start the process, unless it runs with enough room; meanwhile the model is waited for. Raises ModelError."""
         if not self._child.runs(self.room):
-            yield Waiting(f"loading {self._child.path.name if is_file(self.model) else self.model}")
+            self._connection.url = ""
+            yield Waiting(f"loading {self.model.rpartition('/')[2]}")
             self._child.start(self.room)
-
-    def stream(
-        self,
-        messages: Sequence[Message],
-        tools: Sequence[Schema],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        may_call: bool = True,
-    ) -> Generator[Delta, None, None]:
-        """Stream one reply, as `OpenAIBackend` does. Raises ModelError, also where the process was killed."""
-        yield from self.loading()
-        try:
-            yield from super().stream(
-                messages, tools, max_tokens=max_tokens, temperature=temperature, may_call=may_call
-            )
-        except ModelError as error:
-            raise error if self._child.runs() else self._child.died() from error
+        self._connection.url, self._connection.key = self._child.url, self._child.key
 
     def with_room(self, tokens: int) -> GgufBackend:
-        """The same model with this much room, as far as it was trained for it; the process starts anew for more."""
-        if tokens <= self._needed:
-            return self
+        """The same model with this much room, or as much as it was trained for; for more its process starts anew."""
         roomy = copy(self)
-        roomy._needed = tokens
-        roomy.room = roomy.context = min(tokens, self._trained)
+        roomy._needed, roomy.room = tokens, min(max(tokens, self.room), self._trained)
+        roomy.context = roomy.room
         return roomy
 
     def check(self) -> str:
-        """A warning of one line if the model was trained for less than the budget may need, or has parts unused."""
-        if self.room < self._enough():
-            holds = f"{self.model} was trained for {self._trained:,} tokens of prompt and reply"
-            return f"{holds}, and this budget wants up to {self._enough():,}: /budget {fitting(self._trained)}"
-        return f"{self.model} reads no pictures here: that part of it is for Ollama alone" if self._pictures else ""
+        """A warning of one line if the budget may need more than the model holds, or if it has parts that wait."""
+        unused = f"{self.model} runs without {self._unused}: only Ollama can use it" if self._unused else ""
+        return super().check() or unused
 
-
-class _ToChild(Connection):
-    """The connection to a process, wherever it listens by now. What is sent has its key."""
-
-    def __init__(self, child: Child, options: ServerOptions) -> None:
-        super().__init__("http://127.0.0.1", bounds=options.answer)
-        self._child = child
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the process runs; asked in passing, as to count, it is not started."""
-        return self._child.runs()
-
-    def client(self, allowance: Allowance) -> httpx.Client:
-        """An HTTP client of the process."""
-        return http.client(self.url, allowance, _Transport(self._child))
-
-
-class _Transport(httpx.HTTPTransport):
-    def __init__(self, child: Child) -> None:
-        super().__init__(verify=http.no_tls())
-        self._child = child
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if not self._child.runs():
-            raise httpx.ConnectError("it does not run", request=request)
-        request.url = httpx.URL(self._child.url).copy_with(raw_path=request.url.raw_path)
-        request.headers["Authorization"] = f"Bearer {self._child.key}"
-        return super().handle_request(request)
+    def _answered(self, body: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:
+        """The reply to a request, as it streams. Raises ModelError, also where the process was killed."""
+        yield from self.loading()
+        try:
+            yield from super()._answered(body, messages)
+        except ModelError as error:
+            raise error if self._child.runs() else self._child.died() from error

@@ -9,7 +9,7 @@ from agent.errors import ModelError
 from models.gguf.child import fits
 from models.gguf.header import read_header
 from models.gguf.local_models import LocalModels
-from models.gguf.this_machine import INSTALL, cores, is_installed
+from models.gguf.this_machine import INSTALL, cores, is_installed, threads
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, fitting
 
 LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
@@ -20,7 +20,6 @@ def checks(server: LocalModels, wanted: str) -> Iterator[Check]:
     if not is_installed():
         yield Check("package", "fail", "xllamacpp is not installed: no model runs without a server", INSTALL)
         return
-    count = cores()
     place, room = "model", LEAST_ROOM
     yield Check("package", "ok", f"xllamacpp {version('xllamacpp')}")
     try:
@@ -38,8 +37,6 @@ def checks(server: LocalModels, wanted: str) -> Iterator[Check]:
         yield Check(place, "fail", error.what, error.fix)
         return
     yield Check(place, "ok", f"about {header.memory_bytes(room) / 1e9:,.1f} GB are taken, and free")
-    unlike = "the file has no template for conversations: that of ChatML is taken"
-    yield Check.of("template", header.has_template, "of the file", unlike, "a file of a model that was trained to chat")
-    if model.pictures:
-        yield Check("pictures", "warn", f"{model.name} reads none here: that part of it is for Ollama alone")
-    yield Check("threads", "ok", f"{count} read a prompt and {max(1, count - 1)} write")
+    if model.unused:
+        yield Check("parts", "warn", f"it runs without {model.unused}", "ollama serve")
+    yield Check("threads", "ok", f"{threads()}, of {cores()} cores")

@@ -10,20 +10,22 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from contextlib import suppress
 from pathlib import Path
 from signal import Signals
 from threading import RLock
 
 from agent.errors import ModelError
 from models.gguf.header import ANEW, read_header
-from models.gguf.this_machine import INSTALL, cores, free_bytes, is_installed
+from models.gguf.this_machine import INSTALL, free_bytes, is_installed, threads
 from models.wire.bounds import TOLD_CHARACTERS
 
+PROGRAM = Path(__file__).with_name("serve.py")
 END_SECONDS = 5.0
 """What the process is given to end by itself."""
 LOG_BYTES = 1_000_000
-REASONS = (r"error loading model: (.+)", r"(GGML_ASSERT.+)", r" E \w+\s+\S+ (.+)", r"(?m)^(\w+Error: .+)")
-"""What a line of the log looks like that says why; the first of these that is in it counts."""
+REASON = re.compile(r"error loading model: (?:\w+: )?(.+)|(GGML_ASSERT.+)|^(\w+Error: .+)", re.MULTILINE)
+"""What a line of the log says of why a model was not loaded."""
 
 
 class Child:
@@ -31,8 +33,8 @@ class Child:
 
     Attributes:
         path: The model's file.
-        url: Where the server listens, of old where it does not run.
-        key: What the server wants to be sent; only the process and its holder know it.
+        url: Where the server listens; "" before it is started.
+        key: What the server wants to be sent. It stands in no file, and on no command line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -60,13 +62,18 @@ class Child:
             fits(self.path, context)
             handle, log = tempfile.mkstemp(".log", f"thimble-{self.path.stem[:40]}-")
             self._log, self._context, self.key = Path(log), context, secrets.token_urlsafe(32)
-            program = [sys.executable, "-P", str(Path(__file__).with_name("serve.py"))]
-            pipe = subprocess.PIPE
-            with os.fdopen(handle, "wb") as output:
-                process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=output, start_new_session=True)
+            program, pipe = [sys.executable, "-P", str(PROGRAM)], subprocess.PIPE
+            process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=handle, start_new_session=True)
+            os.close(handle)
             self._process, self._end = process, weakref.finalize(self, _end, process, self._log)
+            asked = {"file": str(self.path), "key": self.key, "context": context, "threads": threads()}
+            assert process.stdin
+            assert process.stdout
             try:
-                self.url = self._address(process)
+                with suppress(BrokenPipeError):
+                    process.stdin.write(json.dumps(asked).encode() + b"\n")
+                    process.stdin.flush()
+                self.url = process.stdout.readline().decode().strip()
             except BaseException:  # Ctrl-C too
                 self.end()
                 raise
@@ -82,29 +89,13 @@ class Child:
 
     def died(self) -> ModelError:
         """The error for a process that has ended by itself, or was killed."""
-        code = self._process.returncode if self._process else 0
+        code = self._process.wait() if self._process else 0
         with self._log.open(errors="replace") as file:
-            text = file.read(LOG_BYTES)
-        reasons = (found[1] for pattern in REASONS if (found := re.search(pattern, text)))
-        why = next(reasons, "") if not self.url else ""
-        why = why or (f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}")
-        what = f"{self.path.name} stopped" if self.url else f"{self.path.name} could not be loaded"
-        fix = "ask again, and it is loaded anew" if self.url else ANEW
-        return ModelError(f"{what}: {why[:TOLD_CHARACTERS]}", f"{fix}; its log: {self._log}")
-
-    def _address(self, process: subprocess.Popen[bytes]) -> str:
-        """Where the process listens, once the model is loaded; "" if it ends before."""
-        assert process.stdin
-        assert process.stdout
-        count = cores()
-        asked = {"file": str(self.path), "key": self.key, "context": self._context}
-        asked |= {"threads": max(1, count - 1), "prompt_threads": count}
-        try:
-            process.stdin.write(json.dumps(asked).encode() + b"\n")
-            process.stdin.flush()
-        except BrokenPipeError:
-            return ""
-        return process.stdout.readline().decode().strip()
+            found = REASON.search(file.read(LOG_BYTES)) if not self.url else None
+        why = f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}"
+        why = found[found.lastindex or 0][:TOLD_CHARACTERS] if found else why
+        what = f"{self.path.name} stopped: {why}" if self.url else f"{self.path.name} could not be loaded: {why}"
+        return ModelError(what, f"{'ask again: it is loaded anew' if self.url else ANEW}; its log: {self._log}")
 
 
 def fits(path: Path, context: int) -> None:
@@ -113,15 +104,16 @@ def fits(path: Path, context: int) -> None:
         raise ModelError("models without a server need the package xllamacpp", INSTALL)
     needed, free = read_header(path).memory_bytes(context), free_bytes()
     if free is not None and needed > free:
-        what = f"{path.name} takes about {needed / 1e9:,.1f} GB with room for {context:,} tokens, {free / 1e9:,.1f} are free"
+        what = (
+            f"{path.name} takes {needed / 1e9:,.1f} GB with room for {context:,} tokens, and {free / 1e9:,.1f} are free"
+        )
         raise ModelError(what, "take a smaller model, or lower the budget (/budget N, --budget N)")
 
 
 def _end(process: subprocess.Popen[bytes], log: Path) -> None:
     crashed = process.poll() is not None
-    for pipe in (process.stdin, process.stdout):
-        if pipe:
-            pipe.close()
+    for pipe in filter(None, (process.stdin, process.stdout)):
+        pipe.close()
     try:
         process.wait(END_SECONDS)
     except subprocess.TimeoutExpired:

@@ -25,6 +25,11 @@ def cores() -> int:
     return own
 
 
+def threads() -> int:
+    """The threads that compute: one less than there are cores, as threads that wait for a busy core cost most."""
+    return max(1, cores() - 1)
+
+
 def free_bytes() -> int | None:
     """The memory that a program may still take; None where the system does not tell."""
     with suppress(OSError):

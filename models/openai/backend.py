@@ -166,7 +166,7 @@ class OpenAIBackend(BackendDefaults):
         flag = "--max-model-len" if self.name == "vllm" else "-c"
         return (
             f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
-            f"/budget {fitting(self.context)}, or start the server with {flag} {needed}"
+            f"/budget {fitting(self.context)}" + (f", or start the server with {flag} {needed}" if self.longer else "")
         )
 
     def _enough(self) -> int:
