@@ -63,4 +63,6 @@ class GgufBackend(OpenAIBackend):
         try:
             yield from super()._answered(body, messages)
         except ModelError as error:
-            raise error if self._child.runs() else self._child.died() from error
+            if not self._child.has_ended():
+                raise
+            raise self._child.died() from error

@@ -23,6 +23,7 @@ from models.wire.bounds import TOLD_CHARACTERS
 PROGRAM = Path(__file__).with_name("serve.py")
 END_SECONDS = 5.0
 """What the process is given to end by itself."""
+MOMENT_SECONDS = 1.0
 LOG_BYTES = 1_000_000
 REASON = re.compile(r"error loading model: (?:\w+: )?(.+)|(GGML_ASSERT.+)|^(\w+Error: .+)", re.MULTILINE)
 """What a line of the log says of why a model was not loaded."""
@@ -78,7 +79,6 @@ class Child:
                 self.end()
                 raise
             if not self.url:
-                process.wait()
                 raise self.died()
 
     def end(self) -> None:
@@ -87,8 +87,14 @@ class Child:
             self._end()
         self.url, self._process = "", None
 
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself, or was killed; its end may be a moment later than that of a connection."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process is None or self._process.wait(MOMENT_SECONDS) is not None
+        return False
+
     def died(self) -> ModelError:
-        """The error for a process that has ended by itself, or was killed."""
+        """The error for a process that has ended."""
         code = self._process.wait() if self._process else 0
         with self._log.open(errors="replace") as file:
             found = REASON.search(file.read(LOG_BYTES)) if not self.url else None

@@ -55,12 +55,8 @@ class _Reader:
 
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file, self._path = file, path
-        self.size = path.stat().st_size
-
-    @property
-    def at(self) -> int:
-        """The bytes read."""
-        return self._file.tell()
+        self.size, self.at = path.stat().st_size, 0
+        self._most = min(HEADER_BYTES, self.size)
 
     def bad(self, why: str) -> ModelError:
         """The error for a file that is no model."""
@@ -68,7 +64,8 @@ class _Reader:
 
     def take(self, count: int) -> bytes:
         """The next bytes."""
-        if self.at + count > min(HEADER_BYTES, self.size):
+        self.at += count
+        if self.at > self._most:
             raise self.bad("it is cut short, or its header is damaged")
         return self._file.read(count)
 
@@ -84,13 +81,13 @@ class _Reader:
 
     def text(self) -> bytes:
         """The next string."""
-        return self.take(self.number("Q"))
+        return self.take(int.from_bytes(self.take(8), "little"))
 
     def value(self) -> Any:
         """The next value of a field; None for an array of strings."""
         kind = self.number("I")
         if kind == STRING:
-            return self.text()
+            return self.text().decode(errors="replace")
         if kind != ARRAY:
             return self.numbers(NUMBERS.get(kind))[0]
         kind, count = self.number("I"), self.number("Q")
@@ -111,7 +108,7 @@ def _header(reader: _Reader) -> Header:
     begins = [_begin_of_tensor(reader) for _ in range(tensors)]
     if reader.at + max(begins, default=0) > reader.size:
         raise reader.bad(f"it is cut short: of its weights, {reader.size:,} bytes are here")
-    kind = str(known.get("general.architecture", b""), errors="replace")
+    kind = str(known.get("general.architecture"))
     told = {name.removeprefix(f"{kind}."): value for name, value in known.items()}
     context = _whole(told.get("context_length"))
     if not context:
