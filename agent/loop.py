@@ -87,6 +87,7 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
 def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Event, None, Message]:
     """One model call; on the closing turn the model is asked to answer, and where possible kept from calling a tool."""
     yield Preparing(turn, agent.strategy_name, agent.limit)
+    yield from agent.backend.loading()
     backend, call = agent.backend, agent.next_call(turn, nudge)
     view = prepare(agent, call)
     yield from agent.side.drain()

@@ -6,7 +6,7 @@ A subclass of `Strategy` inherits defaults for the members that it does not defi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -123,6 +123,12 @@ class Backend(Protocol):
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
 
+    def loading(self) -> Iterable[Waiting]:
+        """Make the model ready, and say meanwhile what is waited for; nothing where a server does so when it is asked.
+
+        Then its counts are exact before the first prompt is made. Raises ModelError.
+        """
+
     def stream(
         self,
         messages: Sequence[Message],
@@ -182,6 +188,10 @@ class BackendDefaults:
     def remembers(self) -> bool:
         """True: a model has learnt more than it is told."""
         return True
+
+    def loading(self) -> Iterable[Waiting]:
+        """Nothing is waited for."""
+        return ()
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """None: nothing tells how the model reads a prompt."""

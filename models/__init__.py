@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from agent.errors import UsageError
 from agent.protocols import Backend, Embedder
+from models.gguf import GGUF
 from models.ollama import OLLAMA
 from models.openai import OPENAI, VLLM
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Kind, Server, ServerOptions
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 
 READER = "reader"
 
-SERVERS: Mapping[str, Kind] = {"ollama": OLLAMA, "vllm": VLLM, "openai": OPENAI}
-"""The kinds of model server by name, in the order in which they are looked for."""
+SERVERS: Mapping[str, Kind] = {"ollama": OLLAMA, "vllm": VLLM, "openai": OPENAI, "gguf": GGUF}
+"""The kinds of model server by name, in the order in which they are looked for; `gguf` is this machine, without one."""
 
 
 def built_in(pace: Hardware | None = None) -> Backend:

@@ -1,14 +1,16 @@
-"""The models that a session may have: the built-in reader, those of a server, or those of a recording."""
+"""The models that a session may have: the reader, those of a server or of this machine, or those of a recording."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
 from models import READER, SERVERS, backend_on, built_in, find, room, server_at
+from models.gguf import is_file
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import NoModel, ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback, masked
@@ -18,6 +20,7 @@ from session.settings import AUTO, Settings, address_of
 from session.trust import is_named, is_said
 
 if TYPE_CHECKING:
+    from models.gguf.local_models import LocalModels
     from session.playback import Playback
 
 PROBE_SECONDS = 0.3
@@ -36,6 +39,7 @@ class Backends:
         can_pull: Whether the user can pull a model: then the reader stands in for a server that has none.
         look_for_server: The server to begin with, looked for once; None for the reader. Raises UsageError.
         reader: The built-in reader: one, so that no swap to it counts all messages anew.
+        local: The models that run on this machine without a server, and their processes.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class Backends:
         self.can_pull = False
         self.look_for_server = Once(self._find_server)
         self.reader = Once(self._reader)
+        self.local = Once(self._local)
         self._options = ServerOptions(
             settings.think,
             settings.stream,
@@ -64,14 +69,14 @@ class Backends:
         )
 
     def names(self) -> list[str]:
-        """The models to choose from: the reader, and those of the server if it answers; or those of the recording."""
+        """The models to choose from: the reader, the server's if it answers, this machine's; or the recording's."""
         if self.playback:
             return self.playback.models()
-        try:
+        found = [READER]
+        with suppress(ThimbleError):
             server = self.server
-            return [READER, *(server.models() if server.answers(PROBE_SECONDS) else ())]
-        except ThimbleError:
-            return [READER]
+            found += server.models() if server.answers(PROBE_SECONDS) else ()
+        return list(dict.fromkeys([*found, *self.local().models()]))
 
     @property
     def server(self) -> Server:
@@ -89,17 +94,22 @@ class Backends:
         """
         if self.playback:
             raise ModelError("a cassette is played: there is no server", "leave, and begin without --replay")
+        if kind == "gguf":
+            return self.local()
         options = replace(self._options, sends_key=is_named(kind, self.settings))
         return server_at(kind, address_of(kind, self.settings), options)
 
     def of(self, model: str, kind: str = "") -> Backend:
-        """The reader, or a model of the server in use or of one of this kind. Raises UsageError and ModelError."""
+        """The reader, or a model of the server in use, of this machine, or of one of this kind.
+
+        Raises UsageError and ModelError.
+        """
         if self.playback:
             return self.playback.model(READER if kind == READER else model)
         if (kind or model) == READER:
             return self.reader()
         server = self.server_of(kind) if kind else self.server
-        return backend_on(server, server.choose(model), room(self.widest))
+        return self._model(server, model)
 
     def widened(self, backend: Backend) -> Backend:
         """The same model with room for the widest budget, where a server stands behind it."""
@@ -113,7 +123,7 @@ class Backends:
         if found is None:
             return self.reader() if READER in (wanted.backend, wanted.model) else self._no_server()
         try:
-            return backend_on(found, found.choose(wanted.model), room(self.widest))
+            return self._model(found, wanted.model)
         except ModelError as error:
             pulls = self.can_pull and isinstance(error, NoModel)
             if (pulls or wanted.backend == AUTO) and not wanted.model:
@@ -130,9 +140,6 @@ class Backends:
         if at and not (name and url):
             raise UsageError(f"{called(which)} cannot be {masked(said)!r}", "write NAME or NAME@URL")
         name, url = (name, url) if at else (url, "")
-        if name.endswith(".gguf") and not url:
-            serve = f"serve it with llama-server -m {name} --port 8080, then say --{which} NAME@http://127.0.0.1:8080"
-            raise UsageError(f"{called(which)} cannot be a file", serve)
         if name == READER or (which == "memory" and not name and "," in self.settings.pace):
             return built_in(self.settings.paces[1])
         if not name:
@@ -144,10 +151,31 @@ class Backends:
                 f"{called(which)} cannot be used: no model server answers at {url}", "start it, or check the URL"
             )
         try:
-            return backend_on(server, server.choose(name), room(self.widest))
+            return backend_on(server, server.choose(name), room(self.widest)) if url else self._model(server, name)
         except ModelError as error:
             what = f"{called(which)} cannot be used: {error.what}"
             raise ModelError(what, f"{error.fix}; or take --{which} {READER}") from error
+
+    def leave(self) -> None:
+        """End the processes of the models of this machine."""
+        if self.local.is_made:
+            self.local().end()
+
+    def _model(self, server: Server, wanted: str) -> Backend:
+        """A model of this server, or one that only this machine has. Raises ModelError."""
+        local = self.local()
+        try:
+            name = server.choose(wanted)
+        except ModelError:
+            if server is local or not (wanted and local.has(wanted)):
+                raise
+            server, name = local, local.choose(wanted)
+        return backend_on(server, name, room(self.widest))
+
+    def _local(self) -> LocalModels:
+        from models.gguf.local_models import LocalModels
+
+        return LocalModels(self._options)
 
     def _reader(self) -> Backend:
         pace, hardware = self.settings.pace, self.settings.hardware
@@ -156,15 +184,21 @@ class Backends:
         return built_in(self.settings.paces[0])
 
     def _find_server(self) -> Server | None:
-        """The one that the user insists on, else one that answers."""
+        """The one that the user insists on, else one that answers, else this machine where it has the model."""
         wanted = self.settings
         if READER in (wanted.backend, wanted.model):
             return None
         if wanted.backend != AUTO:
             return self.server_of(wanted.backend)
+        if is_file(wanted.model):
+            return self.local()
         usual = self.server_of("ollama")
         is_named = wanted.model or not is_loopback(usual.url)  # then the server itself says what is wrong with it
-        return self._answering() or (usual if is_named else None)
+        found = self._answering()
+        if not found and wanted.model and self.local().has(wanted.model):
+            self.notify(f"No model server at {usual.url}: {wanted.model} runs on this machine, without one.")
+            return self.local()
+        return found or (usual if is_named else None)
 
     def _answering(self) -> Server | None:
         """The first server that answers, each looked for where it is said to be.
@@ -179,8 +213,12 @@ class Backends:
         return kind == "ollama" or address_of(kind, self.settings) == self.settings.base_url != ""
 
     def _no_server(self) -> Backend:
-        url = self.server_of("ollama").url
-        return self._reader_because(f"No model server at {url}", f"install Ollama, then ollama pull {DEFAULT_MODEL}")
+        from models.gguf.this_machine import is_installed
+
+        url, way_out = self.server_of("ollama").url, f"install Ollama, then ollama pull {DEFAULT_MODEL}"
+        if is_installed() and (here := self.local().models()):
+            way_out = f"{'/model' if self.can_pull else '--model'} {here[0]}"
+        return self._reader_because(f"No model server at {url}", way_out)
 
     def _reader_because(self, why: str, way_out: str) -> Backend:
         self.notify(f"{why}: the built-in reader answers, with extracts only. For a model, {way_out}.")

@@ -201,6 +201,7 @@ class Session:
         agent.nudges = isinstance(backend, ServedBackend)
         if isinstance(backend, ToolCaller) and backend.is_open:
             yield Waiting(f"trying how {backend.model} calls tools")
+            yield from backend.loading()
             titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
             backend.settle("tools" if calls_tools(agent, titles) else "schema")
         if by_schema(backend) != bool(agent.examples):
@@ -280,6 +281,7 @@ class Session:
         agent, backend = self.agent, self.backends.of(name.strip())
         self._stop_background()
         agent.use(backend)
+        self._checked = None  # or it would keep the process of the old one
         agent.enter(ModelChanged(agent.backend.name, agent.backend.model))
 
     def plant(self, fact: str) -> Planted:
@@ -341,14 +343,19 @@ class Session:
             journal.close()
             raise
         self._stop_background()
+        self.backends.leave()
         self.journal.close()
         self.parts, self.guess, self._checked, self._events = parts, None, None, None
         self.notices += notices
         parts.notify = self.notices.append
 
     def leave(self) -> None:
-        """Close the journal and release its lock. Lines that could not be written are lost, with a notice."""
+        """Close the journal and release its lock, and end what runs for this session alone.
+
+        Lines that could not be written are lost, with a notice.
+        """
         self._stop_background()
+        self.backends.leave()
         self.journal.close()
         if self.journal.error:
             there = self.journal.path is not None and self.journal.path.exists()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from models.server import Calls, Think
 
 CORPUS = Path(__file__).parent.parent / "corpus"
-BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
+BACKENDS = ("auto", "ollama", "vllm", "openai", "gguf", "reader")
 ADDRESS_OF = {"ollama": "OLLAMA_HOST", "vllm": "OPENAI_BASE_URL", "openai": "OPENAI_BASE_URL"}
 """Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
@@ -264,14 +264,14 @@ def _file(given: Given) -> str:
 
 SETTINGS: dict[str, Setting] = {
     "backend": Setting(_one_of(*BACKENDS), "one of " + ", ".join(BACKENDS)),
-    "model": Setting(_text, "the name of a model"),
+    "model": Setting(_text, "the name of a model, or a file, FILE.gguf"),
     "base_url": Setting(_text, "the address of a model server"),
     "strategy": Setting(_text, "a strategy SPEC such as observation-masking or sliding-window+none", _runs_nothing),
     "budget": Setting(
         _number(int, LEAST_BUDGET, MOST_BUDGET), f"a whole number of tokens, {LEAST_BUDGET} to {MOST_BUDGET:,}", _any
     ),
-    "summariser": Setting(_text, "the name of a model, or reader"),
-    "memory": Setting(_text, "the name of a model, or reader"),
+    "summariser": Setting(_text, "the name of a model, FILE.gguf, or reader"),
+    "memory": Setting(_text, "the name of a model, FILE.gguf, or reader"),
     "embeddings": Setting(
         _embeddings,
         f"{', '.join(EMBEDDINGS)}, or a model of a server: ollama:NAME, openai:NAME, vllm:NAME, or openai:NAME@URL",

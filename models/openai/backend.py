@@ -61,6 +61,8 @@ class OpenAIBackend(BackendDefaults):
     """
 
     renders_tools = True
+    longer = ", or start the server with a longer context"
+    """How else to mend a prompt that leaves no room for a reply."""
 
     def __init__(
         self,
@@ -163,14 +165,18 @@ class OpenAIBackend(BackendDefaults):
 
     def check(self) -> str:
         """A warning of one line if the model holds less than the budget may need; else ""."""
-        needed = self._needed - (0 if self._thinks else THINKING_TOKENS)
+        needed = self._enough()
         if self.context is None or self.context >= needed:
             return ""
         flag = "--max-model-len" if self.name == "vllm" else "-c"
         return (
             f"{self.model} holds {self.context:,} tokens of prompt and reply, and this budget wants up to {needed:,}: "
-            f"/budget {fitting(self.context)}, or start the server with {flag} {needed}"
+            f"/budget {fitting(self.context)}" + (f", or start the server with {flag} {needed}" if self.longer else "")
         )
+
+    def _enough(self) -> int:
+        """The tokens that must fit: fewer for a model that does not think."""
+        return self._needed - (0 if self._thinks else THINKING_TOKENS)
 
     def _request(self, messages: Sequence[Message], tools: Sequence[Schema], max_tokens: int | None) -> dict[str, Any]:
         """The body of a chat request."""
@@ -210,7 +216,7 @@ class OpenAIBackend(BackendDefaults):
             prompt = counter.whole(messages, tools) or prompt  # an exact count, since it matters here
         if prompt >= self.context and counter.exact:
             what = f"the prompt of {prompt:,} tokens leaves no room for a reply: {self.model} holds {self.context:,}"
-            raise ModelError(what, f"{http.LOWER}, or start the server with a longer context")
+            raise ModelError(what, http.LOWER + self.longer)
         return max(1, self.context - prompt)
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:

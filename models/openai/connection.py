@@ -25,11 +25,14 @@ class Connection:
     """Sends requests to the server at an address, with the key.
 
     Args:
-        url: Its address without /v1.
+        url: Its address without /v1; "" before it is there.
         transport: Carries the requests instead of the network.
         sleep: Waits for so many seconds before a busy server is asked again.
         sends_key: Off for an address that the user has not named: no key goes there.
         bounds: Of each answer that is no reply of a model.
+
+    Attributes:
+        key: Sent instead of the user's, where it is set.
     """
 
     def __init__(
@@ -42,6 +45,7 @@ class Connection:
     ) -> None:
         self.url = url
         self.sends_key = sends_key
+        self.key = ""
         self.sleep = sleep
         self.bounds = bounds or ServerOptions().answer
         self._transport = transport
@@ -53,6 +57,7 @@ class Connection:
     def client(self, allowance: Allowance) -> httpx.Client:
         """An HTTP client that sends the key, where it may. Raises ModelError."""
         headers = api_key.headers(self.url) if self.sends_key else {}
+        headers |= {"Authorization": f"Bearer {self.key}"} if self.key else {}
         return http.client(self.url, allowance, self._transport, headers)
 
     def asked(self, path: str) -> Any:

@@ -61,24 +61,25 @@ class Asks:
 
     def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
         self.body = body
-        self._connection = connection
+        self.connection = connection
         self._client: httpx.Client | None = None
+        self._url = ""
         self._allowance = connection.allowance()
         self._lock = Lock()  # one question at a time, since all have the one allowance
 
     def post(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
         content = encoded({**self.body, **body})
-        with self._lock, self._connection.as_model_errors(self._allowance):
-            if self._client is None:
-                self._client = self._connection.client(self._allowance)
+        with self._lock, self.connection.as_model_errors(self._allowance):
+            if self._client is None or self._url != self.connection.url:
+                self._client, self._url = self.connection.client(self._allowance), self.connection.url
                 weakref.finalize(self, self._client.close)
             self._allowance.begin()
             with self._client.stream("POST", path, content=content, headers=JSON) as response:
                 said = http.whole(response, self._allowance)
         if response.status_code in PASSING:
             raise ModelError(f"the server failed with status {response.status_code}")
-        answer = self._connection.parsed(said) if response.status_code == 200 else None
+        answer = self.connection.parsed(said) if response.status_code == 200 else None
         if not isinstance(answer, dict) or wanted not in answer:
             raise Refused
         return answer[wanted]
@@ -153,13 +154,14 @@ class _Finding:
     """Finds the tokenizer of a server. After a failure it waits; a server without one is not asked again."""
 
     def __init__(self, asks: Asks) -> None:
+        self._asks = asks
         self._kinds: list[_ServerTokenizer] = [_Vllm(asks), _Llama(asks)]
         self._known: _ServerTokenizer | None = None
         self._resting_until = 0.0
 
     def found(self) -> _ServerTokenizer | None:
         """The tokenizer, if it can be used now."""
-        if monotonic() < self._resting_until:
+        if not self._asks.connection.url or monotonic() < self._resting_until:
             return None
         while self._known is None and self._kinds:
             try:

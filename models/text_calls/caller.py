@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property, partial
 from typing import Literal
@@ -10,7 +10,7 @@ from typing import Literal
 from agent.budget import Counter
 from agent.errors import Circled
 from agent.messages import Message, Schema, ToolCall, last_turn
-from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
+from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage, Waiting
 from models.counting.kept import keep, kept
 from models.openai import api_key
 from models.server import Calls, OptionRefused, ServedBackend, ShapingBackend, ToolsRefused
@@ -88,6 +88,10 @@ class ToolCaller(BackendDefaults):
     def counter(self) -> Counter:
         """Counts tokens of the prompt as it is sent."""
         return self._counters[self.calls] if self.protocol else self.inner.counter
+
+    def loading(self) -> Iterable[Waiting]:
+        """Make the model ready. Raises ModelError."""
+        return self.inner.loading()
 
     def stream(
         self,

@@ -70,7 +70,7 @@ def client(
             headers={**(headers or {}), "Accept-Encoding": "identity"},
             event_hooks={"response": [_plain]},
             trust_env=not is_loopback(base_url),
-            verify=httpx.create_ssl_context() if base_url.startswith("https:") else _no_tls(),
+            verify=httpx.create_ssl_context() if base_url.startswith("https:") else no_tls(),
         )
     except OSError as error:
         raise ModelError(f"the trusted certificates cannot be read: {error}", CERTIFICATES) from error
@@ -82,7 +82,7 @@ def client(
 
 
 @cache
-def _no_tls() -> ssl.SSLContext:
+def no_tls() -> ssl.SSLContext:
     """For an address without TLS, which takes a context all the same; to make one takes as long as a short request."""
     import httpx
 

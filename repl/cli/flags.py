@@ -54,17 +54,22 @@ FLAGS: dict[str, dict[str, Any]] = {
     ),
     "--json": {"action": "store_true", "help": "standard output is JSON Lines, one event a line"},
     "--backend": _value(
-        "NAME", "auto, ollama, vllm, openai (any compatible server) or reader (built in); default: auto"
+        "NAME",
+        "auto, ollama, vllm, openai (any compatible server), gguf (this machine, no server) or reader (built in); "
+        "default: auto",
     ),
-    "--model": _value("NAME", "a model of that server; default: the one that suits best"),
+    "--model": _value(
+        "NAME", "a model of that server, or a file, FILE.gguf, which needs none; default: the one that suits best"
+    ),
     "--base-url": _value("URL", "where the server is; default: OLLAMA_HOST, or OPENAI_BASE_URL"),
     "--strategy": _value("SPEC", "how the context is managed: name, name:key=value,... or several with +"),
     "--budget": _value("N", "prompt tokens that one model call may use; default: 8000"),
     "--summariser": _value(
-        "NAME", "the model that strategies ask: NAME of that server, NAME@URL of another, or reader"
+        "NAME", "the model that strategies ask: NAME of that server, NAME@URL of another, FILE.gguf, or reader"
     ),
     "--memory": _value(
-        "NAME", "the model that comem asks in the background: NAME, NAME@URL or reader; default: the summariser"
+        "NAME",
+        "the model that comem asks in the background: NAME, NAME@URL, FILE.gguf or reader; default: the summariser",
     ),
     "--embeddings": _value(
         "HOW", "what the search by meaning uses: static, none, ollama:NAME, openai:NAME or vllm:NAME; default: auto"
@@ -128,7 +133,7 @@ PREPARE_FLAGS = {
     "strategy": FLAGS["--strategy"]["help"],
     "budget": "prompt tokens that one model call may use, or none; default: 8000",
     "model": "count tokens as this model does; a strategy that asks a model asks it",
-    "backend": "whom such a strategy asks: auto, ollama, vllm, openai or reader; default: auto",
+    "backend": "whom such a strategy asks: auto, ollama, vllm, openai, gguf or reader; default: auto",
     "base_url": "where that server is; default: OLLAMA_HOST, or OPENAI_BASE_URL",
     "embeddings": FLAGS["--embeddings"]["help"],
     "tidy": FLAGS["--tidy"]["help"],

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agent import figures
+from models import READER
 from models.ollama.errors import DEFAULT_MODEL
 from repl.commands.next_prompt import say_next_prompt
 from repl.screen.sanitise import line
@@ -17,7 +18,8 @@ from session.session import Session
 def model(session: Session, name: str, console: Console) -> None:
     """/model [NAME]: list the models, or change to one.
 
-    "reader" is built in and needs no server. If the change fails, nothing changes.
+    "reader" is built in; FILE.gguf, a model that Ollama has pulled and "smollm2" need no server. If the change fails,
+    nothing changes.
     """
     if name:
         session.use_model(name)
@@ -25,10 +27,12 @@ def model(session: Session, name: str, console: Console) -> None:
         say(console, f"The model is now {line(figures.model(backend))} ({line(backend.name)}). The history stays.")
         say_next_prompt(session, console)
         return
-    used, names = figures.model(session.agent.backend), session.backends.names()
+    backend, names = session.agent.backend, session.backends.names()
+    used = READER if backend.name == READER else backend.model
     alone = len(names) < 2 and not session.playback
     if alone and (server := session.backends.look_for_server()):
         names += server.models()  # asked without haste: it answers, or says what is wrong
+    names += [used] if used not in names else []
     rows = [(_marked(known, known == used, console),) for known in names]
     Table("Models to choose from: /model NAME", ("  model",), rows).show(console)
     if alone and len(names) < 2:

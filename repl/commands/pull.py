@@ -47,7 +47,8 @@ def _ollama(session: Session) -> OllamaServer:
 
     server = session.backends.server
     if not isinstance(server, OllamaServer):
-        what = f"/pull is for Ollama, and the server at {server.url} is not one"
+        other = "this session has no server" if server.name == "gguf" else f"the server at {server.url} is not one"
+        what = f"/pull is for Ollama, and {other}"
         raise UsageError(what, "it has the models that it was started with: /model lists them")
     return server
 

@@ -27,6 +27,8 @@ LEAST_LETTERS = 3
 MOST_FILES = 2_000
 MODELS_SECONDS = 0.5
 """Longest that Tab waits for a server to list its models."""
+PATHS = (".", "/", "~")
+"""What a path begins with."""
 BUDGETS = ("2000", "4000", "8000", "16000", "32000")
 CONTEXTS = (
     ("next", "what the next call would be sent"),
@@ -98,8 +100,8 @@ class Completions(Completer):
 
         last = parse_spec(text)[-1]
         done, part = text[: last.start], text[last.start :]
-        if part.startswith((".", "/", "~")):
-            yield from ((done + path, "your strategy") for path in _python_files(part))
+        if part.startswith(PATHS):
+            yield from ((done + path, "your strategy") for path in _paths(part, ".py"))
             return
         taken = _parameters(last.name)
         if ":" not in part:
@@ -153,8 +155,10 @@ class Completions(Completer):
         tree = self._session.journal.tree
         return [(str(number), "in use" if number == tree.current else "") for number in tree.branches]
 
-    def _models(self, _: str) -> list[Offer]:
-        """The models, if the server answers soon; else the answer is there at the next Tab."""
+    def _models(self, text: str) -> list[Offer]:
+        """The models, if the server answers soon; else the answer is there at the next Tab. Of a path what goes on."""
+        if text.startswith(PATHS):
+            return [(path, "a model's file") for path in _paths(text, ".gguf")]
         if not (self._asking and self._asking.is_alive()):
             self._asking = Thread(target=self._ask_models, daemon=True)
             self._asking.start()
@@ -227,10 +231,10 @@ def _files(root: Path) -> Iterator[str]:
                 yield "/".join(parts)
 
 
-def _python_files(start: str) -> Iterator[str]:
-    """Folders and Python files that a path goes on to, written as it was begun."""
+def _paths(start: str, suffix: str) -> Iterator[str]:
+    """Folders, and files with this suffix, that a path goes on to, written as it was begun."""
     folder, slash, _ = start.rpartition("/")
     place = Path(folder + slash).expanduser() if slash else Path()
     for entry in sorted(place.iterdir()) if slash and place.is_dir() else ():
-        if not entry.name.startswith(".") and (entry.is_dir() or entry.suffix == ".py"):
+        if not entry.name.startswith(".") and (entry.is_dir() or entry.suffix == suffix):
             yield f"{folder}{slash}{entry.name}{'/' if entry.is_dir() else ''}"

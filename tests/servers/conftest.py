@@ -32,7 +32,7 @@ WAIT_SECONDS = 60.0
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the model as each server loads it."""
-    for needed, how in ((INSTALLED / "llama-server", "make test-servers"), (WEIGHTS, "make tiny-model")):
+    for needed, how in ((INSTALLED / "python", "make test-servers"), (WEIGHTS, "make tiny-model")):
         if not needed.exists():
             pytest.skip(f"there is no {needed.name}: {how}")
     return workshop(tmp_path_factory.mktemp("models"))

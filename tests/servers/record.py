@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,10 +20,10 @@ from typing import Any
 
 import httpx
 
+from tests.servers import saying
 from tests.servers.serve import (
     EMBEDDING_LLAMA,
     EMBEDDING_VLLM,
-    INSTALLED,
     MODEL,
     ROOT,
     TOOLS_AND_DETAILS,
@@ -140,9 +139,7 @@ def record_llama(folder: Path) -> None:
                 keep(server, asked)
         keep(server, Asked("wrong-key", "/v1/models"), key="sk-wrong")
     for says in dict.fromkeys(asked.says for asked in LLAMA if asked.says):
-        subprocess.run(
-            [INSTALLED / "python", "-m", "tests.servers.saying", folder / "says.gguf", says], cwd=ROOT, check=True
-        )
+        saying.write(folder / "says.gguf", says)
         with llama(folder, model="says.gguf") as server:
             for asked in LLAMA:
                 if asked.says == says:

@@ -2,7 +2,7 @@
 
 llama-server takes no grammar beside tools, so this is how it is brought to stream two calls, or a broken one. Its one
 layer is zeros, so that the last token alone chooses the next. The text is cut into pieces that all differ, each a token
-with the one after it as its successor; every other token is followed by the first. Runs in `.servers`.
+with the one after it as its successor; every other token is followed by the first.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import gguf
 import numpy as np
 
 from tests.servers.tiny.template import SOURCE
+from tests.support import gguf_writer
 
 WIDTH = 128
 """One more than the pieces that a text may have."""
@@ -49,38 +49,35 @@ def write(out: Path, text: str) -> None:
     output = np.zeros_like(embedding)
     output[[*range(first, len(tokens)), end], range(len(said) + 1)] = CERTAIN
 
-    file = gguf.GGUFWriter(out, "qwen2")
-    _describe_shape(file)
-    _describe_tokens(file, tokens, end)
-    for name, tensor in {"token_embd.weight": embedding, "output.weight": output, **_layer()}.items():
-        file.add_tensor(name, tensor)
-    file.write_header_to_file()
-    file.write_kv_data_to_file()
-    file.write_tensors_to_file()
-    file.close()
+    tensors = {"token_embd.weight": embedding, "output.weight": output, **_layer()}
+    gguf_writer.write(out, {**SHAPE, **_vocabulary(tokens, end)}, tensors)
 
 
-def _describe_shape(file: gguf.GGUFWriter) -> None:
-    file.add_context_length(8192)
-    file.add_embedding_length(WIDTH)
-    file.add_block_count(1)
-    file.add_feed_forward_length(WIDTH)
-    file.add_head_count(1)
-    file.add_head_count_kv(1)
-    file.add_layer_norm_rms_eps(1e-6)
-    file.add_rope_freq_base(1e6)
-    file.add_file_type(gguf.LlamaFileType.ALL_F32)
+SHAPE: dict[str, gguf_writer.Field] = {
+    "general.architecture": "qwen2",
+    "general.file_type": 0,
+    "qwen2.context_length": 8192,
+    "qwen2.embedding_length": WIDTH,
+    "qwen2.block_count": 1,
+    "qwen2.feed_forward_length": WIDTH,
+    "qwen2.attention.head_count": 1,
+    "qwen2.attention.head_count_kv": 1,
+    "qwen2.attention.layer_norm_rms_epsilon": 1e-6,
+    "qwen2.rope.freq_base": 1e6,
+}
 
 
-def _describe_tokens(file: gguf.GGUFWriter, tokens: list[str], end: int) -> None:
-    file.add_tokenizer_model("gpt2")
-    file.add_tokenizer_pre("qwen2")
-    file.add_token_list(tokens)
-    file.add_token_types([gguf.TokenType.CONTROL] * 2 + [gguf.TokenType.NORMAL] * (len(tokens) - 2))
-    file.add_token_merges([f"{FATE_LETTERS[254]} {FATE_LETTERS[255]}"])  # there must be one
-    file.add_eos_token_id(end)
-    file.add_add_bos_token(False)
-    file.add_chat_template(SOURCE)
+def _vocabulary(tokens: list[str], end: int) -> dict[str, gguf_writer.Field]:
+    return {
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "qwen2",
+        "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [gguf_writer.CONTROL] * 2 + [gguf_writer.NORMAL] * (len(tokens) - 2),
+        "tokenizer.ggml.merges": [f"{FATE_LETTERS[254]} {FATE_LETTERS[255]}"],  # there must be one
+        "tokenizer.ggml.eos_token_id": end,
+        "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.chat_template": SOURCE,
+    }
 
 
 def _layer() -> dict[str, np.ndarray]:

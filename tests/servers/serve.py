@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.servers.tiny import gguf_file
 from tests.servers.tiny.template import FOLDER as WEIGHTS
 from tests.support.paths import ROOT
 
@@ -26,7 +28,7 @@ MODEL = "tiny"
 """The name that every server gives the model; in a workshop also that of its folder."""
 GGUF = "tiny.gguf"
 ENDLESS = "endless"
-"""The model, for vLLM, with replies that only the room for them ends. llama-server has `--ignore-eos` for that."""
+"""The model, for vLLM, with replies that only the room for them ends. llama.cpp has `--ignore-eos` for that."""
 ENDLESS_WINDOW = 65_536
 """What vLLM computes can be far ahead of what it sends and hears: so small a model is faster than its server."""
 WINDOW = 8192
@@ -95,7 +97,7 @@ class Server:
 def workshop(folder: Path) -> Path:
     """Fill a folder with the model in all its forms, so that no server says where on this machine it is."""
     (folder / MODEL).symlink_to(WEIGHTS)
-    subprocess.run([INSTALLED / "python", "-m", "tests.servers.tiny.gguf_file", folder / GGUF], cwd=ROOT, check=True)
+    gguf_file.write(folder / GGUF)
     _endless(folder / ENDLESS)
     return folder
 
@@ -125,15 +127,15 @@ def vllm(folder: Path, *flags: str, key: str = "", model: str = MODEL) -> Iterat
 
 
 EMBEDDING_VLLM = ("--runner", "pooling", "--convert", "embed")
-EMBEDDING_LLAMA = ("--embeddings", "--pooling", "mean")
+EMBEDDING_LLAMA = ("--embeddings",)
 TOOLS_AND_DETAILS = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--enable-prompt-tokens-details")
 
 
 @contextmanager
 def llama(folder: Path, *flags: str, key: str = "", model: str = GGUF, ready: bool = True) -> Iterator[Server]:
-    """llama.cpp's llama-server, in a second; at once, and still loading, where it need not be ready."""
-    command = [str(INSTALLED / "llama-server"), "-m", model, "--alias", MODEL, "--offline", "--jinja", "--metrics"]
-    command += ["-c", str(WINDOW), "-np", "1", "-t", "1", "--temp", "0", *(("--api-key", key) if key else ()), *flags]
+    """llama.cpp's server, in a second; at once, and still loading, where it need not be ready."""
+    command = [sys.executable, str(ROOT / "tests" / "servers" / "llama.py"), "--model", model, "--alias", MODEL]
+    command += ["--context", str(WINDOW), *(("--api-key", key) if key else ()), *flags]
     with running("llama", command, folder, key, ready=ready) as server:
         yield server
 

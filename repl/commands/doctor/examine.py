@@ -90,7 +90,7 @@ def examine(settings: Settings, others: Iterable[Look] = (), seconds: float = SE
     findings = side_by_side([*looks, *others], seconds)
     elsewhere = servers.keys() - {chosen}
     findings = [_tolerable(finding) if finding.group in elsewhere else finding for finding in findings]
-    return Report(findings, _verdict(notices, findings, started, chosen, elsewhere))
+    return Report(findings, _verdict(notices, findings, started, chosen, elsewhere - {"gguf"}))
 
 
 def side_by_side(looks: Sequence[Look], seconds: float) -> list[Finding]:

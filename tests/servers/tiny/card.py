@@ -46,7 +46,7 @@ of its own and all in one: {sound} that were tried. To ask about others is to me
 python -m vllm.entrypoints.openai.api_server --model tests/servers/tiny/qwen2-tiny --served-model-name tiny \\
   --enable-auto-tool-choice --tool-call-parser hermes --max-model-len 8192
 
-python -m tests.servers.tiny.gguf_file tiny.gguf && llama-server -m tiny.gguf --jinja -c 8192
+python -m tests.servers.tiny.gguf_file tiny.gguf && thimble --model tiny.gguf
 ```
 """
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gguf import GGMLQuantizationType, GGUFWriter, TokenType
-from safetensors.numpy import load_file
+import numpy as np
 
 from tests.servers.tiny.template import FOLDER
+from tests.support import gguf_writer
+from tests.support.gguf_writer import Field
 
 NAMES = {
     "input_layernorm": "attn_norm",
@@ -31,15 +33,20 @@ OUTSIDE = {"model.embed_tokens.weight": "token_embd.weight", "model.norm.weight"
 
 def write(out: Path, folder: Path = FOLDER) -> None:
     """Write the file; matrices in half precision, the rest in single."""
-    writer = GGUFWriter(out, "qwen2")
-    _sizes(writer, _json(folder, "config.json"))
-    _vocabulary(writer, _json(folder, "tokenizer.json"), _json(folder, "tokenizer_config.json"))
-    for name, tensor in load_file(folder / "model.safetensors").items():
-        writer.add_tensor(named(name), tensor if tensor.ndim == 2 else tensor.astype("float32"))
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    fields = _sizes(_json(folder, "config.json"))
+    fields |= _vocabulary(_json(folder, "tokenizer.json"), _json(folder, "tokenizer_config.json"))
+    tensors = {named(name): tensor for name, tensor in _weights(folder / "model.safetensors")}
+    gguf_writer.write(out, fields, {name: t if t.ndim == 2 else t.astype(np.float32) for name, t in tensors.items()})
+
+
+def _weights(file: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """The tensors of a file of half-precision numbers: the length of its header, the header as JSON, the numbers."""
+    data = file.read_bytes()
+    begin = 8 + int.from_bytes(data[:8], "little")
+    for name, told in json.loads(data[8:begin]).items():
+        if name != "__metadata__":
+            first, end = told["data_offsets"]
+            yield name, np.frombuffer(data[begin + first : begin + end], np.float16).reshape(told["shape"])
 
 
 def named(name: str) -> str:
@@ -51,34 +58,39 @@ def named(name: str) -> str:
     return f"blk.{layer}.{NAMES[part]}.{kind}"
 
 
-def _sizes(writer: Any, config: dict[str, Any]) -> None:
-    writer.add_name("qwen2-tiny")
-    writer.add_context_length(config["max_position_embeddings"])
-    writer.add_embedding_length(config["hidden_size"])
-    writer.add_block_count(config["num_hidden_layers"])
-    writer.add_feed_forward_length(config["intermediate_size"])
-    writer.add_head_count(config["num_attention_heads"])
-    writer.add_head_count_kv(config["num_key_value_heads"])
-    writer.add_rope_freq_base(config["rope_theta"])
-    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-    writer.add_file_type(int(GGMLQuantizationType.F16))
-    writer.add_eos_token_id(config["eos_token_id"])
-    writer.add_pad_token_id(config["pad_token_id"])
+def _sizes(config: dict[str, Any]) -> dict[str, Field]:
+    return {
+        "general.architecture": "qwen2",
+        "general.name": "qwen2-tiny",
+        "general.file_type": 1,
+        "qwen2.context_length": config["max_position_embeddings"],
+        "qwen2.embedding_length": config["hidden_size"],
+        "qwen2.block_count": config["num_hidden_layers"],
+        "qwen2.feed_forward_length": config["intermediate_size"],
+        "qwen2.attention.head_count": config["num_attention_heads"],
+        "qwen2.attention.head_count_kv": config["num_key_value_heads"],
+        "qwen2.attention.layer_norm_rms_epsilon": float(config["rms_norm_eps"]),
+        "qwen2.rope.freq_base": float(config["rope_theta"]),
+        "tokenizer.ggml.eos_token_id": config["eos_token_id"],
+        "tokenizer.ggml.padding_token_id": config["pad_token_id"],
+    }
 
 
-def _vocabulary(writer: Any, tokenizer: dict[str, Any], described: dict[str, Any]) -> None:
+def _vocabulary(tokenizer: dict[str, Any], described: dict[str, Any]) -> dict[str, Field]:
     tokens = dict(sorted((number, token) for token, number in tokenizer["model"]["vocab"].items()))
-    kinds = {number: TokenType.NORMAL for number in tokens}
+    kinds = dict.fromkeys(tokens, gguf_writer.NORMAL)
     for added in tokenizer["added_tokens"]:
         tokens[added["id"]] = added["content"]
-        kinds[added["id"]] = TokenType.CONTROL if added["special"] else TokenType.USER_DEFINED
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("qwen2")
-    writer.add_token_list([tokens[number] for number in range(len(tokens))])
-    writer.add_token_types([kinds[number] for number in range(len(tokens))])
-    writer.add_token_merges([" ".join(merge) for merge in tokenizer["model"]["merges"]])
-    writer.add_add_bos_token(False)
-    writer.add_chat_template(described["chat_template"])
+        kinds[added["id"]] = gguf_writer.CONTROL if added["special"] else gguf_writer.USER_DEFINED
+    return {
+        "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "qwen2",
+        "tokenizer.ggml.tokens": [tokens[number] for number in range(len(tokens))],
+        "tokenizer.ggml.token_type": [kinds[number] for number in range(len(tokens))],
+        "tokenizer.ggml.merges": [" ".join(merge) for merge in tokenizer["model"]["merges"]],
+        "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.chat_template": described["chat_template"],
+    }
 
 
 def _json(folder: Path, name: str) -> dict[str, Any]:

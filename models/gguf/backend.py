@@ -1,0 +1,68 @@
+"""A session's model in a process of this machine, reached as any OpenAI-compatible server is."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from agent.errors import ModelError
+from agent.messages import Message
+from agent.protocols import Delta, Waiting
+from models.gguf.child import Child
+from models.gguf.header import read_header
+from models.gguf.local_models import LocalModel
+from models.openai.backend import OpenAIBackend
+from models.openai.connection import Connection
+from models.server import ServerOptions
+
+
+class GgufBackend(OpenAIBackend):
+    """A model of this machine. Its process is started when it is first asked, and anew where it was killed.
+
+    Args:
+        model: The model.
+        child: Its process, which other backends may use too.
+        needed: Tokens of prompt and reply that should fit; it has so many, or those that it was trained for.
+        options: Settings of the requests.
+
+    Raises ModelError for a file that is no model.
+    """
+
+    longer = ""
+
+    def __init__(self, model: LocalModel, child: Child, needed: int, options: ServerOptions) -> None:
+        self._trained = read_header(model.path).context
+        self._child, self._unused = child, model.unused
+        context, connection = min(needed, self._trained), Connection("", sends_key=False, bounds=options.answer)
+        super().__init__("gguf", model.name, connection, needed=needed, context=context, options=options)
+
+    def loading(self) -> Iterator[Waiting]:
+        """Start the process, unless it runs with enough room; meanwhile the model is waited for. Raises ModelError."""
+        if not self._child.runs(self.room):
+            self._connection.url = ""
+            yield Waiting(f"loading {self.model.rpartition('/')[2]}")
+            self._child.start(self.room)
+        self._connection.url, self._connection.key = self._child.url, self._child.key
+
+    def with_room(self, tokens: int) -> GgufBackend:
+        """The same model with this much room, or as much as it was trained for; for more its process starts anew."""
+        roomy = copy(self)
+        roomy._needed, roomy.room = tokens, min(max(tokens, self.room), self._trained)
+        roomy.context = roomy.room
+        return roomy
+
+    def check(self) -> str:
+        """A warning of one line if the budget may need more than the model holds, or if it has parts that wait."""
+        unused = f"{self.model} runs without {self._unused}: only Ollama can use it" if self._unused else ""
+        return super().check() or unused
+
+    def _answered(self, body: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:
+        """The reply to a request, as it streams. Raises ModelError, also where the process was killed."""
+        yield from self.loading()
+        try:
+            yield from super()._answered(body, messages)
+        except ModelError as error:
+            if not self._child.has_ended():
+                raise
+            raise self._child.died() from error

@@ -1,0 +1,42 @@
+"""The doctor's checks of the models of this machine. No model is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import version
+
+from agent.errors import ModelError
+from models.gguf.child import fits
+from models.gguf.header import read_header
+from models.gguf.local_models import LocalModels
+from models.gguf.this_machine import INSTALL, cores, is_installed, threads
+from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, fitting
+
+LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
+
+
+def checks(server: LocalModels, wanted: str) -> Iterator[Check]:
+    """The findings about the package and a model; they end at the first failure that makes the others impossible."""
+    if not is_installed():
+        yield Check("package", "fail", "xllamacpp is not installed: no model runs without a server", INSTALL)
+        return
+    place, room = "model", LEAST_ROOM
+    yield Check("package", "ok", f"xllamacpp {version('xllamacpp')}")
+    try:
+        model = server.found(server.choose(wanted))
+        yield Check(place, "ok", model.name)
+        place = "file"
+        header = read_header(model.path)
+        yield Check(place, "ok", f"{header.architecture}, {header.file_bytes / 1e9:,.1f} GB, of the right length")
+        room = min(room, header.context)
+        told = f"trained for {header.context:,} tokens, {room:,} are asked for"
+        yield Check.of("context", room == LEAST_ROOM, told, told, f"--budget {fitting(room)}")
+        place = "memory"
+        fits(model.path, room)
+    except ModelError as error:
+        yield Check(place, "fail", error.what, error.fix)
+        return
+    yield Check(place, "ok", f"about {header.memory_bytes(room) / 1e9:,.1f} GB are taken, and free")
+    if model.unused:
+        yield Check("parts", "warn", f"it runs without {model.unused}", "ollama serve")
+    yield Check("threads", "ok", f"{threads()}, of {cores()} cores")

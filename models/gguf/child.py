@@ -1,0 +1,129 @@
+"""A model's process, as the session sees it: started when it is needed, and never left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from signal import Signals
+from threading import RLock
+
+from agent.errors import ModelError
+from models.gguf.header import ANEW, read_header
+from models.gguf.this_machine import INSTALL, free_bytes, is_installed, threads
+from models.wire.bounds import TOLD_CHARACTERS
+
+PROGRAM = Path(__file__).with_name("serve.py")
+END_SECONDS = 5.0
+"""What the process is given to end by itself."""
+MOMENT_SECONDS = 1.0
+LOG_BYTES = 1_000_000
+REASON = re.compile(r"error loading model: (?:\w+: )?(.+)|(GGML_ASSERT.+)|^(\w+Error: .+)", re.MULTILINE)
+"""What a line of the log says of why a model was not loaded."""
+
+
+class Child:
+    """llama.cpp's server for one file. Several threads may use one; it ends with the last that holds it.
+
+    Attributes:
+        path: The model's file.
+        url: Where the server listens; "" before it is started.
+        key: What the server wants to be sent. It stands in no file, and on no command line.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.url = self.key = ""
+        self._context = 0
+        self._log = Path()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = RLock()
+
+    def runs(self, context: int = 0) -> bool:
+        """Whether it runs, with room for at least so many tokens."""
+        return bool(self.url and self._process and self._process.poll() is None and context <= self._context)
+
+    def start(self, context: int) -> None:
+        """Run it with room for so many tokens of prompt and reply, and wait until the model is loaded.
+
+        Raises:
+            ModelError: the package is not installed, the file is bad, memory is too small, or loading failed.
+        """
+        with self._lock:
+            if self.runs(context):
+                return
+            self.end()
+            fits(self.path, context)
+            handle, log = tempfile.mkstemp(".log", f"thimble-{self.path.stem[:40]}-")
+            self._log, self._context, self.key = Path(log), context, secrets.token_urlsafe(32)
+            program, pipe = [sys.executable, "-P", str(PROGRAM)], subprocess.PIPE
+            process = subprocess.Popen(program, stdin=pipe, stdout=pipe, stderr=handle, start_new_session=True)
+            os.close(handle)
+            self._process, self._end = process, weakref.finalize(self, _end, process, self._log)
+            asked = {"file": str(self.path), "key": self.key, "context": context, "threads": threads()}
+            assert process.stdin
+            assert process.stdout
+            try:
+                with suppress(BrokenPipeError):
+                    process.stdin.write(json.dumps(asked).encode() + b"\n")
+                    process.stdin.flush()
+                self.url = process.stdout.readline().decode().strip()
+            except BaseException:  # Ctrl-C too
+                self.end()
+                raise
+            if not self.url:
+                raise self.died()
+
+    def end(self) -> None:
+        """End it. Its log goes with it, unless it had ended before by itself."""
+        if self._process:
+            self._end()
+        self.url, self._process = "", None
+
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself, or was killed; its end may be a moment later than that of a connection."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._process is None or self._process.wait(MOMENT_SECONDS) is not None
+        return False
+
+    def died(self) -> ModelError:
+        """The error for a process that has ended."""
+        code = self._process.wait() if self._process else 0
+        with self._log.open(errors="replace") as file:
+            found = REASON.search(file.read(LOG_BYTES)) if not self.url else None
+        why = f"killed by {Signals(-code).name}" if code < 0 else f"it ended with status {code}"
+        why = found[found.lastindex or 0][:TOLD_CHARACTERS] if found else why
+        what = f"{self.path.name} stopped: {why}" if self.url else f"{self.path.name} could not be loaded: {why}"
+        return ModelError(what, f"{'ask again: it is loaded anew' if self.url else ANEW}; its log: {self._log}")
+
+
+def fits(path: Path, context: int) -> None:
+    """Raise ModelError where a model cannot run with so much room: package, file and memory are looked at."""
+    if not is_installed():
+        raise ModelError("models without a server need the package xllamacpp", INSTALL)
+    needed, free = read_header(path).memory_bytes(context), free_bytes()
+    if free is not None and needed > free:
+        what = (
+            f"{path.name} takes {needed / 1e9:,.1f} GB with room for {context:,} tokens, and {free / 1e9:,.1f} are free"
+        )
+        raise ModelError(what, "take a smaller model, or lower the budget (/budget N, --budget N)")
+
+
+def _end(process: subprocess.Popen[bytes], log: Path) -> None:
+    crashed = process.poll() is not None
+    for pipe in filter(None, (process.stdin, process.stdout)):
+        pipe.close()
+    try:
+        process.wait(END_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if not crashed:
+        log.unlink(missing_ok=True)

