@@ -83,4 +83,4 @@ def model(backend: Backend) -> str:
 
 def called(model: ModelId) -> str:
     """The same name for the model of an event."""
-    return model.backend if model.backend == "reader" else model.name
+    return model.backend if model.built_in else model.name

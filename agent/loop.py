@@ -118,7 +118,7 @@ def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> A
     ending = _ending(agent, reply, closing_turn, grounds)
     if ending not in ("answered", "turn-limit"):
         return Answered(reply.content, ending)
-    return Answered(reply.content, ending, grounds.from_memory and agent.backend.remembers, grounds.invented)
+    return Answered(reply.content, ending, grounds.from_memory and not agent.backend.id.built_in, grounds.invented)
 
 
 def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:
