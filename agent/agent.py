@@ -24,7 +24,8 @@ class NextCall:
     """A model call before its view is made.
 
     `tools` are offered with it. `closing`: the model must answer now, and a call is not run; the tools stay, since
-    without them a prompt would share no prefix with those before. `before`: the view of the last call. `warm`: the
+    without them a prompt would share no prefix with those before. `nudge`: put at its end, to ask for an answer once
+    more. `before`: the view of the last call. `warm`: the
     server may still have that view cached, since it went to the same model with the same tools. `held`: the other
     prompts that it may still have.
     """
@@ -35,6 +36,7 @@ class NextCall:
     before: View | None
     warm: bool
     held: Sequence[Sequence[Message]] = ()
+    nudge: Sequence[Message] = ()
 
 
 @dataclass
@@ -43,7 +45,9 @@ class Agent:
 
     `side`: the model that strategies and tools ask; it may be the agent's own. `on_demand`: tools offered only when the
     strategy names them. `prices`: the price card; with None, it comes from the timings of the model in use. `record`
-    gets every event after the state has changed. `prefixes`: the prompts that servers can still hold.
+    gets every event after the state has changed. `prefixes`: the prompts that servers can still hold. `examples`:
+    worked examples before each prompt, for a model that calls by schema (`agent.frame`). `nudges`: an answer that
+    rests on nothing is asked for once more.
     """
 
     backend: Backend
@@ -57,6 +61,8 @@ class Agent:
     on_demand: Mapping[str, Tool] = field(default_factory=dict)
     record: Callable[[Entry], None] | None = None
     prefixes: PrefixCache = field(default_factory=PrefixCache, compare=False)
+    examples: Sequence[Message] = ()
+    nudges: bool = False
     _timings: Timings | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -121,14 +127,14 @@ class Agent:
         """The schemas of the tools that the model may call."""
         return [tool.schema for tool in self.offered().values()]
 
-    def next_call(self, turn: int = 1) -> NextCall:
+    def next_call(self, turn: int = 1, nudge: Sequence[Message] = ()) -> NextCall:
         """The call of this turn of an exchange."""
         closing, tools = turn >= self.max_turns, self.schemas()
         last = self.ledger.prepared
         before = last.view if last else None
         warm = last is not None and last.model == self.backend.id and [*last.tools] == tools
         held = [*self.prefixes.held(self.backend.id, tools)]
-        return NextCall(tools, closing, self.budget(tools), before, warm, held)
+        return NextCall(tools, closing, self.budget(tools), before, warm, held, nudge)
 
     def budget(self, tools: Sequence[Schema]) -> Budget:
         """The budget of a call that offers these tools."""

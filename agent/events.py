@@ -181,6 +181,16 @@ class Withdrawn:
 
 
 @dataclass(frozen=True, slots=True)
+class SetAside:
+    """A reply left the history again: it rests on nothing that was read, and an answer is asked for once more.
+
+    Recorded; `run` never yields it.
+    """
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
 class Cancelled:
     """The exchange was cancelled: each call without a result gets one that says so.
 
@@ -260,5 +270,5 @@ Event = (
     | Planted
 )
 Change = StrategyChanged | TidyChanged | BudgetChanged | ModelChanged | SystemChanged
-Entry = Event | BrokenOff | Withdrawn | Cancelled | Change
+Entry = Event | BrokenOff | Withdrawn | SetAside | Cancelled | Change
 """Everything that changes the state of a session: the events of its exchanges, and the changes between them."""

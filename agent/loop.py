@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import count
 from time import perf_counter, time
 
@@ -21,21 +20,20 @@ from agent.events import (
     Preparing,
     PromptCut,
     Replied,
+    SetAside,
     ToolCalled,
     ToolReturned,
     Withdrawn,
 )
+from agent.frame import NUDGE_MESSAGE, Frame
 from agent.grounding import Grounds, declines, grounded
 from agent.messages import Message, ToolCall
 from agent.observe import observe
-from agent.prompts import CLOSING
-from agent.protocols import Backend
 from agent.repair import named
 from agent.reply import Reply
 
 MOST_CALLS = 64
 """The most calls of one reply that are run; each other gets a result that says so."""
-CLOSING_MESSAGE = Message("closing", "user", CLOSING, why="the last turn: a call would not be run any more")
 NOT_RUN = "not run: no tool calls were left for this question"
 
 
@@ -60,9 +58,15 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
     try:
         yield Asked(asked)
         first = len(agent.history)
+        nudge: Sequence[Message] = ()
         for turn in count(1):
-            reply = yield from _ask(agent, turn)
+            reply = yield from _ask(agent, turn, nudge)
             closing_turn = turn >= agent.max_turns
+            if agent.nudges and turn == 1 and not closing_turn and is_unfounded(agent, reply):
+                agent.enter(SetAside(reply))
+                nudge = (Message("unfounded", "assistant", reply.content, why="it looked nothing up"), NUDGE_MESSAGE)
+                continue
+            nudge = ()
             for number, call in enumerate(reply.calls, 1):
                 yield from _act(agent, call, first, NOT_RUN if closing_turn else _too_many(number))
             if closing_turn or not reply.calls:
@@ -80,10 +84,10 @@ def _exchange(agent: Agent, question: str) -> Generator[Event, None, None]:
         agent.close_calls()
 
 
-def _ask(agent: Agent, turn: int) -> Generator[Event, None, Message]:
+def _ask(agent: Agent, turn: int, nudge: Sequence[Message] = ()) -> Generator[Event, None, Message]:
     """One model call; on the closing turn the model is asked to answer, and where possible kept from calling a tool."""
     yield Preparing(turn, agent.strategy_name, agent.limit)
-    backend, call = agent.backend, agent.next_call(turn)
+    backend, call = agent.backend, agent.next_call(turn, nudge)
     view = prepare(agent, call)
     yield from agent.side.drain()
     yield Prepared(turn, agent.strategy_name, backend.id, view, backend.counter.exact, call.tools, call.before)
@@ -121,6 +125,13 @@ def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> A
     return Answered(reply.content, ending, grounds.from_memory and not agent.backend.id.built_in, grounds.invented)
 
 
+def is_unfounded(agent: Agent, reply: Message) -> bool:
+    """Whether a first reply answers, or announces a call, and rests on nothing that was read."""
+    if reply.calls or not reply.content.strip() or agent.backend.id.built_in:
+        return False
+    return bool(agent.tools) and grounded(reply.content, agent.history, len(agent.history)).from_memory
+
+
 def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) -> Ending:
     last = agent.ledger.last
     if (last and last.usage.finish == "refusal") or (declines(reply.content) and not grounds.read):
@@ -132,23 +143,8 @@ def _ending(agent: Agent, reply: Message, closing_turn: bool, grounds: Grounds) 
 
 def prepare(agent: Agent, call: NextCall) -> views.View:
     """The view for this call. Raises BudgetError."""
-    budget, before, warm, held = call.budget, call.before, call.warm, call.held
     agent.side.offer(call.tools, agent.backend)
-    if not call.closing:
-        return views.prepare(agent.history, agent.strategy, budget, before, warm, held)
-    tight = replace(budget, limit=budget.limit - budget.count(CLOSING_MESSAGE))
-    view = views.prepare(agent.history, agent.strategy, tight, before, warm, held)
-    message = closing_message(agent.backend)
-    closed = views.measure(view.history, [*view.messages, message], budget, before, warm, view.notes, held)
-    return replace(closed, left_out=view.left_out, steps=view.steps, fit=view.fit)
-
-
-def closing_message(backend: Backend) -> Message:
-    """What the model is told on the last turn; its reason says how a call is ruled out, where it is."""
-    if not backend.ruled_out:
-        return CLOSING_MESSAGE
-    ruled_out = f", and the server is kept from writing {' or '.join(backend.ruled_out)}"
-    return replace(CLOSING_MESSAGE, why=CLOSING_MESSAGE.why + ruled_out)
+    return Frame.of(agent, call).prepare(agent, call)
 
 
 def _too_many(number: int) -> str:

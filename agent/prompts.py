@@ -13,6 +13,10 @@ enough. Keep what you must not lose with save_note.
 When you can answer, answer in a few plain sentences and cite the article behind each fact as [slug], \
 or the file as [path:line]. If nothing you can read answers the question, say that it {CANNOT}."""
 
+BY_SCHEMA = """\
+You answer questions from a library of articles and a folder of files, never from memory."""
+"""The system prompt of a model that calls by schema."""
+
 DELEGATE = """\
 You read for a colleague who sees nothing of your work but your last words: a brief.
 
@@ -25,6 +29,11 @@ article as [slug] or its file as [path:line]; and what you looked for and did no
 CLOSING = (
     "No tool calls are left for this question. Answer it now from what is above, "
     "and say so plainly if that is not enough."
+)
+
+NUDGE = (
+    "You have looked nothing up. If the articles or the files may help, call a tool now, in the way that you were "
+    "told; else say your answer again."
 )
 
 SUMMARY_TAG = "[Kept from earlier turns by the assistant; not a new request]"

@@ -14,6 +14,7 @@ from agent.events import (
     Entry,
     Planted,
     Replied,
+    SetAside,
     StrategyChanged,
     SystemChanged,
     TidyChanged,
@@ -58,7 +59,7 @@ class State:
             case Planted(messages=messages):
                 self._append(*messages)
                 self.planted = (*self.planted, event)
-            case Withdrawn(message):
+            case Withdrawn(message) | SetAside(message):
                 if self.history and self.history[-1].id == message.id:
                     self.history = self.history.upto(len(self.history) - 1)
             case StrategyChanged(strategy):

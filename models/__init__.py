@@ -51,7 +51,7 @@ def backend_on(server: Server, model: str, room: int) -> Backend:
     """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
     from models.text_calls.caller import ToolCaller
 
-    return ToolCaller(SERVERS[server.name].backend(server, model, room))
+    return ToolCaller(SERVERS[server.name].backend(server, model, room), server.options.calls)
 
 
 def embedder_on(server: Server, model: str) -> Embedder:

@@ -13,6 +13,9 @@ from models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, REPLY_BYTES, REPL
 
 Think = Literal["on", "off", "low", "medium", "high"]
 
+Calls = Literal["tools", "schema", "text"]
+"""The ways to call tools: the server's own, objects of an enforced schema, text ReAct."""
+
 REPLY_TOKENS = 2_048
 """Room for a reply, and for the error of an estimate of the prompt."""
 
@@ -77,6 +80,9 @@ class ServerOptions:
         wanted = self.temperature if temperature is None else temperature
         return {name: value for name, value in (("temperature", wanted), ("seed", self.seed)) if value is not None}
 
+    calls: Calls | Literal["auto"] = "auto"
+    """The way to call tools; auto for the first that works."""
+
     @property
     def reply(self) -> Bounds:
         """The bounds of a reply."""
@@ -117,11 +123,20 @@ class ServedBackend(Backend, Protocol):
         """A warning of one line about how the server runs the model, or "". Known after the first reply."""
 
 
+@runtime_checkable
+class ShapingBackend(ServedBackend, Protocol):
+    """A backend whose `stream` takes the JSON schema of a reply, as `shape`; OptionRefused where none is taken."""
+
+    def digest(self) -> str:
+        """What is the same whenever it is this very model, and no other; "" if unknown. Raises ModelError."""
+
+
 class Server(Protocol):
     """A server at an address. Making one sends nothing; every method but `answers` may raise ModelError."""
 
     name: str
     url: str
+    options: ServerOptions
 
     def answers(self, seconds: float) -> bool:
         """Whether a server of this kind answers here, decided within so many seconds."""

@@ -60,6 +60,7 @@ class Backends:
             settings.reply_timeout,
             temperature=settings.temperature,
             seed=settings.seed,
+            calls=settings.calls,
         )
 
     def names(self) -> list[str]:

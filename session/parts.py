@@ -12,12 +12,14 @@ from agent.delegate import brief
 from agent.errors import ModelError
 from agent.events import BudgetChanged, ModelChanged, Preparing, Said, StrategyChanged, TidyChanged
 from agent.prices import read_prices
+from agent.prompts import BY_SCHEMA, SYSTEM
 from agent.protocols import Backend, Strategy, Waiting
 from agent.side import SideModel
 from agent.state import State
 from models import READER
 from session.articles import Reading
 from session.backends import SIDE_MODELS, Backends
+from session.calls import by_schema
 from session.embeddings import embedder_of
 from session.journal.folder import found_by
 from session.journal.header import opened
@@ -26,7 +28,8 @@ from session.journal.records import Branched, Change, Named, Record, Switched
 from session.memory import memory_of, remember
 from session.once import Once
 from session.settings import AUTO, MEMORY_FILE, Settings
-from tools import on_demand, toolbox
+from tools import everyday, on_demand, toolbox
+from tools.examples import examples
 from tools.notes import Notes
 
 if TYPE_CHECKING:
@@ -82,12 +85,16 @@ class Parts:
         self._playback, self._reading = playback, reading
 
     def equip(self, agent: Agent, notes: Notes) -> None:
-        """Give an agent its tools."""
-        side = agent.side
-        agent.tools = toolbox(self.library(), self.settings.files, notes, self.embedder())
+        """Give an agent its tools; to one that calls by schema the everyday ones, with worked examples."""
+        side, sources = agent.side, (self.library(), self.settings.files)
+        agent.tools = toolbox(*sources, notes, self.embedder())
         agent.on_demand = on_demand(
             lambda: agent.history, lambda task: brief(agent, task, self.strategy_of(READS_WITH, side, agent.state.tidy))
         )
+        agent.examples = tuple(examples()) if by_schema(agent.backend) else ()
+        if agent.examples:
+            agent.on_demand |= agent.tools
+            agent.tools = everyday(*sources, self.embedder(), lambda: agent.history)
 
     def strategy_of(self, spec: str, side: SideModel, tidy: bool) -> Strategy:
         """The strategy of a SPEC under the setting `tidy`. All are imported for it: the first prompt need not wait."""
@@ -119,13 +126,13 @@ class Parts:
         """
         if self._playback:
             return self._playback.recording.opened.system
-        path = self.settings.memory_file
+        path, prompt = self.settings.memory_file, BY_SCHEMA if by_schema(agent.backend) else SYSTEM
         if path is None and not self.notes.earlier:
-            return agent.state.system
+            return prompt
         from session.memory_file import CUT, with_memory, words_of
 
         words = words_of(path) if path else ""
-        system = with_memory(agent.state.system, words, agent.budget([]), len(self.notes.earlier))
+        system = with_memory(prompt, words, agent.budget([]), len(self.notes.earlier))
         if CUT in system:
             self.notify(f"{MEMORY_FILE} is longer than an eighth of the budget: the rest of it is not sent.")
         return system

@@ -26,6 +26,7 @@ from agent.events import (
     Event,
     ModelChanged,
     Planted,
+    SetAside,
     StrategyChanged,
     TidyChanged,
     Withdrawn,
@@ -64,7 +65,7 @@ LONGEST_SECONDS = 600.0
 """No pause is longer."""
 CASSETTE = b'{"type":"cassette",'
 """The beginning of a recording in the form that a session's journal has replaced."""
-UNTOLD = BrokenOff | Withdrawn | Cancelled
+UNTOLD = BrokenOff | Withdrawn | SetAside | Cancelled
 """Events that a session enters and does not show."""
 BETWEEN = Asked | Planted | Command | Aside | Change
 """Records between two exchanges."""

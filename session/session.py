@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, suppress
 from copy import deepcopy
 from dataclasses import replace
@@ -20,11 +20,13 @@ from agent.ledger import Ledger
 from agent.loop import run
 from agent.messages import Message
 from agent.plant import plant
-from agent.protocols import Backend, Strategy
+from agent.protocols import Backend, Strategy, Waiting
 from agent.side import SideModel
 from models.server import ServedBackend
+from models.text_calls.caller import ToolCaller
 from session.articles import Reading
 from session.backends import Backends
+from session.calls import QUESTIONS, by_schema, calls_tools
 from session.journal.header import opened
 from session.journal.journal import Journal
 from session.journal.records import Aside, Branched, Change, Command, Record, Remark, Switched
@@ -185,12 +187,25 @@ class Session:
             yield from self.playback.answers(agent, question, self._remember)
             return
         try:
+            yield from self._suit(agent)
             yield from run(agent, question)
         except (ThimbleError, KeyboardInterrupt, GeneratorExit) as error:
             from session.playback import unanswered
 
             self.remark(unanswered(error))
             raise
+
+    def _suit(self, agent: Agent) -> Iterator[Event]:
+        """Settle how the model calls tools, by a trial where nobody knows; give the agent what that needs."""
+        backend = agent.backend
+        agent.nudges = isinstance(backend, ServedBackend)
+        if isinstance(backend, ToolCaller) and backend.is_open:
+            yield Waiting(f"trying how {backend.model} calls tools")
+            titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
+            backend.settle("tools" if calls_tools(agent, titles) else "schema")
+        if by_schema(backend) != bool(agent.examples):
+            self.parts.equip(agent, self.notes)
+            agent.enter(SystemChanged(self.parts.system(agent)))
 
     def _remember(self, kept: Mapping[str, Any]) -> None:
         self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.errors import UsageError
@@ -21,7 +21,7 @@ from models.wire.bounds import REPLY_SECONDS
 from session.hardware import MOST_RATE, Pace, own_rows, paces
 
 if TYPE_CHECKING:
-    from models.server import Think
+    from models.server import Calls, Think
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 BACKENDS = ("auto", "ollama", "vllm", "openai", "reader")
@@ -29,6 +29,7 @@ ADDRESS_OF = {"ollama": "OLLAMA_HOST", "vllm": "OPENAI_BASE_URL", "openai": "OPE
 """Where the address of a backend's server stands in the environment, if not in OLLAMA_HOST."""
 ADDRESSES = tuple(dict.fromkeys(ADDRESS_OF.values()))
 THINK = ("on", "off", "low", "medium", "high")
+CALLS = ("auto", "tools", "schema", "text")
 AUTO = "auto"
 STATIC, NONE = "static", "none"
 EMBEDDINGS = (AUTO, STATIC, NONE)
@@ -69,11 +70,11 @@ class Settings:
     (`strategies.tidy.Tidied`); `notes` is the path of a file that keeps what the model notes, "" for none;
     `session_dir` need not be there yet; `pace` is the one of the built-in reader, as `session.hardware.paces` reads
     it (`paces`: as it is read); `stage` is for a projector (docs/tutorial/3-teach-it.md); `color` is off where
-    NO_COLOR is set; `think`, `temperature` and `seed` (None: what the server takes by itself), `stream`, `timeout`
-    and `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where each of
-    them came from; `asked` are the settings without those of a resumed session; `left_out` are those that the folder's
-    file names and may not set; `memory_file` is the user's (`session.memory_file`), None where none is read; `hardware`
-    are the described machines by name, those of the files among them.
+    NO_COLOR is set; `think`, `calls`, `temperature` and `seed` (None: what the server takes by itself), `stream`,
+    `timeout` and `reply_timeout` (seconds) and `keep_alive` are `models.server.ServerOptions`. `origins` names where
+    each of them came from; `asked` are the settings without those of a resumed session; `left_out` are those that the
+    folder's file names and may not set; `memory_file` is the user's (`session.memory_file`), None where none is read;
+    `hardware` are the described machines by name, those of the files among them.
     """
 
     backend: str = "auto"
@@ -96,6 +97,7 @@ class Settings:
     pace: str = "0"
     max_turns: int = 12
     think: Think = "on"
+    calls: Calls | Literal["auto"] = "auto"
     temperature: float | None = None
     seed: int | None = None
     stream: bool = True
@@ -289,6 +291,7 @@ SETTINGS: dict[str, Setting] = {
     "pace": _pace(HARDWARE),
     "max_turns": Setting(_number(int, 1, 250), "a whole number, 1 to 250", _any),
     "think": Setting(_one_of(*THINK), "one of " + ", ".join(THINK), _any),
+    "calls": Setting(_one_of(*CALLS), "one of " + ", ".join(CALLS), _any),
     "temperature": Setting(_unless_auto(_number(float, 0, 2)), "a number, 0 to 2; auto sends none", _any),
     "seed": Setting(
         _unless_auto(_number(int, 0, MOST_SEED)), f"a whole number, 0 to {MOST_SEED:,}; auto sends none", _any

@@ -30,6 +30,19 @@ def toolbox(library: Library, files_root: Path, notes: Notes, embedder: Embedder
     return {tool.name: tool for tools in table for tool in tools}
 
 
+def everyday(
+    library: Library, files_root: Path, embedder: Embedder | None, history: Callable[[], Sequence[Message]]
+) -> dict[str, Tool]:
+    """The few tools of a model that calls by schema: one search over all, and those that read and list."""
+    from tools.articles import article_tools
+    from tools.files import file_tools
+    from tools.search import search_tools
+
+    searches = search_tools(library, files_root, embedder, history)
+    others = [*article_tools(library, embedder), *file_tools(files_root, embedder)]
+    return {tool.name: tool for tool in [*searches, *others] if not tool.name.startswith("search_")}
+
+
 def on_demand(history: Callable[[], Sequence[Message]], brief: Callable[[str], str]) -> dict[str, Tool]:
     """The tools offered to a model only with a strategy that names them.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from agent.errors import ToolError
@@ -124,6 +125,16 @@ class FileTools:
         if found and (many > len(found) or len(shown) < len(found)):
             notes = [f"[the first {min(len(found), len(shown))} of {many:,} shown]", *notes]
         return "\n".join([f"{head} for {quoted(phrase)}", *shown, *notes])
+
+    def near(self, query: str) -> list[Line]:
+        """The lines that hold all words of a query, as near as can be; else the passages nearest to it."""
+        files, _ = self._folder.files(".")
+        until = time.monotonic() + SEARCH_SECONDS
+        texts, matches = tuple(self._texts(files, until, [])), Matches(query[:QUERY], MATCHES)
+        for path, text in texts:
+            matches.search(path, text, until)
+        found, _ = matches.found
+        return [replace(line, score=1.0) for line in found] or nearest(texts, query, self._embedder)[0]
 
     def _entry(self, path: str) -> str:
         facts = []

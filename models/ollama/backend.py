@@ -82,6 +82,10 @@ class Ollama(BackendDefaults):
         """Whether the model accepts tools; None if the server does not say."""
         return self._info().can("tools")
 
+    def digest(self) -> str:
+        """The digest of the model, "" if the server does not say. Raises ModelError."""
+        return self.server.digest(self.model)
+
     @property
     def context(self) -> int:
         """The requested context window in tokens: the room, or the model's maximum."""
@@ -95,6 +99,7 @@ class Ollama(BackendDefaults):
         max_tokens: int | None = None,
         temperature: float | None = None,
         may_call: bool = True,
+        shape: Schema | None = None,
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`; `Sent` comes first.
 
@@ -103,7 +108,7 @@ class Ollama(BackendDefaults):
         taken = {call.id for message in messages for call in message.calls}
         if self._must_load():
             yield Waiting(f"loading {self.model}")
-        request = json.dumps(self._request(messages, tools, max_tokens, temperature))
+        request = json.dumps(self._request(messages, tools, max_tokens, temperature, shape))
         yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
         allowance = Allowance(self.server.options.reply, self.server.url)
         asks = partial(self._reply, request, taken, allowance)
@@ -170,6 +175,7 @@ class Ollama(BackendDefaults):
         tools: Sequence[Schema],
         max_tokens: int | None,
         temperature: float | None = None,
+        shape: Schema | None = None,
     ) -> dict[str, Any]:
         """The body of a chat request."""
         from models.ollama.client import Chat
@@ -185,6 +191,8 @@ class Ollama(BackendDefaults):
         }
         if tools:
             body["tools"] = list(tools)
+        if shape:
+            body["format"] = shape
         thinks = think(options.think, self.model, self._info())
         if thinks is not None:
             body["think"] = thinks

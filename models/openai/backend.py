@@ -104,6 +104,7 @@ class OpenAIBackend(BackendDefaults):
         max_tokens: int | None = None,
         temperature: float | None = None,
         may_call: bool = True,
+        shape: Schema | None = None,
     ) -> Generator[Delta, None, None]:
         """Stream one reply: text, thinking and whole tool calls in order, then one `Usage`.
 
@@ -115,7 +116,7 @@ class OpenAIBackend(BackendDefaults):
             ModelError: the server cannot be used, or the prompt leaves no room for a reply.
         """
         wishes = {} if self._plain else self._wishes(tools, temperature, may_call)
-        request = self._request(messages, tools, max_tokens)
+        request = self._request(messages, tools, max_tokens) | _shaped(shape)
         try:
             yield from self._answered(request | wishes, messages)
         except OptionRefused:
@@ -146,6 +147,10 @@ class OpenAIBackend(BackendDefaults):
         wishes = {} if temperature is None else {"temperature": temperature}
         numbers = {} if may_call or not tools else self.counter.numbers(CALL_TOKENS)
         return wishes | ({"logit_bias": {str(number): NEVER for number in numbers.values()}} if numbers else {})
+
+    def digest(self) -> str:
+        """The address of the server and the name of the model there."""
+        return f"{self._connection.url} {self.model}"
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
@@ -273,3 +278,12 @@ class OpenAIBackend(BackendDefaults):
             return usage
         after = prefix_cache(self._connection)
         return replace(usage, cached_tokens=after.found(before, usage.prompt_tokens) if after else None)
+
+
+def _shaped(shape: Schema | None) -> dict[str, Any]:
+    """The field of a request that enforces the schema of the reply."""
+    if shape is None:
+        return {}
+    return {
+        "response_format": {"type": "json_schema", "json_schema": {"name": "turn", "schema": shape, "strict": True}}
+    }

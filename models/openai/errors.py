@@ -83,6 +83,17 @@ REFUSALS = (
         OptionRefused,
     ),
     Refusal(
+        (
+            "response_format is not supported with this model.",
+            "Failed to parse grammar",
+            "'response_format.type' must be 'json_schema' or 'text'",
+        ),
+        r"response_format|json_schema|grammar",
+        "the server does not enforce a JSON schema for this model: {error}",
+        "let it call tools in another way: --calls tools, or --calls text",
+        OptionRefused,
+    ),
+    Refusal(
         ("Unsupported parameter: 'reasoning_effort'", "chat_template_kwargs is not allowed"),
         r"reasoning_effort|enable_thinking|chat_template_kwargs",
         "the server does not take --think for this model: {error}",

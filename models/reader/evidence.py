@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from corpus.leaning import LEANS, WHOLE
 from corpus.markdown import sentences
 from corpus.words import terms
-from models.reader.request import IN_FILES, LEANS, ORDINAL, OURS, SAID, WE, WHOLE, Request, nameless, paths, telling
+from models.reader.request import IN_FILES, ORDINAL, OURS, SAID, WE, Request, nameless, paths, telling
 from models.reader.results import CERTAIN, USER, Result, Said, first_sentences
 from models.reader.view import View, states
 

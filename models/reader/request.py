@@ -166,14 +166,6 @@ SAID = _any(
 """A question with this is about what the user said."""
 OURS = _any(r"\b(?:we|our|ours|i|my|mine|us|me)\b")
 WE = _any(r"\b(?:we|our|ours|us)\b")
-LEANS = _any(
-    r"\b(?:it|its|they|them|their|this|that|these|those|there|he|she|him|her|his|such|same|other|others|else|instead|"
-    r"both|former|latter|one|ones)\b",
-    r"^\W*(?:and|but|or|so|why|how come|what about|how about|also|then|example|for example)\b",
-)
-"""A question with this may lean on the one before."""
-WHOLE = _any(r"^\W*(?:what(?:['’]s| is| are)|define|explain)\b(?! the\b)\W+\w")
-"""A question with this needs no other, however short it is: what is attention?"""
 IN_FILES = _any(r"\b(?:files?|logs?|config(?:uration)?|changelog|minutes|meetings?|readme|csv|source code)\b")
 _WH = r"(?:how|what|which|who|whose|whom|when|where|why|in which|at what|by how)\b"
 NEXT = re.compile(
@@ -316,11 +308,6 @@ def referent(text: str, view: View) -> str:
         among = listed or order
         return among[at] if -len(among) <= at < len(among) else ""
     return ""
-
-
-def leans(text: str) -> bool:
-    """Whether a question may need the one before: a word that points back, or next to no word of its own."""
-    return bool(LEANS.search(text)) or (len(set(terms(text))) <= 1 and not WHOLE.search(text))
 
 
 def _questions(text: str) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from typing import Any
 
 from agent.messages import Schema
 from corpus.article import OPENING
+from corpus.leaning import leans
 from corpus.markdown import sentences
 from models.reader.evidence import SURE, article, earlier, found, in_view, looked_up, note_text, readable, searched
 from models.reader.lines import FEW, FIRST, Lines
-from models.reader.request import IN_FILES, NO_FILE, OURS, SAID, Request, leans
+from models.reader.request import IN_FILES, NO_FILE, OURS, SAID, Request
 from models.reader.results import CERTAIN, Said
 from models.reader.view import View
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
@@ -32,16 +32,25 @@ The tools, with their arguments ("?" may be left out):
 BETWEEN = "\n\n"
 
 
+class Form(NamedTuple):
+    """How calls are written as text: what the model is told of the tools, and a message as it reads it."""
+
+    told: Callable[[Sequence[Schema]], str]
+    as_text: Callable[[Message], Message]
+
+
 def told(tools: Sequence[Schema]) -> str:
     """The description of the tools for the model; "" without tools."""
     return TOLD + "\n".join(_line(tool["function"]) for tool in tools) if tools else ""
 
 
-def conversation(messages: Sequence[Message], tools: Sequence[Schema]) -> list[Message]:
+def conversation(messages: Sequence[Message], tools: Sequence[Schema], form: Form) -> list[Message]:
     """The messages as plain text, of the roles system, user and assistant alone; the first describes the tools."""
-    texts = list(map(as_text, messages))
+    texts = list(map(form.as_text, messages))
     if tools:
-        texts.insert(sum(message.role == "system" for message in texts[:1]), Message("tools", "system", told(tools)))
+        texts.insert(
+            sum(message.role == "system" for message in texts[:1]), Message("tools", "system", form.told(tools))
+        )
     return [_joined(list(group)) for _, group in groupby(texts, lambda message: message.role)]
 
 
@@ -60,6 +69,9 @@ def as_text(message: Message) -> Message:
     return Message(message.id, "assistant", "\n".join([*said, *map(_called, message.calls)]))
 
 
+REACT = Form(told, as_text)
+
+
 class TextCounter(Counter):
     """Counts messages as `conversation` writes them, with the counter of the model.
 
@@ -69,17 +81,18 @@ class TextCounter(Counter):
 
     exact = False
 
-    def __init__(self, counter: Counter) -> None:
+    def __init__(self, counter: Counter, form: Form) -> None:
         self._counter = counter
+        self._form = form
         self._sent: int | None = None
 
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt."""
-        return self._counter.count(as_text(message))
+        return self._counter.count(self._form.as_text(message))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the template, and of what the model is told of the tools."""
-        return self._counter.overhead(()) + (self._counter.count(_telling(told(tools))) if tools else 0)
+        return self._counter.overhead(()) + (self._counter.count(_telling(self._form.told(tools))) if tools else 0)
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from the count of a server; ours is of the prompt as it was sent."""

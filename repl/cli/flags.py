@@ -94,6 +94,10 @@ FLAGS: dict[str, dict[str, Any]] = {
     "--plain": _switch("append-only plain lines, for screen readers"),
     "--stage": _switch("for a projector: high contrast, Enter steps, nothing private on screen"),
     "--think": _value("HOW", "on, off, low, medium or high, for models that can think; default: on"),
+    "--calls": _value(
+        "HOW",
+        "how the model calls tools: the server's tools, a schema that it enforces, or text; default: auto, a trial",
+    ),
     "--temperature": _value("T", "how freely a model chooses its words, 0 to 2; default: auto, the server's own"),
     "--seed": _value("N", "where a server's random numbers begin; default: auto, none is sent"),
     "--no-stream": _switch("take each reply whole", const="false", dest="stream"),

@@ -14,7 +14,7 @@ from rich.cells import cell_len, chop_cells
 from agent import figures
 from agent.errors import Halted
 from agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
-from agent.loop import CLOSING_MESSAGE
+from agent.frame import SAID_ALOUD, is_framing
 from agent.messages import Message, ToolCall
 from agent.view import FIT, Fate, Step, View
 from repl.screen.sanitise import line
@@ -187,7 +187,7 @@ def _own_deeds(event: Prepared) -> list[str]:
     """What was inserted, and what came back."""
     view, before = event.view, event.before
     earlier = {(message.id, message.content) for message in before.messages} if before else set()
-    new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and m.id != CLOSING_MESSAGE.id]
+    new = [m for m in _inserted(view) if (m.id, m.content) not in earlier and not is_framing(m)]
     summaries = sum(bool(message.covers) for message in new)
     done = []
     if not view.acted.get("summarised"):
@@ -205,8 +205,8 @@ def note_lines(event: Prepared) -> list[str]:
     """Repairs of the strategy's answer and messages that the loop inserted, as far as they are new in this view."""
     known = set(event.before.notes) if event.before else set()
     notes = [f"  ! {line(event.strategy)}: {line(note)}" for note in event.view.notes if note not in known]
-    closing = [message for message in _inserted(event.view) if message.id == CLOSING_MESSAGE.id]
-    return notes + [f"  ! {line(message.why)}" for message in closing]
+    aloud = [message for message in _inserted(event.view) if message.id in SAID_ALOUD]
+    return notes + [f"  ! {line(message.why)}" for message in aloud]
 
 
 def over_line(event: Prepared) -> str | None:

@@ -28,12 +28,13 @@ KEPT = (
     "budget",
     "max_turns",
     "think",
+    "calls",
     *SAMPLING,
     "stream",
     "keep_alive",
 )
 """The settings that shape what a model is sent, beside those that can be swapped."""
-LATER: dict[str, str | bool | int | float] = {"tidy": True}
+LATER: dict[str, str | bool | int | float] = {"tidy": True, "calls": "auto"}
 """The settings that a journal names only where they are otherwise: older ones do not know them."""
 MODEL_SETTINGS = ("backend", "base_url", "model")
 """The settings that say which model answers."""

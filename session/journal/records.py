@@ -180,6 +180,7 @@ KINDS: dict[str, type] = {
     "tool_returned": events.ToolReturned,
     "answered": events.Answered,
     "withdrawn": events.Withdrawn,
+    "set_aside": events.SetAside,
     "cancelled": events.Cancelled,
     "planted": events.Planted,
     "command": Command,

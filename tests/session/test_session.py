@@ -222,7 +222,7 @@ def test_another_server_at_that_address_is_no_ollama() -> None:
 
 def test_a_server_that_is_there_is_used() -> None:
     with ollama() as url:
-        session = open_session(Settings(base_url=url.removeprefix("http://")))
+        session = open_session(Settings(calls="tools", base_url=url.removeprefix("http://")))
         answered = list(session.ask(QUESTION))[-1]
         assert (session.agent.backend.name, session.agent.backend.model) == ("ollama", "qwen2.5:7b")
         assert session.notices == []
@@ -426,7 +426,7 @@ def test_recall_gives_back_what_the_history_holds_also_after_a_reset() -> None:
 @pytest.mark.parametrize(("context", "notices"), [(16_384, 0), (4_096, 1)])
 def test_a_server_that_loads_another_window_is_told_of_once(context: int, notices: int) -> None:
     with ollama(context=context) as url:
-        session = open_session(Settings(backend="ollama", base_url=url))
+        session = open_session(Settings(calls="tools", backend="ollama", base_url=url))
         for _ in range(2):
             list(session.ask(QUESTION))
         assert ["context of 4,096" in notice for notice in session.notices] == [True] * notices

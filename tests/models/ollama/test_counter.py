@@ -20,7 +20,7 @@ from models.ollama.backend import Ollama
 from models.ollama.counter import MARK, OllamaCounter
 from models.ollama.server import OllamaServer
 from models.text_calls.caller import ToolCaller
-from models.text_calls.prompt import conversation
+from models.text_calls.prompt import REACT, conversation
 from tests.models.counting.test_byte_pairs import facts, vocabulary
 
 SESSION: Any = json.loads(Path(__file__).with_name("session_of_tiny.json").read_text("utf-8"))
@@ -332,9 +332,8 @@ def test_what_was_learnt_is_restored() -> None:
 
 def test_text_react_is_rendered_as_it_is_sent() -> None:
     server = Server()
-    caller = ToolCaller(backend(server))
-    caller._refused = True
-    texts = conversation(HISTORY, TOOLS)
+    caller = ToolCaller(backend(server), "text")
+    texts = conversation(HISTORY, TOOLS, REACT)
     assert caller.rendered(HISTORY, TOOLS) == backend(server).rendered(texts, ())
 
 

@@ -19,7 +19,7 @@ from models.ollama.server import OllamaServer
 from models.scripted import Scripted, Step
 from models.server import ServedBackend, ToolsRefused
 from models.text_calls.caller import ToolCaller
-from models.text_calls.prompt import TextCounter, conversation, told
+from models.text_calls.prompt import REACT, TextCounter, conversation, told
 from repl.screen.footer import footer
 from session.session import Session
 from tests.support.histories import TinyCounter, is_sound, pending
@@ -141,7 +141,7 @@ def test_a_model_without_tools_is_told_of_them_in_text() -> None:
     assert said(model)[:-1] == [call(slug="x")]
     assert said(model)[:-1] == [Text("a thimble")]
     assert [request.tools for request in inner.requests] == [(), ()]
-    assert list(inner.requests[0].messages) == conversation([USER], SCHEMAS)
+    assert list(inner.requests[0].messages) == conversation([USER], SCHEMAS, REACT)
 
 
 def test_a_server_that_refuses_tools_is_asked_again_in_text_and_for_good() -> None:
@@ -227,10 +227,10 @@ def test_the_prompt_is_what_was_counted() -> None:
 
 
 def test_the_footer_shows_it_and_a_notice_says_why_once() -> None:
-    session, _ = session_with(REFUSED, "Final Answer: yes", "Final Answer: no", tools=None)
+    session, _ = session_with(REFUSED, *["Final Answer: yes"] * 4, tools=None)
     assert "(text ReAct)" not in footer(session.agent, 120)
     ask(session)
-    assert footer(session.agent, 120).startswith("turns 1 (text ReAct) · from memory · ctx ")
+    assert footer(session.agent, 120).startswith("turns 2 (text ReAct) · from memory · ctx ")
     ask(session, "And now?")
     assert session.notices == ["scripted cannot call tools: it is told of them in text (text ReAct)"]
 
@@ -284,7 +284,7 @@ def test_the_closing_turn_in_text() -> None:
 
 def test_ctrl_c_closes_the_stream_and_the_session_goes_on() -> None:
     reply = [Text("Thought: I look.\n"), Text("And look.\n"), Text(LOOP[0])]
-    session, inner = session_with(reply, "Final Answer: yes")
+    session, inner = session_with(reply, *["Final Answer: yes"] * 2)
     with closing(session.ask("What is it?")) as events:
         next(event for event in events if isinstance(event, Said))
         assert inner.open == 1

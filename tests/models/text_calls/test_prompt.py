@@ -18,7 +18,7 @@ from models.counting.choose import counter_for
 from models.counting.estimate import EstimateCounter
 from models.counting.message_counter import ChatCounter
 from models.scripted import Scripted
-from models.text_calls.prompt import TextCounter, conversation, told
+from models.text_calls.prompt import REACT, TextCounter, conversation, told
 from strategies.spec import parse
 from tests.support.histories import Story, TinyCounter, broken_histories, calls_of, sound_histories
 from tests.support.printed_replies import SCHEMAS, schema
@@ -31,7 +31,7 @@ def sent(counter: Counter, texts: Sequence[Message]) -> int:
 
 @given(sound_histories())
 def test_roles_alternate_and_nothing_but_text_is_sent(history: list[Message]) -> None:
-    texts = conversation(history, SCHEMAS)
+    texts = conversation(history, SCHEMAS, REACT)
     assert {text.role for text in texts} <= {"system", "user", "assistant"}
     assert not any(text.calls or text.call_id for text in texts)
     assert all(one.role != other.role for one, other in pairwise(texts))
@@ -41,7 +41,7 @@ def test_roles_alternate_and_nothing_but_text_is_sent(history: list[Message]) ->
 
 @given(sound_histories())
 def test_every_word_is_sent_in_its_order(history: list[Message]) -> None:
-    whole, at = "\0".join(text.content for text in conversation(history, [])), 0
+    whole, at = "\0".join(text.content for text in conversation(history, [], REACT)), 0
     for message in history:
         for part in (message.content.strip(), *(call.name for call in message.calls)):
             assert part in whole[at:]
@@ -50,15 +50,15 @@ def test_every_word_is_sent_in_its_order(history: list[Message]) -> None:
 
 @given(broken_histories())
 def test_a_broken_history_is_sent_too(history: list[Message]) -> None:
-    counter = TextCounter(TinyCounter())
-    assert all(isinstance(text.content, str) for text in conversation(history, SCHEMAS))
+    counter = TextCounter(TinyCounter(), REACT)
+    assert all(isinstance(text.content, str) for text in conversation(history, SCHEMAS, REACT))
     assert sum(map(counter.count, history)) >= 0
 
 
 @given(sound_histories(), st.sampled_from(["none", "observation-masking", "sliding-window"]), st.integers(500, 4_000))
 def test_a_view_within_budget_is_a_prompt_within_budget(history: list[Message], spec: str, limit: int) -> None:
     inner = TinyCounter()
-    counter = TextCounter(inner)
+    counter = TextCounter(inner, REACT)
     budget = Budget(limit, counter, counter.overhead(SCHEMAS))
     strategy = parse(spec, SideModel(Scripted([])))
     for so_far in calls_of(history):
@@ -66,7 +66,7 @@ def test_a_view_within_budget_is_a_prompt_within_budget(history: list[Message], 
             view = prepare(so_far, strategy, budget)
         except BudgetError:
             continue
-        tokens = sent(inner, conversation(view.messages, SCHEMAS))
+        tokens = sent(inner, conversation(view.messages, SCHEMAS, REACT))
         assert tokens <= view.tokens
         assert spec == "none" or tokens <= limit
 
@@ -84,8 +84,8 @@ def react(at_once: int, steps: int = 10) -> list[Message]:
 def test_counts_are_within_two_percent_of_the_whole_prompt(model: str, at_once: int) -> None:
     inner = counter_for(model)
     assert isinstance(inner, ChatCounter)
-    counter, history = TextCounter(inner), react(at_once)
-    texts = conversation(history, SCHEMAS)
+    counter, history = TextCounter(inner, REACT), react(at_once)
+    texts = conversation(history, SCHEMAS, REACT)
     whole = inner.tokens("".join(f"<|im_start|>{text.role}\n{text.content}<|im_end|>\n" for text in texts))
     whole += inner.tokens("<|im_start|>assistant\n")
     counted = counter.overhead(SCHEMAS) + sum(map(counter.count, history))
@@ -94,7 +94,7 @@ def test_counts_are_within_two_percent_of_the_whole_prompt(model: str, at_once: 
 
 def test_a_server_is_held_to_the_prompt_that_it_read() -> None:
     inner = TinyCounter()
-    counter, texts = TextCounter(inner), conversation(react(3), SCHEMAS)
+    counter, texts = TextCounter(inner, REACT), conversation(react(3), SCHEMAS, REACT)
     counter.sends(texts)
     assert counter.calibrate(10**6, 5_000)
     assert inner.calibrated == [(sent(inner, texts), 5_000)]
@@ -112,10 +112,10 @@ def test_tools_are_told_in_a_line_each() -> None:
 
 def test_telling_of_tools_costs_less_than_their_schemas() -> None:
     inner = EstimateCounter()
-    assert TextCounter(inner).overhead(SCHEMAS) < inner.overhead(SCHEMAS)
-    assert TextCounter(inner).overhead([]) == inner.overhead([])
+    assert TextCounter(inner, REACT).overhead(SCHEMAS) < inner.overhead(SCHEMAS)
+    assert TextCounter(inner, REACT).overhead([]) == inner.overhead([])
 
 
 def test_without_a_system_message_the_tools_make_one() -> None:
-    assert [text.role for text in conversation([Message("u", "user", "?")], SCHEMAS)] == ["system", "user"]
-    assert conversation([], SCHEMAS)[0].content == told(SCHEMAS)
+    assert [text.role for text in conversation([Message("u", "user", "?")], SCHEMAS, REACT)] == ["system", "user"]
+    assert conversation([], SCHEMAS, REACT)[0].content == told(SCHEMAS)

@@ -1,0 +1,190 @@
+"""Calls by schema: a turn is one JSON object, a tool with its arguments or the answer, and the server enforces it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from agent import foreign
+from agent.messages import Message, Schema, ToolCall
+from agent.prompts import CANNOT
+from agent.protocols import Text
+from models.text_calls.prompt import Form
+
+TOLD = """\
+Reply with one JSON object:
+{}
+{{"source": source, "answer": answer}} the best source of what was found, then what it says: one or two short sentences
+{{"cannot_answer": why}} if nothing that was found answers the question"""
+DECLINES = f"It {CANNOT}: "
+"""What `cannot_answer` becomes in the conversation."""
+LONGEST = 300
+"""Characters of an argument: a small model may write one without end."""
+READS = ("read_article", "read_file")
+"""Tools whose argument is a source."""
+SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\] ", re.MULTILINE)
+"""A source at the beginning of a line of a result, as `search` writes it."""
+CITED = re.compile(r" \[([^\[\]\s]+)\]$")
+"""The source at the end of an answer, as `Turn` writes it."""
+SAID = re.compile(
+    r'\s*\{\s*(?:"source"\s*:\s*(?P<source>"(?:[^"\\]|\\.)*")\s*,\s*)?"(?P<kind>answer|cannot_answer)"\s*:\s*"'
+)
+"""What stands before the words of an answer."""
+WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
+"""The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
+
+
+def told(tools: Sequence[Schema]) -> str:
+    """The description of the tools for the model: a line each; "" without tools."""
+    return TOLD.format("\n".join(_line(tool["function"]) for tool in tools)) if tools else ""
+
+
+def _line(function: Schema) -> str:
+    arguments, properties = _arguments(function), function["parameters"]["properties"]
+    shown = next(iter(arguments), "") if len(arguments) == 1 else json.dumps({name: name for name in arguments})
+    sentence = re.split(r"(?<=[.!?])\s", function.get("description", ""), maxsplit=1)[0]
+    meanings = (f"{name}: {properties[name]['description']}" for name in arguments if "description" in properties[name])
+    return " ".join([f'{{"{function["name"]}": {shown}}}', sentence, *meanings])
+
+
+def _arguments(function: Schema) -> Mapping[str, Any]:
+    """The arguments that are asked for: the required ones, else the first."""
+    parameters = function.get("parameters") or {}
+    properties: Mapping[str, Any] = parameters.get("properties", {})
+    return {name: properties[name] for name in parameters.get("required") or [*properties][:1]}
+
+
+@lru_cache(maxsize=4_096)
+def as_text(message: Message) -> Message:
+    """A message with its calls, its result or its answer written as the model has to write it."""
+    content = message.content or ""  # a history read from a file may hold None
+    if message.role == "tool":
+        return Message(message.id, "user", content)
+    if message.role != "assistant":
+        return Message(message.id, message.role, content)
+    said = [content] if message.calls and content else []
+    objects = [_called(call) for call in message.calls] or [_answered(content)]
+    return Message(
+        message.id, "assistant", "\n".join([*said, *(json.dumps(each, ensure_ascii=False) for each in objects)])
+    )
+
+
+def _called(call: ToolCall) -> dict[str, Any]:
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        arguments = call.arguments
+    values = [*arguments.values()] if isinstance(arguments, dict) else [arguments]
+    return {call.name: values[0] if len(values) == 1 else arguments}
+
+
+def _answered(content: str) -> dict[str, str]:
+    if content.startswith(DECLINES):
+        return {"cannot_answer": content.removeprefix(DECLINES)}
+    cited = CITED.search(content)
+    return {"source": cited[1], "answer": content[: cited.start()]} if cited else {"answer": content}
+
+
+SCHEMA = Form(told, as_text)
+
+
+def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> Schema:
+    """The JSON schema of the next turn.
+
+    A tool that the last turn called is not in it, and one that was called twice with the same arguments for this
+    question is not in it any more: so no call is made twice in a row, whatever the model. An answer names one of the
+    sources that the results show; before the first call there is no answer.
+    """
+    functions = [tool["function"] for tool in tools]
+    made = _made(messages)
+    out = {call.name for call in made[-1:]} | {call.name for call in made if made.count(call) > 1}
+    forms = [_form({f["name"]: _value(f)}) for f in functions if f["name"] not in out] if may_call else []
+    if made or not forms:
+        sources = _sources(messages)
+        forms.append(_form(({"source": {"enum": sources}} if sources else {}) | {"answer": {"type": "string"}}))
+        forms.append(_form({"cannot_answer": {"type": "string"}}))
+    return {"anyOf": forms}
+
+
+def _made(messages: Sequence[Message]) -> list[ToolCall]:
+    """The calls for the current question, oldest first, without their ids."""
+    calls: list[ToolCall] = []
+    for message in reversed(messages):
+        if message.role == "assistant" and not message.calls:
+            break
+        calls += [ToolCall("", call.name, call.arguments) for call in reversed(message.calls)]
+    return calls[::-1]
+
+
+def _sources(messages: Sequence[Message]) -> list[str]:
+    """The sources that the results show and the calls have read, each once, the newest last."""
+    read = (call for message in messages for call in message.calls if call.name in READS)
+    named = [value for call in read for value in _called(call).values() if isinstance(value, str)]
+    shown = (source for message in messages if message.role == "tool" for source in SOURCE.findall(message.content))
+    return [*dict.fromkeys([*shown, *named])]
+
+
+def _form(properties: Mapping[str, Any]) -> Schema:
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+def _value(function: Schema) -> Schema:
+    """The schema of what a tool takes: its one argument bare, or an object of several."""
+    values = {name: _bounded(schema) for name, schema in _arguments(function).items()}
+    return next(iter(values.values())) if len(values) == 1 else _form(values)
+
+
+def _bounded(schema: Schema) -> Schema:
+    kept = {key: value for key, value in schema.items() if key in ("type", "enum", "items", "minimum", "maximum")}
+    return {**kept, "maxLength": LONGEST} if kept.get("type") == "string" else kept
+
+
+class Turn:
+    """Reads a turn while it streams: the words of an answer come out at once, a call at the end.
+
+    Args:
+        tools: What is offered.
+    """
+
+    def __init__(self, tools: Sequence[Schema]) -> None:
+        self._functions = {tool["function"]["name"]: tool["function"] for tool in tools}
+        self._text = ""
+        self._said: re.Match[str] | None = None
+        self._at = 0
+
+    def feed(self, text: str) -> str:
+        """The text to show after this piece. What does not begin as an object is text, as if nothing were enforced."""
+        self._text += text
+        begins = ""
+        if not self._said:
+            if self._text.lstrip()[:1] not in ("", "{"):
+                at, self._at = self._at, len(self._text)
+                return self._text[at:]
+            self._said = SAID.match(self._text)
+            if not self._said:
+                return ""
+            self._at = self._said.end()
+            begins = "" if self._said["kind"] == "answer" else DECLINES
+        words = WORDS.match(self._text, self._at)
+        assert words, "it may be empty"
+        self._at = words.end()
+        return begins + str(json.loads(f'"{words[0]}"', strict=False))
+
+    def close(self) -> Text | ToolCall | None:
+        """What is left at the end: the source of an answer, or the call; a malformed one has no name."""
+        if self._said:
+            source = json.loads(self._said["source"] or '""')
+            return Text(f" [{source}]") if source else None
+        return self._call() if self._text.strip() and not self._at else None
+
+    def _call(self) -> ToolCall:
+        try:
+            ((name, value),) = foreign.read(self._text).items()
+            arguments = [*_arguments(self._functions[name])]
+        except (ValueError, KeyError, AttributeError):
+            return ToolCall("", "", self._text)
+        given = dict(zip(arguments, [value], strict=False)) if len(arguments) == 1 else value
+        return ToolCall("", name, json.dumps(given, ensure_ascii=False))

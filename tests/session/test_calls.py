@@ -1,0 +1,129 @@
+"""How a session finds out in which way its model calls tools, and what it then gives the model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.events import Answered, Event, SideCalled, ToolReturned
+from agent.prompts import BY_SCHEMA, SYSTEM
+from agent.protocols import Waiting
+from session.session import Session, open_session
+from session.settings import Settings
+from tests.support.ollama_wire import SHOW, loopback, send
+
+TAGS = b'{"models":[{"name":"qwen2.5:7b","model":"qwen2.5:7b","size":4683087332,"digest":"a80c4f17acd5"}]}'
+CALL = {"function": {"name": "search_articles", "arguments": {"query": "masking"}}}
+QUESTION = "What is observation masking?"
+
+
+@dataclass
+class Model:
+    """An Ollama whose one model calls by itself, or only as an object of a schema. It keeps the bodies of its chats."""
+
+    calls: bool
+    chats: list[dict[str, Any]] = field(default_factory=list)
+
+    def reply(self, body: dict[str, Any]) -> dict[str, Any]:
+        self.chats.append(body)
+        if shape := body.get("format"):
+            first = [*shape["anyOf"][0]["properties"]]
+            turn = (
+                {"search": QUESTION}
+                if first == ["search"]
+                else {"source": "observation-masking", "answer": "It hides."}
+            )
+            return {"role": "assistant", "content": json.dumps(turn)}
+        looked = body["messages"][-1]["role"] == "tool"
+        if self.calls and not looked:
+            return {"role": "assistant", "content": "", "tool_calls": [CALL]}
+        return {"role": "assistant", "content": "It hides [observation-masking]." if looked else "I will use search."}
+
+    @contextmanager
+    def served(self) -> Iterator[str]:
+        replies = {"version": b'{"version":"0.13.0"}', "tags": TAGS, "show": SHOW, "ps": b'{"models":[]}'}
+
+        def handle(handler: Any, body: Any) -> None:
+            path = handler.path.removeprefix("/api/")
+            if path != "chat":
+                return send(handler, replies[path])
+            line = {"message": self.reply(body), "done": True, "done_reason": "stop", "prompt_eval_count": 9}
+            return send(handler, json.dumps(line).encode() + b"\n")
+
+        with loopback(handle) as url:
+            yield url
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+
+def asked(url: str, **settings: Any) -> tuple[Session, list[Event]]:
+    session = open_session(Settings(backend="ollama", base_url=url, **settings))
+    return session, list(session.ask(QUESTION))
+
+
+def trials(events: list[Event]) -> int:
+    return sum(isinstance(event, SideCalled) and event.purpose == "trial of tool calls" for event in events)
+
+
+def test_a_model_that_calls_by_itself_is_left_to_it() -> None:
+    model = Model(calls=True)
+    with model.served() as url:
+        session, events = asked(url)
+        assert isinstance(events[0], Waiting)
+        assert trials(events) == 2
+        assert (session.agent.backend.protocol, session.agent.examples, session.agent.state.system) == ("", (), SYSTEM)
+        assert not any("format" in chat for chat in model.chats)
+        assert trials(asked(url)[1]) == 0, "the verdict is kept"
+
+
+def test_a_model_that_only_announces_calls_writes_objects() -> None:
+    model = Model(calls=False)
+    with model.served() as url:
+        session, events = asked(url)
+        assert trials(events) == 1
+        assert session.agent.backend.protocol == "calls by schema"
+        assert session.agent.history[0].content == session.agent.state.system == BY_SCHEMA
+        assert list(session.agent.tools) == ["search", "list_articles", "read_article", "list_files", "read_file"]
+        (found,) = [event for event in events if isinstance(event, ToolReturned)]
+        assert (found.call.name, found.ok) == ("search", True)
+        assert found.message.content.startswith("[")
+        assert events[-1] == Answered("It hides. [observation-masking]", "answered")
+        assert isinstance(events[-1], Answered)
+        assert (events[-1].invented, events[-1].from_memory) == ((), False)
+        sent = model.chats[-1]["messages"]
+        assert {message["role"] for message in sent} == {"system", "user", "assistant"}
+        assert sent[-1]["content"].endswith(f"Question: {QUESTION}")
+        again, events = asked(url)
+        assert trials(events) == 0, "the verdict is kept"
+        assert again.agent.backend.protocol == "calls by schema"
+
+
+@pytest.mark.parametrize(("calls", "protocol"), [("tools", ""), ("schema", "calls by schema"), ("text", "text ReAct")])
+def test_a_way_that_is_named_needs_no_trial(calls: str, protocol: str) -> None:
+    with Model(calls=True).served() as url:
+        session, events = asked(url, calls=calls)
+        assert (trials(events), session.agent.backend.protocol) == (0, protocol)
+
+
+def test_a_change_of_the_model_changes_prompt_tools_and_examples() -> None:
+    with Model(calls=False).served() as url:
+        session, _ = asked(url, calls="schema")
+        session.use_model("reader")
+        list(session.ask(QUESTION))
+        agent = session.agent
+        assert (agent.examples, agent.state.system, "search" in agent.tools) == ((), SYSTEM, False)
+
+
+def test_a_strategy_brings_its_tools_along() -> None:
+    with Model(calls=False).served() as url:
+        session, _ = asked(url, calls="schema", strategy="todo")
+        assert {"search", "todo"} <= set(session.agent.offered())
