@@ -163,8 +163,8 @@ class Answered:
     "refused": the server says that it declined, the built-in reader that it found nothing, or the model, in the words
     of `agent.prompts.CANNOT`, that the question cannot be answered; then it cites nothing that was read. "thought": the
     answer is empty, the model only thought. `from_memory`: nothing was looked up for this question, and the answer
-    cites nothing that was read; never of a model that `remembers` nothing. `invented`: the names that it cites and no
-    tool has shown. Both follow from the text and the history, so answers that differ only in them are equal.
+    cites nothing that was read; never of the built-in reader, which has no memory. `invented`: the names that it cites
+    and no tool has shown. Both follow from the text and the history: answers that differ only in them are equal.
     """
 
     text: str

@@ -85,4 +85,4 @@ def called(model: ModelId) -> str:
     """The same name for the model of an event."""
     if model.backend == "gguf" and model.name.startswith("/"):
         return model.name.rpartition("/")[2]
-    return model.backend if model.backend == "reader" else model.name
+    return model.backend if model.built_in else model.name

@@ -17,10 +17,13 @@ FENCE = re.compile(r"[\s>]*(`{3,}(?!.*`)|~{3,})[ \t]*(.*)")
 CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 BRACKET = re.compile(r"(?<![A-Za-z0-9_\\])\[([^\[\]\n]{2,400})\](?!\()")
 CITED = re.compile(
-    r"(?:\./)?(?=[^:#]*[^\W\d_])(?=[^:#]{2})(?=[^A-Z:#]*(?:[:#]|\Z)|[^:#]*[./]|[^:#]*:L?\d)"
+    r"(?:(?:slug|article|path|file):\s+)?(?:\./)?(?=[^:#]*[^\W\d_])(?=[^:#]{2})(?=[^A-Z:#]*(?:[:#]|\Z)|[^:#]*[./]|[^:#]*:L?\d)"
     r"(?P<name>\.?\w[\w@+-]*(?:[./][\w@+-]+)*)(?::L?\d+(?:[-–]L?\d+)?)?(?:#\S*)?"
 )
-"""A name of two characters or more with a letter, and without capitals unless it has a dot, a slash or a line."""
+"""A name of two characters or more with a letter, and without capitals unless it has a dot, a slash or a line.
+
+Small models write the word of the system prompt before it: [slug: x].
+"""
 DECLINED = re.compile(CANNOT.replace("cannot", r"can(?:\s?not|['’]t)").replace(" ", r"\s+"), re.IGNORECASE)
 ECHO = 40
 """Characters by which a quotation of a text is known: a result may quote no more of a long one."""

@@ -123,12 +123,12 @@ def _answered(agent: Agent, reply: Message, first: int, closing_turn: bool) -> A
     ending = _ending(agent, reply, closing_turn, grounds)
     if ending not in ("answered", "turn-limit"):
         return Answered(reply.content, ending)
-    return Answered(reply.content, ending, grounds.from_memory and agent.backend.remembers, grounds.invented)
+    return Answered(reply.content, ending, grounds.from_memory and not agent.backend.id.built_in, grounds.invented)
 
 
 def is_unfounded(agent: Agent, reply: Message) -> bool:
     """Whether a first reply answers, or announces a call, and rests on nothing that was read."""
-    if reply.calls or not reply.content.strip() or not agent.backend.remembers:
+    if reply.calls or not reply.content.strip():
         return False
     return bool(agent.tools) and grounded(reply.content, agent.history, len(agent.history)).from_memory
 

@@ -28,6 +28,11 @@ class ModelId:
     def __str__(self) -> str:
         return "/".join(filter(None, (self.backend, self.name)))
 
+    @property
+    def built_in(self) -> bool:
+        """Whether it is the reader of thimble, which knows nothing but its prompt."""
+        return self.backend == "reader"
+
     @classmethod
     def read(cls, text: str) -> ModelId:
         """The model written as `backend/name`."""
@@ -116,10 +121,6 @@ class Backend(Protocol):
         """The tokens that begin a call and are ruled out where the model may not call; () where that cannot be done."""
 
     @property
-    def remembers(self) -> bool:
-        """Whether it can answer from what it has learnt, and not from the prompt alone."""
-
-    @property
     def counter(self) -> Counter:
         """Counts tokens as this model does."""
 
@@ -183,11 +184,6 @@ class BackendDefaults:
     def ruled_out(self) -> Sequence[str]:
         """None: the model may call a tool where it is told not to."""
         return ()
-
-    @property
-    def remembers(self) -> bool:
-        """True: a model has learnt more than it is told."""
-        return True
 
     def loading(self) -> Iterable[Waiting]:
         """Nothing is waited for."""

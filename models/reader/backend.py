@@ -70,11 +70,6 @@ class Reader(BackendDefaults):
         self._pace = pace
 
     @property
-    def remembers(self) -> bool:
-        """False: it knows what it is sent, and nothing else."""
-        return False
-
-    @property
     def counter(self) -> Counter:
         """Counts tokens; the reader reads no tokens itself, so any counter will do."""
         return self._counter

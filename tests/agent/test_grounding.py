@@ -125,6 +125,7 @@ def test_citations_as_models_write_them() -> None:
     text = "One[attention] no, but [attention], [./notes/a.md:3-5; b_c.JSON] **[kv-cache]**.[a.md#top][Makefile:12]"
     assert names(text) == ["attention", "notes/a.md", "b_c.JSON", "kv-cache", "a.md", "Makefile"]
     assert names("[latency, section Queues]") == ["latency"]
+    assert names("[slug: prefix_cache] [path: a.md:3] [path:line] [note: this]") == ["prefix_cache", "a.md"]
     assert names("说明[注意力-机制]。") == ["注意力-机制"]
 
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.support.ollama_http import served
 from tests.support.ollama_server import Model, Ollama, Reply, prompt_of
 from tests.support.ollama_wire import loopback
 from tests.support.paths import ROOT
+from tests.support.pty_terminal import Terminal
 
 
 def thimble(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -161,3 +163,20 @@ def test_tab_does_not_wait_for_a_slow_server() -> None:
         assert completions._asking is not None
         completions._asking.join()
         assert completions._known_models in (["reader", "slow:1b"], ["reader"]), "the next Tab has it"
+
+
+def test_an_answer_from_memory_is_seen_on_a_terminal_of_eighty_columns(tmp_path: Path) -> None:
+    says = "A prefix cache keeps the beginning of a prompt, so that it need not be computed again [caching-101]."
+    with served(Ollama(rule=lambda messages, tools: Reply(says))) as (_, url):
+        here = Terminal("repl", "--backend", "ollama", "--base-url", url, state=tmp_path)
+        try:
+            here.type("What is a prefix cache?\r")
+            shown = here.see(" · from memory · ctx ", "caching-101 (not read)].")
+            assert all(len(line) <= 80 for line in shown.splitlines())
+            at = next(at for at, line in enumerate(here.lines) if line.startswith("turns "))
+            colours = [here.screen.buffer[at][shown.splitlines()[at].index(word)].fg for word in ("from", "turns")]
+            assert colours == ["brown", "default"]
+            here.type("/stats\r")
+            here.see("1 of 1 answer from memory, 1 citation not read")
+        finally:
+            here.close()

@@ -7,13 +7,16 @@ import os
 import re
 import stat
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 
 import pytest
 
 from agent.errors import UsageError
+from models.scripted import Scripted
 from repl.commands.export.export import FORMATS, wanted, write
 from repl.commands.table import obey
+from repl.screen.resumed import show_resumed
 from session.journal.journal import Journal
 from session.journal.state import saved_state
 from session.journal.tree import Tree
@@ -185,3 +188,29 @@ def test_the_file_of_a_session_is_never_replaced(road: str, tmp_path: Path, monk
     with pytest.raises(UsageError, match="is where a session is kept"):
         obey(session, f"/export md {road.format(path)}!", Paper().console)
     assert path.read_bytes() == before
+
+
+def test_what_an_answer_rests_on_is_kept_resumed_and_exported(tmp_path: Path) -> None:
+    path, text = tmp_path / "one.jsonl", "So it is [made-up:3] and [a_b.md]."
+    session = open_session(Settings(backend="reader"), Journal(path))
+    session.agent.use(Scripted([text]))
+    ask(session)
+    invented, words = ["made-up", "a_b.md"], "cited and not read: made-up, a_b.md"
+    answers = session.agent.ledger.answers
+    assert [(one.from_memory, one.invented) for one in answers] == [(True, 2)]
+    (exchange,) = json.loads(export(session, "json", tmp_path))["exchanges"]
+    assert (exchange["answer"], exchange["from_memory"], exchange["invented"]) == (text, True, invented)
+    page = export(session, "html", tmp_path)
+    assert f'"answer":"{text}"' in page
+    assert f'"grounds":["from memory","{words}"]' in page
+    markdown = unescape(export(session, "md", tmp_path))
+    assert text in markdown
+    assert f"*from memory*\n\n*{words}*" in markdown
+    session.journal.close()
+    journal = Journal.reopen(path)
+    again = open_session(Settings(backend="reader"), journal, journal.state())
+    assert again.agent.ledger.answers == answers
+    for paper in (Paper(), Paper(drawn=False)):
+        show_resumed(again, paper.console)
+        assert "So it is [made-up:3 (not read)] and [a_b.md (not read)]." in paper.text
+    assert again.agent.history[-1].content == text
