@@ -195,6 +195,11 @@ def test_what_is_installed_and_loaded() -> None:
     assert server("ps-loaded").loaded("tiny") is None
 
 
+def test_a_model_of_the_same_files_is_loaded_under_the_name_that_was_asked_for_first() -> None:
+    """`pirate` is `smol` with other words: the server lists `smol` alone, and answers as `pirate` without a load."""
+    assert [server("ps-loaded").loaded(name) for name in ("pirate", "thinker")] == [4_096, 4_096]
+
+
 @pytest.mark.parametrize(
     ("model", "abilities", "examples"),
     [
