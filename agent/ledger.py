@@ -19,7 +19,7 @@ from agent.events import (
     SideCalled,
     ToolReturned,
 )
-from agent.prefix_cache import MOST_CALLS, Timed, agrees
+from agent.prefix_cache import LOAD_SECONDS, MOST_CALLS, Timed, agrees
 from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from agent.view import View
 
@@ -47,7 +47,7 @@ class Call:
 
     `cached` is the one figure that is shown: what the server reported; else `shared`, an estimate; unknown where the
     seconds of prefill speak against that. `shared`: the tokens at the start of its prompt that the server should still
-    hold, by our own count; None if unknown. `raw_prompt` and `raw_prefill`: the tokens that the whole history would
+    hold, by our own count: none after it loaded the model; None if unknown. `raw_prompt` and `raw_prefill`: the tokens that the whole history would
     have cost in this call. `usage`: the server's report. `seconds`: the time in which it worked; `waited`: the time in
     which it was busy or loaded the model. `lag`: the calls of the agent that were prepared while this one ran in the
     background, and `held` the seconds that the agent waited for it; None for a call that the agent waited for. `began`:
@@ -275,6 +275,8 @@ class Ledger:
         """The call with what was cached, as far as anyone knows."""
         if call.usage.cached_tokens is not None:
             return replace(call, cached=Amount(call.usage.cached_tokens))
+        if (call.usage.load_seconds or 0) >= LOAD_SECONDS:
+            return replace(call, cached=Amount(0, exact=False), shared=0)
         if call.shared is None or call.prompt.tokens is None:
             return call
         if call.timed:
