@@ -94,6 +94,24 @@ def test_an_error_ends_it(articles: Path, capsys: pytest.CaptureFixture[str]) ->
     assert captured.err.endswith("thimble: the server is gone\nfix: start it\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "what", "code"),
+    [
+        ("/pull x", "nothing answers at http://127.0.0.1:9", headless.MODEL),
+        ("/pull", "/pull takes the name of one model", headless.USAGE),
+        ("/export nowhere/at/all.md", "nowhere/at/all.md", headless.USAGE),
+    ],
+)
+def test_what_changes_nothing_of_the_session_may_fail_and_the_next_question_is_still_asked(
+    articles: Path, capsys: pytest.CaptureFixture[str], command: str, what: str, code: int
+) -> None:
+    session = scripted(articles, "One.", "Two.", base_url="127.0.0.1:9")
+    assert answers(session, ["one?", command, "two?"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == "One.\n\nTwo.\n"
+    assert what in captured.err
+
+
 def test_what_a_model_says_cannot_steer_the_terminal(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nasty = "\x1b]0;owned\x07[/bold] \x1b[31mred\x9b2J\x00 text"
     session = scripted(articles, (Text(nasty), ToolCall("c", nasty, nasty)), nasty)
