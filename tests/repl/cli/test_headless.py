@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
-from agent.ledger import totals
+from agent.ledger import Amount, totals
 from agent.messages import ToolCall
 from agent.protocols import Text, Thinking, Usage
 from models.scripted import Reply, Scripted
@@ -183,7 +184,7 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     assert by_type["tool_returned"]["call_id"] == by_type["tool_called"]["call_id"] == "c1"
     assert by_type["answered"] == {"type": "answered", "text": "The answer.", "ending": "answered"}
     sums = totals(session.agent.ledger.calls)
-    assert by_type["session"]["prompt_tokens"] == {"tokens": sums.prompt.tokens, "exact": sums.prompt.exact}
+    assert by_type["session"]["prompt_tokens"] == asdict(sums.prompt)
     assert by_type["session"]["turns"] == 2
     assert len(by_type["prepared"]["fates"]) == 4
 
@@ -193,7 +194,7 @@ def test_what_a_server_does_not_report_is_null_in_its_usage(articles: Path, caps
     by_type = {line["type"]: line for line in lines(capsys.readouterr().out)}
     assert by_type["replied"]["usage"]["cached_tokens"] is None
     assert by_type["replied"]["usage"]["finish"] is None
-    assert by_type["replied"]["cached"] == by_type["session"]["cached_tokens"] == {"tokens": 0, "exact": False}
+    assert by_type["replied"]["cached"] == by_type["session"]["cached_tokens"] == asdict(Amount(0, exact=False))
     assert by_type["session"]["prompt_tokens"]["exact"] is False
 
 
