@@ -12,7 +12,6 @@ from agent.messages import Message, Schema, ToolCall, last_turn
 from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
 from models.openai import api_key
 from models.server import ServedBackend, ToolsRefused
-from models.text_calls.echo import without_echo
 from models.text_calls.parsers import malformed, offered
 from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import TextCounter, conversation
@@ -87,7 +86,7 @@ class ToolCaller(BackendDefaults):
         texts = conversation(messages, tools)
         self._text_counter.sends(texts)
         printed = PrintedCalls(offered(tools), labelled=True, tells=tells)
-        yield from _with_calls(without_echo(ask(texts, ())), printed)
+        yield from _with_calls(ask(texts, ()), printed)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""

@@ -19,7 +19,8 @@ from models.ollama.server import OllamaServer
 from models.scripted import Scripted, Step
 from models.server import ServedBackend, ToolsRefused
 from models.text_calls.caller import ToolCaller
-from models.text_calls.prompt import TOLD, TextCounter, conversation, told
+from models.text_calls.prompt import TextCounter, conversation, told
+from models.text_calls.told import TOLD
 from repl.screen.footer import footer
 from session.session import Session
 from tests.support.histories import TinyCounter, is_sound, pending
@@ -224,12 +225,11 @@ ECHO = TOLD[TOLD.index("Thought") : TOLD.index("The user")]
     [
         (ECHO, ""),
         (TOLD, ""),
-        (TOLD[: TOLD.index("object")], ""),
         ("Final Answer: the answer", ""),
         (f"{ECHO}Final Answer: the answer is 2 ml.", "the answer is 2 ml."),
-        (f"{ECHO}\nThe user", ""),
+        (2 * ECHO, ""),
         ("The user", "The user"),
-        ("Final Answer: yes\n\nThe tools, ", "yes\n\nThe tools, "),
+        ("The tools, with their arguments", "The tools, with their arguments"),
     ],
 )
 def test_an_echo_of_the_instructions_is_neither_an_answer_nor_a_call(reply: str, left: str, size: int) -> None:
