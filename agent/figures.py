@@ -1,4 +1,4 @@
-"""The one way to write figures: `?` is unknown, `~` an estimate."""
+"""The one way to write figures: `?` is unknown, `~` an estimate, `≥` the known part of an unknown sum."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def tokens(count: int | None, exact: bool = True) -> str:
 
 
 def amount(of: Amount) -> str:
-    """An amount of the ledger in full."""
-    return tokens(of.tokens, of.exact)
+    """An amount of the ledger in full: `6,812`, `~6,812`, `≥~6,812`, `?`."""
+    return f"≥{tokens(of.least, of.exact)}" if of.least else tokens(of.tokens, of.exact)
 
 
 def short(count: int | None, exact: bool = True) -> str:

@@ -19,22 +19,29 @@ from agent.events import (
     SideCalled,
     ToolReturned,
 )
-from agent.prefix_cache import MOST_CALLS, Timed, agrees
+from agent.prefix_cache import LOAD_SECONDS, MOST_CALLS, Timed, agrees
 from agent.protocols import UNKNOWN_MODEL, ModelId, Sent, Usage
 from agent.view import View
 
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Tokens. `exact` is False for our own estimate, shown `~`; `tokens` is None when unknown, shown `?`."""
+    """Tokens. `exact` is False for our own estimate, shown `~`; `tokens` is None when unknown, shown `?`.
+
+    `least` is the known part of an unknown sum, shown `≥`.
+    """
 
     tokens: int | None
     exact: bool = True
+    least: int = 0
 
     def __add__(self, other: Amount) -> Amount:
-        if self.tokens is None or other.tokens is None:
-            return Amount(None)
-        return Amount(self.tokens + other.tokens, self.exact and other.exact)
+        known, exact = self._known + other._known, self.exact and other.exact
+        return Amount(None, exact, known) if None in (self.tokens, other.tokens) else Amount(known, exact)
+
+    @property
+    def _known(self) -> int:
+        return self.least if self.tokens is None else self.tokens
 
 
 NOTHING = Amount(0)
@@ -47,12 +54,13 @@ class Call:
 
     `cached` is the one figure that is shown: what the server reported; else `shared`, an estimate; unknown where the
     seconds of prefill speak against that. `shared`: the tokens at the start of its prompt that the server should still
-    hold, by our own count; None if unknown. `raw_prompt` and `raw_prefill`: the tokens that the whole history would
-    have cost in this call. `usage`: the server's report. `seconds`: the time in which it worked; `waited`: the time in
-    which it was busy or loaded the model. `lag`: the calls of the agent that were prepared while this one ran in the
-    background, and `held` the seconds that the agent waited for it; None for a call that the agent waited for. `began`:
-    in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first token; None if unknown. `taken`: the
-    tokens of the history that `tidy`, the strategy or each of its parts, and `fit` took out, by name; empty if unknown.
+    hold, by our own count: none after it loaded the model; None if unknown. `raw_prompt` and `raw_prefill`: the tokens
+    that the whole history would have cost in this call. `usage`: the server's report. `seconds`: the time in which it
+    worked; `waited`: the time in which it was busy or loaded the model. `lag`: the calls of the agent that were
+    prepared while this one ran in the background, and `held` the seconds that the agent waited for it; None for a call
+    that the agent waited for. `began`: in seconds since 1970; 0 if unknown. `first_token`: the seconds until its first
+    token; None if unknown. `taken`: the tokens of the history that `tidy`, the strategy or each of its parts, and `fit`
+    took out, by name; empty if unknown.
     """
 
     exchange: int
@@ -147,7 +155,7 @@ class Totals:
 
 
 def totals(calls: Iterable[Call]) -> Totals:
-    """Add up calls. One unknown value makes a sum unknown; one estimate makes it an estimate."""
+    """Add up calls. One unknown value makes a sum unknown but for a least value; one estimate makes it an estimate."""
     rows = list(calls)
     return Totals(
         calls=len(rows),
@@ -297,6 +305,8 @@ class Ledger:
         """The call with what was cached, as far as anyone knows."""
         if call.usage.cached_tokens is not None:
             return replace(call, cached=Amount(call.usage.cached_tokens))
+        if (call.usage.load_seconds or 0) >= LOAD_SECONDS:
+            return replace(call, cached=Amount(0, exact=False), shared=0)
         if call.shared is None or call.prompt.tokens is None:
             return call
         if call.timed:

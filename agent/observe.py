@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from agent import foreign
 from agent.agent import Agent
 from agent.errors import ToolError
-from agent.messages import Message, ToolCall
+from agent.messages import Message, ToolCall, last_turn
 
 REPEATS = 2
 """The most times that the same call runs in an exchange."""
@@ -20,6 +20,9 @@ def observe(agent: Agent, call: ToolCall, first: int) -> str:
     Raises:
         ToolError: the tool raised it, or the call is wrong; the text is for the model.
     """
+    reply, *results = agent.history[last_turn(agent.history) :]
+    if any(_same(other, call) for other in reply.calls[: len(results)]):
+        raise ToolError("not run: it is the same call as one above")
     tools = agent.offered()
     tool = tools.get(call.name)
     known = f"the tools are {', '.join(tools)}" if tools else "there are no tools"
@@ -43,11 +46,12 @@ def _repeats(exchange: Sequence[Message], call: ToolCall) -> int:
     """The number of calls in this exchange with the same tool and arguments, up to this one."""
     run_before = sum(message.role == "tool" for message in exchange)
     made = [other for message in exchange for other in message.calls][: run_before + 1]
-    return sum(other.name == call.name and _same_json(other.arguments, call.arguments) for other in made)
+    return sum(_same(other, call) for other in made)
 
 
-def _same_json(left: str, right: str) -> bool:
+def _same(one: ToolCall, other: ToolCall) -> bool:
     try:
-        return left == right or bool(foreign.read(left) == foreign.read(right))
+        same = one.arguments == other.arguments or foreign.read(one.arguments) == foreign.read(other.arguments)
+        return bool(one.name == other.name and same)
     except ValueError:
         return False

@@ -14,6 +14,8 @@ MOST_PROMPTS = 8
 """The prompts that a server is taken to hold, over all models."""
 LEAST_KEPT = 0.5
 """A prompt that keeps this share of another one's tokens takes its place (as in llama-server); else both are held."""
+LOAD_SECONDS = 0.1
+"""A server that says that it loaded for so long holds no prompt; with the model at hand it says some milliseconds."""
 LEAST_CALLS, MOST_CALLS = 3, 24
 """The calls that a rate is read from."""
 FACTOR = 2.0

@@ -22,6 +22,9 @@ from agent.side import SideModel
 PATIENCE = 5
 """Turns to wait for the next summary after a call that failed or whose summary was refused."""
 
+LEAST_READ = 0.25
+"""Share of the budget that a summariser must have for reading, or else the tools do not go along."""
+
 INSTRUCTION = """\
 Stop here. Write down what you need of everything above in order to go on: your words replace it, and what they leave \
 out is gone. Take over what an earlier summary says, unless it was corrected since. Copy values, names, paths, ids and \
@@ -160,7 +163,8 @@ class Folding:
         text = INSTRUCTION.format(words=words, sections=self.sections)
         asked = question(messages)
         short = [asked] if asked and budget.count(asked) <= budget.limit / 8 else []
-        return Request([*short, Message("summarise", "user", text)], 3 * words, budget)
+        request = Request([*short, Message("summarise", "user", text)], 3 * words, budget)
+        return request if request.left(messages) >= LEAST_READ * budget.limit else request.bare
 
 
 @dataclass(frozen=True)
@@ -181,7 +185,8 @@ class Piece:
     def ask(self, model: SideModel) -> str:
         """The model's words; "" if the call fails."""
         try:
-            return model.ask(self.request.prompt(self.read), "summary", self.request.reply, behind=True)
+            request = self.request
+            return model.ask(request.prompt(self.read), "summary", request.reply, behind=request.behind)
         except (ModelError, BudgetError):
             return ""
 
@@ -193,11 +198,24 @@ class Piece:
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a summary: the `ending` of the prompt, the most tokens of the reply, and the budget of both."""
+    """A request for a summary: the `ending` of the prompt, the most tokens of the reply, and the budget of both.
+
+    `behind`: the tools go along, so that a prefix cache holds what the agent's own prompt begins with.
+    """
 
     ending: Sequence[Message]
     reply: int
     budget: Budget
+    behind: bool = True
+
+    @property
+    def bare(self) -> Request:
+        """The same request without the tools."""
+        return replace(self, budget=replace(self.budget, overhead=self.budget.counter.overhead(())), behind=False)
+
+    def left(self, view: Sequence[Message]) -> int:
+        """Tokens that are left for what is read, behind the first message."""
+        return self.room.limit - self.budget.size([*view[:1], *self.ending])
 
     @property
     def room(self) -> Budget:
@@ -207,7 +225,7 @@ class Request:
     def piece(self, view: Sequence[Message], stays: Collection[str]) -> Sequence[Message]:
         """The start of the view that one call can read, with at least one block that may go; [] if none is left."""
         goes = [message.id not in stays and not message.covers for message in view]
-        room, stop = self.room.limit - self.budget.size([*view[:1], *self.ending]), 0
+        room, stop = self.left(view), 0
         for block in blocks(view):
             room -= sum(self.budget.count(view[index]) for index in block)
             if room < 0 and any(goes[:stop]):

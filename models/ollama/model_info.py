@@ -25,7 +25,7 @@ class ModelInfo:
     `abilities`: "completion", "tools", "thinking", "vision" and so on. `context`: the longest prompt and reply that it
     was trained for, in tokens. `levels`: the possible values of `think`; `usual`: the server's default. `examples`: the
     messages of its Modelfile, which the server puts before every prompt. `remote`: it runs elsewhere and is never
-    loaded here.
+    loaded here. `weights`: the lines of its Modelfile that name its files.
     """
 
     abilities: frozenset[str] | None = None
@@ -35,6 +35,7 @@ class ModelInfo:
     family: str = ""
     examples: int = 0
     remote: bool = False
+    weights: tuple[str, ...] = ()
 
     def can(self, ability: str) -> bool | None:
         """Whether the model has this ability; None if the server does not say."""
@@ -56,6 +57,7 @@ def model_info(answer: Mapping[str, Any]) -> ModelInfo:
         family=name(details.get("family")),
         examples=len(examples) if isinstance(examples, list) else 0,
         remote=bool(answer.get("remote_host")),
+        weights=tuple(re.findall(r"(?m)^(?:FROM|ADAPTER) .+", str(answer.get("modelfile")))),
     )
 
 

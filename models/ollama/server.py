@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -92,11 +93,15 @@ class OllamaServer:
         return self._infos[model]
 
     def loaded(self, model: str) -> int | None:
-        """The context in tokens that a model is loaded with: None if not loaded, 0 if the server does not say."""
-        for each in self._listed(PS):
-            if tagged(_name(each)) == tagged(model):
-                return http.figure(each.get("context_length")) or 0
-        return None
+        """The context in tokens that a model is loaded with: None if not loaded, 0 if the server does not say.
+
+        Models of the same files are loaded once; the server lists them under the name that was asked for first.
+        """
+        listed = self._listed(PS)
+        named = (each for each in listed if tagged(_name(each)) == tagged(model))
+        same = (each for each in listed if self._shares(_name(each), model))
+        found = next(chain(named, same), None)
+        return None if found is None else http.figure(found.get("context_length")) or 0
 
     def pull(self, model: str) -> Generator[Progress, None, None]:
         """Download a model. Closing the generator stops it; the next download continues from there.
@@ -177,6 +182,13 @@ class OllamaServer:
         if not isinstance(models, list):
             raise unreadable(json.dumps(answer).encode())
         return [each for each in models if isinstance(each, dict)]
+
+    def _shares(self, one: str, other: str) -> bool:
+        """Whether two models are of the same files, as far as the server tells."""
+        with suppress(ModelError):
+            weights = self.info(one).weights
+            return bool(weights) and weights == self.info(other).weights
+        return False
 
     def _can(self, model: str, ability: str) -> bool | None:
         with suppress(ModelError):

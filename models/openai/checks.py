@@ -32,7 +32,10 @@ _HELLO = (Message("s", "system", "Be brief."), Message("u", "user", "Hello."))
 
 
 def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
-    """The doctor's findings about a server and one of its models, "" for its own choice. Never raises ModelError."""
+    """The doctor's findings about a server and one of its models, "" for its own choice. Never raises ModelError.
+
+    No model is loaded for them: a server that loads one for a request is asked for no reply.
+    """
     place = "server"
     try:
         server.models()
@@ -47,6 +50,10 @@ def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
         yield Check(place, "fail", error.what, error.fix)
         return
     yield Check(place, "ok", model)
+    if _is_ollama(server.connection):
+        what = "this is an Ollama, which would load the model for a reply: none is asked for"
+        yield Check("reply", "warn", what, "--backend ollama")
+        return
     usage, tools = _probed(backend)
     yield tools
     yield _context(backend)
@@ -67,6 +74,14 @@ def _kind(name: str, connection: Connection) -> str:
         version = None
     kind = "vLLM" if name == "vllm" else "an OpenAI-compatible server"
     return f"{kind} {version[:40]}" if isinstance(version, str) else kind
+
+
+def _is_ollama(connection: Connection) -> bool:
+    try:
+        answer = connection.asked("/api/version")
+    except ModelError:
+        return False
+    return isinstance(answer, dict) and "version" in answer
 
 
 def _probed(backend: OpenAIBackend) -> tuple[Usage, Check]:

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from models.text_calls.told import TOLD
+
 TAGS = ("tool_call", "tool_calls", "function_call", "tools")
 NAMES = ("name", "tool", "tool_name", "function", "function_name", "action")
 ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
@@ -19,8 +21,8 @@ class Opening:
     """The place where something begins in a text, and the place where that beginning ends.
 
     `form` is that of a call ("tag", "xml", "marked", "action", "json", "python", or one of these in a code fence, such
-    as "fenced_json"), the fence of other "code", the label of a "thought" or of an "answer"; "" where the text ends too
-    early to know.
+    as "fenced_json"), the fence of other "code", the label of a "thought" or of an "answer", an "echo" of the
+    instructions; "" where the text ends too early to know.
     """
 
     start: int
@@ -77,6 +79,7 @@ def _openings(labelled: bool) -> re.Pattern[str]:
     forms = [_form("tag", NOT_CODE, *tag), _form("xml", NOT_CODE, *xml), _form("fenced_tag", *fence, *tag)]
     forms.append(_form("marked", NOT_CODE, *map(re.escape, "[TOOL_CALLS]")))
     if labelled:
+        forms.append(_form("echo", LINE, _one_of(filter(None, TOLD.splitlines())), r"[ \t]*\n"))
         forms.append(_form("thought", LINE, *_label("Thought"), BEHIND))
         forms.append(_form("answer", LINE, *_label("Final Answer"), BEHIND))
     for prefix, before in (("", (LINE,)), ("fenced_", fence)):

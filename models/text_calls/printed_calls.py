@@ -27,7 +27,8 @@ class PrintedCalls:
 
     Args:
         tools: The tools that are offered. Without tools, everything is text.
-        labelled: The model writes text ReAct: its labels are not shown, and each `Action:` is a call.
+        labelled: The model writes text ReAct: labels and lines that repeat the instructions are not shown, and each
+            `Action:` is a call.
         tells: Malformed calls come out too, so that the loop can report the mistake to the model.
     """
 
@@ -125,8 +126,8 @@ class _Prose:
                 self.in_code = not self.in_code
                 shown.append(line[start:end])
                 at = end
-            elif form in ("thought", "answer"):
-                self.labelled = form == "thought"
+            elif form in ("thought", "answer", "echo"):
+                self.labelled = form != "answer"
                 at = end
             else:
                 self.form, self.opened = form, end - start

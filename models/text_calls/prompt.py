@@ -18,17 +18,8 @@ from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 from models.counting.message_counter import spaced
 from models.text_calls.parsers import plain_name
+from models.text_calls.told import TOLD
 
-TOLD = """\
-You have tools. To use one, write nothing but this, then stop:
-Thought: in one short sentence, why
-Action: the name of the tool
-Action Input: its arguments, a JSON object
-The user then sends you the result as an Observation. When you can answer, write:
-Final Answer: the answer
-
-The tools, with their arguments ("?" may be left out):
-"""
 BETWEEN = "\n\n"
 
 
@@ -75,8 +66,8 @@ REACT = Form(told, as_text)
 class TextCounter(Counter):
     """Counts messages as `conversation` writes them, with the counter of the model.
 
-    Each is counted by itself, with markers of its own. Where neighbours become one message, that is a few tokens above
-    the prompt, never below.
+    Each is counted by itself, with markers of its own. Where neighbours become one message, as the description of the
+    tools and the system message do, that is a few tokens above the prompt, never below: so no count is exact.
     """
 
     exact = False

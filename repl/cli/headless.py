@@ -43,13 +43,16 @@ ENDINGS = {
     ),
     "empty": (NOT_ANSWERED, "the model gave no answer", "ask again, in other words or with another --model"),
 }
+ASIDE = ("/pull", "/export")
+"""Commands that change nothing of the session, so that nothing after them builds on what they did."""
 BUG = "this is a bug, in thimble or in a strategy of yours: the lines above say where"
 
 
 def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
     """Answer prompts one after the other in one session; the exit code is the worst that happened.
 
-    An error ends it, because what follows may build on what went wrong. An empty answer does not.
+    An error ends it, because what follows may build on what went wrong. An empty answer does not, nor does a command
+    that changes nothing of the session.
     """
     session.reading.watch(tell)
     with Apart():
@@ -64,8 +67,9 @@ def answer(session: Session, prompts: Iterator[str], as_json: bool) -> int:
             try:
                 ended, now = _one(session, prompt, printer)
             except (ThimbleError, KeyboardInterrupt) as error:
-                goes_on = session.playback is not None and session.playback.suggested()
-                if not goes_on or isinstance(error, NotRecorded | Unwritable):
+                recorded = session.playback is not None and session.playback.suggested()
+                aside = isinstance(error, ThimbleError) and prompt.startswith(ASIDE)
+                if not (recorded or aside) or isinstance(error, NotRecorded | Unwritable):
                     raise
                 ended, now = False, report(error, as_json)
             code = max(code, now)

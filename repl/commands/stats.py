@@ -38,8 +38,8 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
 
     The last prompt by role, by fate, and by reasoning, action and observation; each exchange; the cost of answers and
     of summaries, in dollars if the price card has them; the cost of the same calls with the whole history in each, and
-    who made them smaller; the prompt of each call against the budget. ~ is an estimate, ? is unknown. On a low screen
-    the most important of it; /stats more has all.
+    who made them smaller; the prompt of each call against the budget. ~ is an estimate, ? is unknown, ≥ is the known
+    part of a sum. On a low screen the most important of it; /stats more has all.
     """
     if rest not in ("", MORE):
         raise UsageError(f"/stats takes no {rest[:40]!r}", f"write /stats or /stats {MORE}")
@@ -202,19 +202,21 @@ def by_purpose(ledger: Ledger, card: Prices) -> Table:
         ("", ledger.calls),
     ]:
         spent = totals(calls)
-        price = cost(spent, card)
         amounts = map(figures.amount, (spent.prompt, spent.cached, spent.output))
-        rows.append((name or "together", str(spent.calls), *amounts, *_cost(price, whole, spent, card)))
+        rows.append((name or "together", str(spent.calls), *amounts, *_cost(calls, whole, card)))
     columns = ("", ">calls", ">prompt", ">cached", ">out", ">cost", ">share", *((">dollars",) if card.dollars else ()))
     return Table("What it cost, in computed prompt tokens", columns, rows, (len(rows) - 1,))
 
 
-def _cost(price: float | None, whole: float | None, spent: Totals, card: Prices) -> Iterable[str]:
+def _cost(calls: Sequence[Call], whole: float | None, card: Prices) -> Iterable[str]:
+    costs, spent = [cost(call, card) for call in calls], totals(calls)
+    price, known = sum(filter(None, costs)), None not in costs
     exact = spent.prompt.exact and spent.cached.exact and spent.output.exact
-    yield "?" if price is None else figures.tokens(round(price), exact)
-    yield _part(price, whole)
+    mark = "≥" * (not known) + "~" * (not exact)
+    yield f"{mark}{round(price):,}" if known or price else "?"
+    yield _part(price if known else None, whole)
     if card.dollars:
-        yield "?" if price is None else f"{'' if exact else '~'}{card.money(price):.4f}"
+        yield f"{mark}{card.money(price):.4f}" if known or price else "?"
 
 
 def _part(price: float | None, whole: float | None) -> str:
@@ -223,10 +225,9 @@ def _part(price: float | None, whole: float | None) -> str:
 
 def cost_line(ledger: Ledger, card: Prices) -> str:
     """`cost: ~5,310 computed tokens, summaries 12% of it; $0.0042`."""
-    spent = totals(ledger.calls)
-    whole = cost(spent, card)
-    *_, summaries = _cost(cost(totals(c for c in ledger.calls if c.purpose == "summary"), card), whole, spent, Prices())
-    tokens, _, *dollars = _cost(whole, whole, spent, card)
+    whole = cost(totals(ledger.calls), card)
+    _, summaries, *_ = _cost([call for call in ledger.calls if call.purpose == "summary"], whole, card)
+    tokens, _, *dollars = _cost(ledger.calls, whole, card)
     return f"cost: {tokens} computed tokens, summaries {summaries} of it" + "".join(f"; ${one}" for one in dollars)
 
 

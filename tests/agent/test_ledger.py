@@ -70,7 +70,7 @@ def test_one_unknown_makes_a_sum_unknown_and_one_estimate_an_estimate(one: Amoun
     added = one + other
     assert added == other + one
     if one.tokens is None or other.tokens is None:
-        assert added.tokens is None
+        assert added == Amount(None, one.exact and other.exact, (one.tokens or 0) + (other.tokens or 0))
     else:
         assert added == Amount(one.tokens + other.tokens, one.exact and other.exact)
 
@@ -192,6 +192,16 @@ def test_a_cache_that_was_lost_is_unknown_and_a_prompt_that_was_cut_too() -> Non
     ledger.add(SideCalled("summary", 3_500, True, took(3_500, 0.5), 0.5, shared=3_000))
     ledger.add(PromptCut(1, 3_500, 900, True))
     assert ledger.calls[-1].cached == Amount(None)
+
+
+def test_a_server_that_loaded_the_model_had_nothing_cached() -> None:
+    """The seconds of loading are those of a real Ollama: with the model at hand, and anew for another context."""
+    ledger = Ledger(preparing=Preparing(1, "none", 8_000))
+    for loading, prefill in ((1.53, 1.0), (0.0009, 0.1), (1.52, 1.0), (0.015, 0.1)):
+        usage = Usage(prompt_tokens=1_000, output_tokens=5, load_seconds=loading, prefill_seconds=prefill)
+        ledger.add(SideCalled("summary", 1_000, True, usage, 2.0, shared=900))
+    assert [figures.amount(one.cached) for one in ledger.calls] == ["~0", "~900", "~0", "~900"]
+    assert [one.timed.computed for one in ledger.calls if one.timed] == [1_000, 100, 1_000, 100]
 
 
 def test_raw_is_what_the_whole_history_would_have_cost() -> None:

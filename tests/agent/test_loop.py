@@ -240,10 +240,15 @@ def test_the_third_same_call_is_refused(made: list[ToolCall]) -> None:
     assert len(reader.seen) == 2
 
 
-def test_the_third_same_call_is_refused_within_one_reply() -> None:
-    session = agent([call(number) for number in range(4)], says("Enough."))
+@pytest.mark.parametrize("spelt", ['{"slug": "a"}', '{"slug":"a"}'])
+def test_equal_calls_of_one_reply_are_run_once_and_each_has_a_result(spelt: str) -> None:
+    twice = [call(number, arguments=spelt if number % 2 else '{"slug": "a"}') for number in range(MOST_CALLS)]
+    session = agent([*twice, call(99, arguments='{"slug": "b"}')], says("Enough."))
+    session.state.limit = 100_000
     list(run(session, "?"))
-    assert [text.startswith("Error: you have") for text in observations(session)] == [False, False, True, True]
+    same = ["Error: not run: it is the same call as one above"] * (MOST_CALLS - 1)
+    assert observations(session)[:MOST_CALLS] == ["text of a", *same]
+    goes_on(session)
 
 
 def test_the_third_same_call_is_refused_however_it_is_spelt() -> None:

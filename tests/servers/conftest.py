@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from session.session import Session
-from session.settings import Settings
+from session.settings import NONE, Settings
 from tests.servers.serve import (
     ENDLESS,
     ENDLESS_WINDOW,
@@ -84,9 +84,14 @@ class Sessions:
     questions: list[Question]
 
     def open(self, server: Server | None, url: str = "", **settings: Any) -> Session:
-        """A session with a server, or with an address before it; with the reader where there is none."""
+        """A session with a server, or with an address before it; with the reader where there is none.
+
+        Articles are listed by words alone, as in the conversations that the model was trained on: by meaning the list
+        has others too, and of several it often reads the wrong one.
+        """
         backend = "reader" if server is None else {"vllm": "vllm", "llama": "openai"}[server.name]
         address = "" if server is None else url or server.url
+        settings = {"embeddings": NONE} | settings
         return Session(Settings(backend=backend, base_url=address, corpus=self.corpus, **settings))
 
 

@@ -27,7 +27,7 @@ from models.ollama.server import OllamaServer
 from models.server import ServerOptions
 from session.session import Session
 from session.settings import Settings
-from tests.servers.test_sessions import only
+from tests.servers.test_sessions import ALIKE, only
 from tests.support.paths import ROOT
 
 SERVER = OllamaServer(os.environ.get("OLLAMA_HOST", ""), ServerOptions())
@@ -107,12 +107,23 @@ def test_a_model_without_tools_is_told_of_them_in_text(talker: str) -> None:
     assert session.agent.backend.protocol == "text ReAct"
 
 
-@pytest.mark.parametrize("kind", ["caller", "talker"])
-def test_counts_are_exact(kind: str, request: pytest.FixtureRequest) -> None:
-    session = opened(request.getfixturevalue(kind))
+def test_counts_are_exact(caller: str) -> None:
+    session = opened(caller)
     events = [event for question in QUESTIONS[:3] for event in session.ask(question)]
     assert session.agent.backend.counter.exact
     assert [ours for ours, _ in counted(events)] == [theirs for _, theirs in counted(events)]
+
+
+def test_counts_in_text_are_a_few_tokens_above_and_said_to_be_estimates(talker: str) -> None:
+    """Neighbours of one role are sent as one message, and counted as two."""
+    session = opened(talker)
+    events = [event for question in QUESTIONS[:3] for event in session.ask(question)]
+    assert not session.agent.backend.counter.exact
+    _, *others = counted(events)  # the first is counted before the server has told how
+    assert others
+    for ours, theirs in others:
+        assert theirs is not None
+        assert theirs <= ours <= (1 + ALIKE) * theirs
 
 
 def test_what_was_cached_is_reported_or_predicted(caller: str) -> None:

@@ -15,6 +15,7 @@ from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Replied, Said, ToolCalled, ToolReturned
 from agent.protocols import Sent, Waiting
 from session.session import Session
+from session.settings import AUTO
 from tests.servers.conftest import Sessions, eventually
 from tests.servers.serve import BLOCK, ROOT, Server
 from tests.support.failing_server import NOT_FOUND, Answer, front, passes, rate_limited, resets, routed, says
@@ -91,10 +92,10 @@ def test_a_reply_comes_in_pieces_or_whole_and_is_the_same(sessions: Sessions, se
 def test_the_closing_turn_keeps_the_cache_and_runs_no_call(
     sessions: Sessions, server: Server, told_alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """This model calls all the same where it is only told; where the server rules the call out, it cannot."""
+    """Behind a list by meaning this model calls though it is told; where the server rules the call out, it cannot."""
     if told_alone:
         monkeypatch.setattr("models.openai.backend.CALL_TOKENS", ())
-    session = sessions.open(server, max_turns=2, temperature=0.0, seed=7)
+    session = sessions.open(server, max_turns=2, temperature=0.0, seed=7, embeddings=AUTO)
     events = list(session.ask(sessions.questions[0].text))
     first, last = only(Replied, events)
     assert last.usage.cached_tokens >= first.usage.prompt_tokens - BLOCK

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agent.messages import Message, turns
 from agent.prompts import SUMMARY_TAG
+from session.session import open_session
+from session.settings import Settings
 from tests.support.histories import budget, calls_of, react, react40
 from tests.support.specs import Summariser, build
 
@@ -48,3 +52,17 @@ def test_its_summaries_are_rare() -> None:
     for messages in calls_of(react40()):
         strategy.prepare(messages, budget())
     assert len(backend.prompts) == 4
+
+
+@pytest.mark.parametrize("spec", ["summary-buffer", "comem", "llm-summary"])
+def test_in_a_small_budget_the_tools_stay_out_so_that_the_summariser_has_room_to_read(spec: str) -> None:
+    """With the tools, 127 of the 2,000 tokens were left for reading, and nearly every request was given up."""
+    session = open_session(Settings(backend="reader", budget=2_000, strategy=spec))
+    for topic in ("context rot", "observation masking", "a sliding window", "tool use"):
+        list(session.ask(f"What is {topic}?"))
+    ledger = session.agent.ledger
+    sides = [call for call in ledger.calls if call.purpose != "answer"]
+    assert len(sides) > 2
+    assert all((call.prompt.tokens or 0) <= 2_000 for call in sides)
+    assert ledger.view is not None
+    assert "summarised" in ledger.view.fates

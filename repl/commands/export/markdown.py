@@ -105,7 +105,7 @@ def _account(told: Story) -> Iterator[str]:
     amounts = " | ".join(map(figures.amount, (sums.cached, sums.prefill, sums.output)))
     yield f"| Σ | | | {figures.amount(sums.prompt)} | | {amounts} | {sums.seconds:.1f} |\n"
     without = f"Had nothing been managed: {sums.raw_prompt:,} tokens of prompt, {sums.raw_prefill:,} computed anew."
-    yield f"\n`~` is an estimate, `?` is not known. {without}\n"
+    yield f"\n`~` is an estimate, `?` is not known, `≥` is the known part. {without}\n"
     yield from _times(told)
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from agent.errors import ModelError
 from agent.messages import ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
+from models import checks
 from models.ollama.backend import Ollama
 from models.ollama.embedder import OllamaEmbedder
 from models.ollama.server import OllamaServer
@@ -195,6 +197,11 @@ def test_what_is_installed_and_loaded() -> None:
     assert server("ps-loaded").loaded("tiny") is None
 
 
+def test_a_model_of_the_same_files_is_loaded_under_the_name_that_was_asked_for_first() -> None:
+    """`pirate` is `smol` with other words: the server lists `smol` alone, and answers as `pirate` without a load."""
+    assert [server("ps-loaded").loaded(name) for name in ("pirate", "thinker")] == [4_096, 4_096]
+
+
 @pytest.mark.parametrize(
     ("model", "abilities", "examples"),
     [
@@ -234,3 +241,16 @@ def test_the_compatible_routes_are_read_too() -> None:
     usage = deltas[-1]
     assert isinstance(usage, Usage)
     assert (usage.prompt_tokens, usage.output_tokens, usage.finish) == (23, 7, "stop")
+
+
+def test_the_doctor_has_an_ollama_load_no_model_through_v1() -> None:
+    asked: list[str] = []
+
+    class Noting(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            asked.append(request.url.path)
+            return again("v1-models", "v1-chat").handle_request(request)
+
+    *_, last = checks(OpenAIServer("", ServerOptions(), Noting()), "smol:latest")
+    assert set(asked) == {"/v1/models", "/version", "/api/version"}
+    assert (last.state, last.fix) == ("warn", "--backend ollama")

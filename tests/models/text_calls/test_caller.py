@@ -20,6 +20,7 @@ from models.scripted import Scripted, Step
 from models.server import ServedBackend, ToolsRefused
 from models.text_calls.caller import ToolCaller
 from models.text_calls.prompt import REACT, TextCounter, conversation, told
+from models.text_calls.told import TOLD
 from repl.screen.footer import footer
 from session.session import Session
 from tests.support.histories import TinyCounter, is_sound, pending
@@ -212,6 +213,38 @@ def test_a_whole_loop_in_text() -> None:
     assert last[3].content == f"Observation: {listed.message.content}"
     assert last[4].content == LOOP[1].rpartition("\n")[0]
     assert last[5].content == f"Observation: {read.message.content}"
+    ends_well(session)
+
+
+ECHO = TOLD[TOLD.index("Thought") : TOLD.index("The user")]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+@pytest.mark.parametrize(
+    ("reply", "left"),
+    [
+        (ECHO, ""),
+        (TOLD, ""),
+        ("Final Answer: the answer", ""),
+        (f"{ECHO}Final Answer: the answer is 2 ml.", "the answer is 2 ml."),
+        (2 * ECHO, ""),
+        ("The user", "The user"),
+        ("The tools, with their arguments", "The tools, with their arguments"),
+    ],
+)
+def test_an_echo_of_the_instructions_is_neither_an_answer_nor_a_call(reply: str, left: str, size: int) -> None:
+    pieces = [Text(reply[at : at + size]) for at in range(0, len(reply), size)]
+    deltas = said(ToolCaller(Model([*pieces, Usage(output_tokens=9)], tools=False)))
+    assert "".join(delta.text for delta in deltas if isinstance(delta, Text)).strip() == left.strip()
+    assert [delta for delta in deltas if isinstance(delta, ToolCall)] == []
+    assert deltas[-1] == Usage(output_tokens=9)
+
+
+def test_a_call_behind_an_echo_is_run_and_an_echo_alone_is_no_answer() -> None:
+    session, _ = session_with(f"{ECHO}{LOOP[0]}", ECHO)
+    events = ask(session)
+    assert [result.ok for result in results(events)] == [True]
+    assert events[-1] == Answered("", "empty")
     ends_well(session)
 
 

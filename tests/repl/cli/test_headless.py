@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import ModelError, UsageError
-from agent.ledger import totals
+from agent.ledger import Amount, totals
 from agent.messages import ToolCall
 from agent.protocols import Text, Thinking, Usage
 from models.scripted import Reply, Scripted
@@ -110,6 +111,24 @@ def test_an_error_ends_it(articles: Path, capsys: pytest.CaptureFixture[str]) ->
     assert captured.err.endswith("thimble: the server is gone\nfix: start it\n")
 
 
+@pytest.mark.parametrize(
+    ("command", "what", "code"),
+    [
+        ("/pull x", "nothing answers at http://127.0.0.1:9", headless.MODEL),
+        ("/pull", "/pull takes the name of one model", headless.USAGE),
+        ("/export nowhere/at/all.md", "nowhere/at/all.md", headless.USAGE),
+    ],
+)
+def test_what_changes_nothing_of_the_session_may_fail_and_the_next_question_is_still_asked(
+    articles: Path, capsys: pytest.CaptureFixture[str], command: str, what: str, code: int
+) -> None:
+    session = scripted(articles, "One.", "Two.", base_url="127.0.0.1:9")
+    assert answers(session, ["one?", command, "two?"]) == code
+    captured = capsys.readouterr()
+    assert captured.out == "One.\n\nTwo.\n"
+    assert what in captured.err
+
+
 def test_what_a_model_says_cannot_steer_the_terminal(articles: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nasty = "\x1b]0;owned\x07[/bold] \x1b[31mred\x9b2J\x00 text"
     session = scripted(articles, (Text(nasty), ToolCall("c", nasty, nasty)), nasty)
@@ -182,7 +201,7 @@ def test_every_event_is_a_line_with_a_type(articles: Path, capsys: pytest.Captur
     grounds = {"from_memory": False, "invented": []}
     assert by_type["answered"] == {"type": "answered", "text": "The answer.", "ending": "answered", **grounds}
     sums = totals(session.agent.ledger.calls)
-    assert by_type["session"]["prompt_tokens"] == {"tokens": sums.prompt.tokens, "exact": sums.prompt.exact}
+    assert by_type["session"]["prompt_tokens"] == asdict(sums.prompt)
     assert by_type["session"]["turns"] == 2
     assert len(by_type["prepared"]["fates"]) == 4
 
@@ -192,7 +211,7 @@ def test_what_a_server_does_not_report_is_null_in_its_usage(articles: Path, caps
     by_type = {line["type"]: line for line in lines(capsys.readouterr().out)}
     assert by_type["replied"]["usage"]["cached_tokens"] is None
     assert by_type["replied"]["usage"]["finish"] is None
-    assert by_type["replied"]["cached"] == by_type["session"]["cached_tokens"] == {"tokens": 0, "exact": False}
+    assert by_type["replied"]["cached"] == by_type["session"]["cached_tokens"] == asdict(Amount(0, exact=False))
     assert by_type["session"]["prompt_tokens"]["exact"] is False
 
 

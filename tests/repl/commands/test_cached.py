@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -81,13 +82,11 @@ def test_every_screen_and_document_has_the_same_figure(
         together = found(r"together +\d+ +\d+ +\S+ +(\S+)", printed(session, "/tree"))
         assert together == figures.amount(sums.prefill)
         line = jsonl.session(session)
-        assert line["cached_tokens"] == {"tokens": sums.cached.tokens, "exact": sums.cached.exact}
+        assert line["cached_tokens"] == asdict(sums.cached)
         assert [row["cached"] for row in thimble.ledger(session)] == [call.cached.tokens for call in ledger.calls]
         document = json.loads("".join(export(session, 80)))
         answers = (call for call in ledger.calls if call.purpose == "answer")
-        assert [call["cached"] for call in document["calls"]] == [
-            {"tokens": call.cached.tokens, "exact": call.cached.exact} for call in answers
-        ]
+        assert [call["cached"] for call in document["calls"]] == [asdict(call.cached) for call in answers]
         session.leave()
         journal = Journal.reopen(path)
         saved = saved_state(journal.tree.path(journal.tree.current))
@@ -104,7 +103,7 @@ def test_each_reply_in_json_has_the_figure_of_the_ledger() -> None:
         events = [jsonl.event(event, session.agent.ledger) for event in session.ask("Why?")]
         (prepared,) = [event for event in events if event["type"] == "prepared"]
         (reply,) = [event for event in events if event["type"] == "replied"]
-        assert reply["cached"] == {"tokens": prepared["cached"], "exact": False}
+        assert reply["cached"] == {"tokens": prepared["cached"], "exact": False, "least": 0}
         assert reply["usage"]["cached_tokens"] is None
     assert prepared["cached"] > 0
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent import figures
 from agent.budget import Prices
 from agent.ledger import Amount, Call, Ledger, cost, totals
 from agent.protocols import Usage
@@ -157,11 +158,13 @@ def test_a_ratio_says_which_way() -> None:
     assert without_management(same, session.agent.ledger).rows[0][-1] == "the same"
 
 
-def test_unknown_stays_unknown() -> None:
+def test_a_sum_with_an_unknown_part_is_the_known_one_at_least() -> None:
     session = after_questions(1)
+    sums, costs = totals(session.agent.ledger.calls), cost_line(session.agent.ledger, Prices())
     session.agent.ledger.calls.append(answer_call(1, 10))
     row = next(line for line in shown(session) if line.strip().startswith("session"))
-    assert row.split()[-4:-1] == ["?", "?", "?"]
+    assert row.split()[-4:-1] == [f"≥{figures.amount(one)}" for one in (sums.cached, sums.prefill, sums.output)]
+    assert cost_line(session.agent.ledger, Prices()).startswith(costs.partition(" computed")[0].replace(" ", " ≥", 1))
 
 
 def test_estimates_are_marked() -> None:
