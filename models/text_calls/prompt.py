@@ -67,7 +67,8 @@ class TextCounter(Counter):
     """Counts messages as `conversation` writes them, with the counter of the model.
 
     Each is counted by itself, with markers of its own. Where neighbours become one message, as the description of the
-    tools and the system message do, that is a few tokens above the prompt, never below: so no count is exact.
+    tools and the system message do, that is a few tokens above the prompt; where the server joins neighbours too, it
+    can be a token below. So no count is exact.
     """
 
     exact = False
