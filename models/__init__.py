@@ -6,9 +6,10 @@ A server is a row of `SERVERS`; the built-in reader needs none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent.errors import UsageError
+from agent.errors import ModelError, UsageError
 from agent.protocols import Backend, Embedder
 from models.gguf import GGUF
 from models.ollama import OLLAMA
@@ -61,13 +62,17 @@ def embedder_on(server: Server, model: str) -> Embedder:
 
 
 def checks(server: Server, model: str) -> Iterator[Check]:
-    """The doctor's findings about a server: connection, model, tools, context, tokenizer, cache. Never raises.
+    """The doctor's findings about a server: connection, model, tools, context, tokenizer, cache, calls. Never raises.
 
     Args:
         server: The server to examine.
         model: The model that was asked for; "" for the server's own choice.
     """
-    return SERVERS[server.name].checks(server, model)
+    from models.text_calls.caller import ToolCaller
+
+    yield from SERVERS[server.name].checks(server, model)
+    with suppress(ModelError):
+        yield ToolCaller(SERVERS[server.name].backend(server, server.choose(model), 0), server.options.calls).how()
 
 
 def find(base_url: str = "", options: ServerOptions | None = None, seconds: float = 0.3) -> Server | None:

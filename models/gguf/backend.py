@@ -45,6 +45,11 @@ class GgufBackend(OpenAIBackend):
             self._child.start(self.room)
         self._connection.url, self._connection.key = self._child.url, self._child.key
 
+    def digest(self) -> str:
+        """Says which file it is: its path, its size and the time of its last change."""
+        status = self._child.path.stat()
+        return f"{self._child.path} {status.st_size} {status.st_mtime_ns}"
+
     def with_room(self, tokens: int) -> GgufBackend:
         """The same model with this much room, or as much as it was trained for; for more its process starts anew."""
         roomy = copy(self)

@@ -13,7 +13,7 @@ from agent.messages import Message, Schema, ToolCall, last_turn
 from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage, Waiting
 from models.counting.kept import keep, kept
 from models.openai import api_key
-from models.server import Calls, OptionRefused, ServedBackend, ShapingBackend, ToolsRefused
+from models.server import Calls, Check, OptionRefused, ServedBackend, ShapingBackend, ToolsRefused
 from models.text_calls.parsers import malformed, offered
 from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import REACT, Form, TextCounter, conversation
@@ -62,6 +62,13 @@ class ToolCaller(BackendDefaults):
         found = kept("calls", self.inner.digest())
         self._known = found if found in FORMS or found == "tools" else ""
         return not self._known
+
+    def how(self) -> Check:
+        """The doctor's finding of how this model calls tools. Raises ModelError."""
+        if self.is_open:
+            return Check("calls", "ok", "the first question tries how the model calls tools, once")
+        chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
+        return Check("calls", "ok", (self.protocol or "the tools of the server") + chosen)
 
     def settle(self, found: Calls) -> None:
         """Call in this way from now on, and whenever this model is used again: a trial has found it."""
