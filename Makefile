@@ -8,7 +8,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 # The tests of what coverage is measured of. Tracing makes a test half as slow again, so the others run without.
 TRACED := tests/agent tests/strategies
 
-# The model servers have an environment of their own, .servers: 2.4 GB, made once in some ten minutes.
+# vLLM has an environment of its own, .servers: 2.4 GB.
 SERVERS := .servers/bin
 
 TINY := .tiny/bin/python

@@ -40,9 +40,9 @@ class GgufBackend(OpenAIBackend):
     def loading(self) -> Iterator[Waiting]:
         """Start the process, unless it runs with enough room; meanwhile the model is waited for. Raises ModelError."""
         if not self._child.runs(self.room):
-            self._connection.url = ""
             yield Waiting(f"loading {self.model.rpartition('/')[2]}")
             self._child.start(self.room)
+            self.counter.begin()
         self._connection.url, self._connection.key = self._child.url, self._child.key
 
     def digest(self) -> str:
@@ -52,13 +52,15 @@ class GgufBackend(OpenAIBackend):
 
     def with_room(self, tokens: int) -> GgufBackend:
         """The same model with this much room, or as much as it was trained for; for more its process starts anew."""
+        if tokens <= self._needed:
+            return self
         roomy = copy(self)
-        roomy._needed, roomy.room = tokens, min(max(tokens, self.room), self._trained)
-        roomy.context = roomy.room
+        roomy._needed, roomy.context = tokens, min(tokens, self._trained)
+        roomy.room = roomy.context
         return roomy
 
     def check(self) -> str:
-        """A warning of one line if the budget may need more than the model holds, or if it has parts that wait."""
+        """A warning of one line if the budget may need more than the model holds, or if a part is not used."""
         unused = f"{self.model} runs without {self._unused}: only Ollama can use it" if self._unused else ""
         return super().check() or unused
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from agent.errors import ModelError
 
@@ -42,93 +42,75 @@ def read_header(path: Path) -> Header:
         ModelError: there is no such file, it is no GGUF file, a damaged one, or not of a model that can chat.
     """
     try:
-        if not path.is_file() and path.exists():  # a pipe or a device would be read for ever
-            raise ModelError(f"{path} is no file", ANEW)
+        if path.exists() and not path.is_file():  # a pipe or a device would be read for ever
+            raise ValueError("it is no file")
         with path.open("rb") as file:
-            return _header(_Reader(file, path))
+            return _header(_Reader(file.read(HEADER_BYTES)), path.stat().st_size)
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", ANEW) from error
+    except ValueError as error:
+        raise ModelError(f"{path.name} cannot be used: {error}", ANEW) from error
+    except (struct.error, KeyError, OverflowError) as error:
+        raise ModelError(f"{path.name} cannot be used: it is cut short, or its header is damaged", ANEW) from error
 
 
 class _Reader:
-    """Reads a header from its beginning. Raises ModelError where the file ends, or the header is too long."""
+    """Reads from the beginning of a header. Raises struct.error at its end, and KeyError for a kind that is unknown."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self._file, self._path = file, path
-        self.size, self.at = path.stat().st_size, 0
-        self._most = min(HEADER_BYTES, self.size)
+    def __init__(self, data: bytes) -> None:
+        self._data, self.at = data, 0
 
-    def bad(self, why: str) -> ModelError:
-        """The error for a file that is no model."""
-        return ModelError(f"{self._path.name} cannot be used: {why}", ANEW)
+    def numbers(self, code: str) -> tuple[Any, ...]:
+        """The next numbers, of kinds that `struct` knows."""
+        found = struct.unpack_from(f"<{code}", self._data, self.at)
+        self.at += struct.calcsize(f"<{code}")
+        return found
 
-    def take(self, count: int) -> bytes:
-        """The next bytes."""
-        self.at += count
-        if self.at > self._most:
-            raise self.bad("it is cut short, or its header is damaged")
-        return self._file.read(count)
-
-    def numbers(self, code: str | None, count: int = 1) -> tuple[Any, ...]:
-        """The next numbers of this kind."""
-        if code is None:
-            raise self.bad("its header has a value of an unknown kind")
-        return struct.unpack(f"<{count}{code}", self.take(struct.calcsize(f"<{code}") * count))
-
-    def number(self, code: str) -> int:
-        """The next whole number of this kind."""
-        return int(self.numbers(code)[0])
-
-    def text(self) -> bytes:
-        """The next string."""
-        return self.take(int.from_bytes(self.take(8), "little"))
+    def text(self) -> str:
+        """The next string; cut, where the header ends in it."""
+        (length,) = self.numbers("Q")
+        self.at += length
+        return self._data[self.at - length : self.at].decode(errors="replace")
 
     def value(self) -> Any:
         """The next value of a field; None for an array of strings."""
-        kind = self.number("I")
+        (kind,) = self.numbers("I")
         if kind == STRING:
-            return self.text().decode(errors="replace")
+            return self.text()
         if kind != ARRAY:
-            return self.numbers(NUMBERS.get(kind))[0]
-        kind, count = self.number("I"), self.number("Q")
+            return self.numbers(NUMBERS[kind])[0]
+        kind, count = self.numbers("IQ")
         if kind != STRING:
-            return self.numbers(NUMBERS.get(kind), count)
+            return self.numbers(f"{count}{NUMBERS[kind]}")
         for _ in range(count):
             self.text()
         return None
 
 
-def _header(reader: _Reader) -> Header:
-    if reader.take(4) != b"GGUF":
-        raise reader.bad("it is no GGUF file")
-    (version,), (tensors, fields) = reader.numbers("I"), reader.numbers("Q", 2)
+def _header(reader: _Reader, size: int) -> Header:
+    if reader.numbers("4s") != (b"GGUF",):
+        raise ValueError("it is no GGUF file")
+    version, tensors, fields = reader.numbers("IQQ")
     if version not in (2, 3):
-        raise reader.bad(f"its version of GGUF is {version}, not 2 or 3")
-    known = {reader.text().decode(errors="replace"): reader.value() for _ in range(fields)}
-    begins = [_begin_of_tensor(reader) for _ in range(tensors)]
-    if reader.at + max(begins, default=0) > reader.size:
-        raise reader.bad(f"it is cut short: of its weights, {reader.size:,} bytes are here")
-    kind = str(known.get("general.architecture"))
-    told = {name.removeprefix(f"{kind}."): value for name, value in known.items()}
-    context = _whole(told.get("context_length"))
-    if not context:
-        raise reader.bad("it is no model that can chat")
-    return Header(kind, context, reader.size, _token_bytes(told))
+        raise ValueError(f"its version of GGUF is {version}, not 2 or 3")
+    known = {reader.text(): reader.value() for _ in range(fields)}
+    begins = [0]
+    for _ in range(tensors):
+        reader.text()
+        reader.numbers(f"{reader.numbers('I')[0]}Q")
+        begins.append(reader.numbers("IQ")[1])
+    if reader.at + max(begins) > size:
+        raise ValueError(f"it is cut short: of its weights, {size:,} bytes are here")
+    kind = known.get("general.architecture")
 
+    def told(name: str) -> int:
+        found = known.get(f"{kind}.{name}")
+        return found if isinstance(found, int) else sum(found) if isinstance(found, tuple) else 0
 
-def _begin_of_tensor(reader: _Reader) -> int:
-    """Where the weights of the next tensor begin, from where all weights do."""
-    reader.text()
-    reader.numbers("Q", reader.number("I"))
-    return int(reader.numbers("IQ")[1])
-
-
-def _token_bytes(told: dict[str, Any]) -> int:
-    each = told.get("attention.head_count_kv")
-    heads = sum(each) if isinstance(each, tuple) else _whole(told.get("block_count")) * _whole(each)
-    usual = _whole(told.get("embedding_length")) // (_whole(told.get("attention.head_count")) or 1)
-    return 2 * heads * sum(_whole(told.get(f"attention.{name}_length")) or usual for name in ("key", "value"))
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and value > 0 else 0
+    if told("context_length") <= 0:
+        raise ValueError("it is no model that can chat")
+    each = known.get(f"{kind}.attention.head_count_kv")
+    heads = told("attention.head_count_kv") * (1 if isinstance(each, tuple) else told("block_count"))
+    usual = told("embedding_length") // (told("attention.head_count") or 1)
+    numbers = sum(told(f"attention.{name}_length") or usual for name in ("key", "value"))
+    return Header(str(kind), told("context_length"), size, 2 * heads * numbers)

@@ -55,11 +55,10 @@ class LocalModels:
         return [*_manifests(), *files, *([SMOLLM2] if _smollm2() else [])]
 
     def has(self, name: str) -> bool:
-        """Whether there is such a model, or it is meant as a file, which need not be there."""
-        try:
+        """Whether there is such a model, or a file is meant, which need not be there. Raises ModelError as `found`."""
+        with suppress(NoModel):
             return bool(self.found(name))
-        except ModelError as error:
-            return not isinstance(error, NoModel)
+        return False
 
     def choose(self, wanted: str = "") -> str:
         """The wanted model; "" for the one that suits best. Raises ModelError."""

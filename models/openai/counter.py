@@ -40,6 +40,10 @@ class ServerCounter(PromptCounter):
         super().__init__(self._finding, counter_for(model))
         self._numbers: dict[str, list[int]] = {}
 
+    def begin(self) -> None:
+        """Ask again at once: the server has started."""
+        self._finding.wake()
+
     def numbers(self, texts: Iterable[str]) -> Mapping[str, int]:
         """Those of the texts that are one token of the model each, with its number; none where nobody tells."""
         tokenizer = self._finding.found()
@@ -173,6 +177,10 @@ class _Finding:
                 self.rest()
                 break
         return self._known
+
+    def wake(self) -> None:
+        """Ask again at once."""
+        self._resting_until = 0.0
 
     def rest(self) -> None:
         """Wait before the next request."""

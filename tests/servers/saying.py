@@ -37,14 +37,16 @@ def pieces(text: str) -> list[str]:
     return cut
 
 
-def write(out: Path, text: str) -> None:
-    """Write the model as a GGUF file."""
+def write(out: Path, text: str, ends: bool = True) -> None:
+    """Write the model as a GGUF file. One that does not end says the text again and again."""
     said = pieces(text)
     tokens = ["<|im_end|>", "<|im_start|>", *FATE_LETTERS.values()]
     first, end = len(tokens), 0
     tokens += ("".join(FATE_LETTERS[byte] for byte in piece.encode()) for piece in said)
     leads_to = np.zeros(len(tokens), dtype=int)
     leads_to[first:] = range(1, len(said) + 1)
+    if not ends:
+        leads_to[-1] = 0
     embedding = np.eye(WIDTH, dtype=np.float32)[leads_to]
     output = np.zeros_like(embedding)
     output[[*range(first, len(tokens)), end], range(len(said) + 1)] = CERTAIN

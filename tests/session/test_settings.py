@@ -176,7 +176,7 @@ def test_an_address_in_the_environment_is_that_of_its_own_kind_of_server(home: P
         addresses[backend] = (found.base_url, found.origins["base_url"].removeprefix("environment "))
     ollama, compatible = ("one:1", "OLLAMA_HOST"), ("http://two/v1", "OPENAI_BASE_URL")
     assert addresses == {
-        "auto": ollama, "ollama": ollama, "reader": ollama, "vllm": compatible, "openai": compatible,
+        "auto": ollama, "ollama": ollama, "gguf": ollama, "reader": ollama, "vllm": compatible, "openai": compatible,
     }  # fmt: skip
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,16 @@ from tests.servers.tiny.corpora import Question, corpus, sound_seeds
 
 NOWHERE = "127.0.0.1:9"
 WAIT_SECONDS = 60.0
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _logs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The logs of models that are killed stay: here."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = str(tmp_path_factory.mktemp("logs"))
+        patch.setenv("TMPDIR", folder)
+        patch.setattr(tempfile, "tempdir", folder)
+        yield
 
 
 @pytest.fixture(scope="session")

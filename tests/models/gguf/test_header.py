@@ -46,7 +46,7 @@ def test_a_file_that_is_missing(tmp_path: Path) -> None:
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.gguf")
     for path in (tmp_path, tmp_path / "pipe.gguf", Path("/dev/zero")):
-        assert error(path).what == f"{path} is no file"
+        assert error(path).what == f"{path.name} cannot be used: it is no file"
 
 
 @pytest.mark.parametrize("content", [b"", b"PK\3\4", b"{}" * 50, b"GGML" + bytes(100), bytes(1000)])

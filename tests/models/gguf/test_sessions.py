@@ -16,6 +16,7 @@ from agent.protocols import Sent, Waiting
 from models import READER
 from session.session import Session
 from tests.models.gguf.conftest import Local, children, eventually, runs
+from tests.servers import saying
 
 Kind = TypeVar("Kind")
 
@@ -76,26 +77,36 @@ def test_nobody_without_the_key_is_answered(session: Session, local: Local) -> N
     assert refused.status_code == 401
 
 
-@pytest.mark.parametrize("when", ["between", "within"])
-def test_a_model_that_is_killed_is_told_of_and_loaded_anew(session: Session, local: Local, when: str) -> None:
+def test_a_model_that_is_killed_in_a_reply_is_told_of_and_loaded_anew(
+    local: Local, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent.circles.ROUNDS", 10**6)
+    file = tmp_path / "endless.gguf"
+    saying.write(file, "A thimble holds two millilitres. ", ends=False)
+    session = local.open(model=str(file), budget=6000)  # a token is a byte to it
+    for _ in range(2):
+        asked = session.ask("How much?")
+        assert only(Waiting, [next(event for event in asked if isinstance(event, Waiting))])
+        next(event for event in asked if isinstance(event, Said))
+        (process,) = children()
+        os.kill(process, signal.SIGKILL)
+        with pytest.raises(ModelError, match=r"endless\.gguf stopped: killed by SIGKILL") as caught:
+            list(asked)
+        assert "ask again" in caught.value.fix
+        assert "listening" in Path(caught.value.fix.rpartition("its log: ")[2]).read_text()
+        assert session.agent.history[-1].content == "How much?"
+    session.leave()
+
+
+def test_one_that_is_killed_between_two_questions_is_loaded_anew(session: Session, local: Local) -> None:
     first, second = local.questions[:2]
     list(session.ask(first.text))
     (process,) = children()
-    if when == "between":
-        os.kill(process, signal.SIGKILL)
-    else:
-        asked = session.ask(second.text)
-        next(event for event in asked if isinstance(event, Said))
-        os.kill(process, signal.SIGKILL)
-        with pytest.raises(ModelError, match=r"tiny\.gguf stopped: killed by SIGKILL") as caught:
-            list(asked)
-        assert "ask again" in caught.value.fix
-        log = Path(caught.value.fix.rpartition("its log: ")[2])
-        assert "listening" in log.read_text()
-        log.unlink()
-        assert session.agent.history[-1].content == second.text
+    os.kill(process, signal.SIGKILL)
+    assert eventually(session.agent.backend.inner._child.has_ended)  # type: ignore[attr-defined]
     events = list(session.ask(second.text))
     assert second.answer in only(Answered, events)[0].text
+    assert all(prepared.exact for prepared in only(Prepared, events))
     assert children() != [process]
 
 

@@ -129,7 +129,7 @@ def test_auto_takes_whichever_answers_at_an_address_and_names_it_right(models: b
 
 def test_nothing_answers_where_nothing_listens() -> None:
     assert find("http://127.0.0.1:9") is None
-    assert list(SERVERS) == ["ollama", "vllm", "openai"]
+    assert list(SERVERS) == ["ollama", "vllm", "openai", "gguf"]
 
 
 # ---- its models ----

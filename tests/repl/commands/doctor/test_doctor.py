@@ -448,7 +448,8 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
         assert each["state"] == "ok" or each["fix"]
     assert verdict["type"] == "doctor"
     groups = (
-        "session, ollama, vllm and openai, reader, corpus, tokens, terminal, folders, settings, environment, versions"
+        "session, ollama, vllm and openai, gguf, reader, corpus, tokens, terminal, folders, settings, environment, "
+        "versions"
     )
     assert [*dict.fromkeys(each["group"] for each in findings)] == groups.split(", ")
     page = (ROOT / "docs" / "reference" / "formats.md").read_text()
