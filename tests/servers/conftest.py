@@ -86,12 +86,12 @@ class Sessions:
     def open(self, server: Server | None, url: str = "", **settings: Any) -> Session:
         """A session with a server, or with an address before it; with the reader where there is none.
 
-        Articles are listed by words alone, as in the conversations that the model was trained on: by meaning the list
-        has others too, and of several it often reads the wrong one.
+        The model calls tools as it was trained to, and articles are listed by words alone, as in its training: by
+        meaning the list has others too, and of several it often reads the wrong one.
         """
         backend = "reader" if server is None else {"vllm": "vllm", "llama": "openai"}[server.name]
         address = "" if server is None else url or server.url
-        settings = {"embeddings": NONE} | settings
+        settings = {"embeddings": NONE, "calls": "tools"} | settings
         return Session(Settings(backend=backend, base_url=address, corpus=self.corpus, **settings))
 
 

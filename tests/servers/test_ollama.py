@@ -66,7 +66,7 @@ def talker() -> str:
 
 def opened(name: str, **settings: Any) -> Session:
     settings = {"max_turns": 3, "think": "off"} | settings
-    session = Session(Settings(backend="ollama", base_url=SERVER.url, model=name, **settings))
+    session = Session(Settings(backend="ollama", base_url=SERVER.url, model=name, **{"calls": "tools", **settings}))
     session.agent.max_output = REPLY_TOKENS
     return session
 

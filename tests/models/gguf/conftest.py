@@ -48,7 +48,7 @@ class Local:
 
     def open(self, **settings: Any) -> Session:
         given = {"backend": "gguf", "model": str(self.model), "corpus": self.corpus, "budget": 2000, **settings}
-        return Session(Settings(**{"base_url": NOWHERE, "temperature": 0.0, **given}))
+        return Session(Settings(**{"base_url": NOWHERE, "temperature": 0.0, "calls": "tools", **given}))
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
 
 from agent.errors import ModelError
-from agent.events import Answered, Prepared, Replied, Said, ToolCalled
+from agent.events import Answered, Prepared, Replied, Said, ToolCalled, ToolReturned
 from agent.protocols import Sent, Waiting
 from models import READER
 from session.session import Session
@@ -183,3 +184,19 @@ def test_a_session_goes_on_with_its_model_from_another_folder(
     session.leave()
     monkeypatch.chdir(tmp_path)
     assert local.open(model=session.agent.backend.model).agent.backend.id == session.agent.backend.id
+
+
+@pytest.mark.parametrize("strategy", ["observation-masking", "hybrid", "sliding-window", "none"])
+def test_by_schema_each_call_is_valid_whatever_the_model_says(local: Local, strategy: str) -> None:
+    session = local.open(calls="schema", strategy=strategy, max_turns=4, budget=4000)
+    for question in local.questions[:2]:
+        events = list(session.ask(question.text))
+        returned = only(ToolReturned, events)
+        assert returned, "it looked something up"
+        assert all(event.call.name in session.agent.tools for event in returned)
+        assert not any("Call it as" in event.message.content for event in returned)
+        assert all(one.call.name != other.call.name for one, other in pairwise(returned)), "no tool twice in a row"
+        assert only(Answered, events)[0].ending in ("answered", "refused", "turn-limit", "empty")
+        assert all(prepared.view.tokens <= 4000 or strategy == "none" for prepared in only(Prepared, events))
+    assert session.agent.backend.protocol == "calls by schema"
+    session.leave()
