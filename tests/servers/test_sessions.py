@@ -70,15 +70,15 @@ def test_a_session_has_the_same_events_with_the_reader_and_with_each_server(
 
 
 def test_by_schema_each_call_is_valid_whatever_the_model_says(sessions: Sessions, server: Server) -> None:
-    session = sessions.open(server, calls="schema", max_turns=4, budget=4000)
     for question in sessions.questions[:2]:
+        session = sessions.open(server, calls="schema", max_turns=4, budget=6000)
         events = list(session.ask(question.text))
         returned = only(ToolReturned, events)
         assert returned, "it looked something up"
         assert all(event.call.name in session.agent.tools for event in returned)
         assert not any("Call it as" in event.message.content for event in returned)
         assert only(Answered, events)[0].ending in ("answered", "refused", "turn-limit", "empty")
-    assert session.agent.backend.protocol == "calls by schema"
+        assert session.agent.backend.protocol == "calls by schema"
 
 
 def test_questions_are_answered_with_the_tools(sessions: Sessions, server: Server) -> None:
