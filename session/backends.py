@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.errors import ModelError, ThimbleError, UsageError
 from agent.protocols import Backend
-from models import READER, SERVERS, backend_on, built_in, find, room, server_at
+from models import READER, backend_on, built_in, find, room, server_at
 from models.gguf import is_file
 from models.ollama.errors import DEFAULT_MODEL
 from models.server import NoModel, ServedBackend, Server, ServerOptions
 from models.wire.address import is_loopback, masked
 from session.hardware import machines
 from session.once import Once
-from session.settings import AUTO, Settings, address_of
+from session.settings import ADDRESS_OF, AUTO, Settings, address_of
 from session.trust import is_named, is_said
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Backends:
 
         A variable meant for other programs may name a server that costs money: then it must be on this machine.
         """
-        servers = map(self.server_of, SERVERS)
+        servers = map(self.server_of, ADDRESS_OF)
         allowed = (each for each in servers if is_loopback(each.url) or self._is_named(each.name))
         return next((each for each in allowed if each.answers(PROBE_SECONDS)), None)
 

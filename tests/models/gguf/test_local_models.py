@@ -12,12 +12,12 @@ import pytest
 
 from agent.errors import ModelError, UsageError
 from agent.events import Answered
-from models import embedder_on, find, make, server_at
+from models import checks, embedder_on, find, make, server_at
 from models.gguf.local_models import SMOLLM2, SMOLLM2_FILE, LocalModels
 from models.server import NoModel
 from session.session import Session
 from session.settings import Settings
-from tests.models.gguf.conftest import NOWHERE, Local
+from tests.models.gguf.conftest import NOWHERE, Local, children
 
 DIGEST = "sha256:" + "0" * 64
 
@@ -154,6 +154,18 @@ def test_a_bad_file_is_told_at_once_and_a_swap_to_it_changes_nothing(tmp_path: P
     with pytest.raises(ModelError, match=r"bad\.gguf cannot be used"):
         session.use_model(str(bad))
     assert session.agent.backend.name == "reader"
+
+
+def test_the_doctor_looks_at_a_file_without_starting_it(local: Local, tmp_path: Path) -> None:
+    found = {check.name: check for check in checks(server_at("gguf"), str(local.model))}
+    assert {check.state for check in found.values()} == {"ok", "warn"}
+    assert [*found] == ["package", "model", "file", "context", "memory", "threads"]
+    assert found["context"].fix == "--budget 6144"
+    assert children() == []
+    bad = tmp_path / "bad.gguf"
+    bad.write_text("not a model")
+    *_, last = checks(server_at("gguf"), str(bad))
+    assert (last.name, last.state) == ("file", "fail")
 
 
 @pytest.mark.parametrize("which", ["summariser", "memory"])

@@ -102,6 +102,12 @@ def test_files_of_ones_own(tmp_path: Path) -> None:
     assert completed("/strategy ./no/such/") == []
 
 
+def test_files_of_models(tmp_path: Path) -> None:
+    for name in ("small.gguf", "mine.py", ".hidden.gguf"):
+        (tmp_path / name).write_text("")
+    assert completed(f"/model {tmp_path}/s") == [f"/model {tmp_path}/small.gguf"]
+
+
 def test_articles_topics_budgets_and_models() -> None:
     session = scripted()
     assert completed("/articles kv-") == ["/articles kv-cache-and-prefix-caching"]
