@@ -25,7 +25,7 @@ from repl.commands.table import COMMANDS
 from session.settings import SETTINGS, Settings, sessions_folder
 from strategies.parameter import as_in_the_paper, parameters
 from strategies.table import FAMILIES, asks_a_model
-from tools import on_demand, toolbox
+from tools import everyday, on_demand, toolbox
 from tools.notes import Notes
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -142,7 +142,8 @@ TOOLS = """\
 
 A tool is a typed function; its signature and docstring become the JSON schema. Every result has a size limit and says
 when it was cut. An error of a tool goes to the model, in words that help it to call the tool again. The strategy
-`offload` brings `recall`, and the strategy `delegate` brings `delegate`; every strategy has the others.
+`offload` brings `recall`, and the strategy `delegate` brings `delegate`; every strategy has the others. `search`
+is the one search of a model that [calls by schema](models.md#calls-by-schema).
 """
 
 
@@ -185,7 +186,8 @@ def tools() -> Iterator[str]:
     """The page of tools: each with its description and arguments, from its schema."""
     yield TOOLS
     rows = []
-    known = toolbox(Library(Path(), ()), Path(), Notes()) | on_demand(list, str)
+    nothing = Library(Path(), ())
+    known = toolbox(nothing, Path(), Notes()) | everyday(nothing, Path(), None, list) | on_demand(list, str)
     for name, tool in known.items():
         function = tool.schema["function"]
         required = function["parameters"].get("required", ())

@@ -19,17 +19,17 @@ DIALOGUES = (
     (
         "how often do tomatoes want water",
         '{"query": "How often do tomatoes want water?"}',
+        "[notes/may.md:3] watered twice\n"
         "[garden-soil] Clay: Clay holds water for a week.\n"
         "[growing-tomatoes] Water: Deep watering wets the soil down to the roots. Tomatoes want it every two or three "
-        "days; in hot weeks daily. Wet leaves bring mould.\n"
-        "[notes/may.md:3] watered twice",
-        "Every two or three days, in hot weeks daily. [growing-tomatoes]",
+        "days; in hot weeks daily. Wet leaves bring mould.",
+        "Tomatoes want it every two or three days; in hot weeks daily. [growing-tomatoes]",
     ),
     (
         "and why should the leaves stay dry?",
         '{"query": "Why should the leaves of tomatoes stay dry?"}',
-        "[growing-tomatoes] Water: Deep watering wets the soil down to the roots. Wet leaves bring mould.\n"
-        "[garden-soil] Leaves: Old leaves make good soil in a year.",
+        "[garden-soil] Leaves: Old leaves make good soil in a year.\n"
+        "[growing-tomatoes] Water: Deep watering wets the soil down to the roots. Wet leaves bring mould.",
         "Wet leaves bring mould. [growing-tomatoes]",
     ),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent.messages import Message
 from agent.protocols import Embedder, Tool
+from corpus.article import OPENING
 from corpus.leaning import leans
 from corpus.library import Library
 from corpus.search import Search
@@ -14,8 +15,12 @@ from tools.files import FileTools
 from tools.schema import tool
 from tools.wording import quoted
 
-PASSAGES = 4
-"""The most passages of articles in a result, and the most lines of files."""
+HITS = 4
+"""The passages of articles, and the lines of files, that are looked at."""
+SHOWN, SHARE, OF_FILE = 4, 0.6, 0.8
+"""The most pieces of a result; the least score of one, of that of the best; what the score of a file's line counts."""
+SUMMARIES = 2
+"""The articles whose summary is shown instead of their opening."""
 
 
 def search_tools(
@@ -31,14 +36,23 @@ def search_tools(
             query: The whole question, with every name in it.
         """
         asked = [message.content for message in history() if message.role == "user"]
-        hits = articles.find(query, PASSAGES, asked[-2] if len(asked) > 1 and leans(query) else "")
-        shown = [(hit.score, f"[{hit.article.slug}] {hit.section.title}: {hit.text}") for hit in hits]
-        lines = files.near(query)[:PASSAGES]
-        shown += [(line.score, f"[{line.path}:{line.number}] {line.text}") for line in lines]
-        if not shown:
+        hits = articles.find(query, HITS, asked[-2] if len(asked) > 1 and leans(query) else "")
+        best_of = {hit.article.slug: hit for hit in reversed(hits)}
+        summed = [*reversed(best_of.values())][:SUMMARIES]
+        found = [
+            (hit.score, f"[{hit.article.slug}] {hit.section.title}: {hit.text}")
+            for hit in hits
+            if hit.section.title != OPENING or best_of[hit.article.slug] not in summed
+        ]
+        found += [(hit.score, f"[{hit.article.slug}] {hit.article.title}: {hit.article.summary}") for hit in summed]
+        found += [
+            (OF_FILE * line.score, f"[{line.path}:{line.number}] {line.text}") for line in files.near(query)[:HITS]
+        ]
+        if not found:
             return f"No results for {quoted(query)}."
-        best = max(score for score, _ in shown)
-        head = "" if best >= articles.enough else f"Nothing fits {quoted(query)} well. The nearest:\n"
-        return head + "\n".join(text for _, text in sorted(shown, key=lambda each: -each[0]))
+        found.sort(key=lambda each: -each[0])
+        shown = [text for score, text in found if score >= SHARE * found[0][0]][:SHOWN]
+        head = [] if found[0][0] >= articles.enough else [f"Nothing fits {quoted(query)} well. The nearest:"]
+        return "\n".join([*head, *reversed(shown)])  # the best at the end, where a small model reads best
 
     return [tool(search)]

@@ -17,22 +17,23 @@ from models.text_calls.prompt import Form
 TOLD = """\
 Reply with one JSON object:
 {}
-{{"source": source, "answer": answer}} the best source of what was found, then what it says: one or two short sentences
+{{"answer": answer, "source": source}} the one or two sentences of what was found that answer the question, and where \
+they stand
 {{"cannot_answer": why}} if nothing that was found answers the question"""
 DECLINES = f"It {CANNOT}: "
 """What `cannot_answer` becomes in the conversation."""
-LONGEST = 300
-"""Characters of an argument: a small model may write one without end."""
+LONGEST, LONGEST_ANSWER = 300, 800
+"""Characters of an argument and of an answer: a small model may write one without end."""
 READS = ("read_article", "read_file")
 """Tools whose argument is a source."""
 SOURCE = re.compile(r"^\[([^\[\]\s]{1,200})\] ", re.MULTILINE)
 """A source at the beginning of a line of a result, as `search` writes it."""
 CITED = re.compile(r" \[([^\[\]\s]+)\]$")
 """The source at the end of an answer, as `Turn` writes it."""
-SAID = re.compile(
-    r'\s*\{\s*(?:"source"\s*:\s*(?P<source>"(?:[^"\\]|\\.)*")\s*,\s*)?"(?P<kind>answer|cannot_answer)"\s*:\s*"'
-)
+SAID = re.compile(r'\s*\{\s*"(?P<kind>answer|cannot_answer)"\s*:\s*"')
 """What stands before the words of an answer."""
+SOURCED = re.compile(r'"\s*,\s*"source"\s*:\s*("(?:[^"\\]|\\.)+")')
+"""What stands behind them: where they come from."""
 WORDS = re.compile(r'(?:[^"\\]|\\u[dD][89abAB]\w\w\\u\w{4}|\\u(?![dD][89abAB])\w{4}|\\[^u])*')
 """The words of a JSON string as far as they are whole: half an escape, or half a surrogate pair, waits."""
 
@@ -85,7 +86,7 @@ def _answered(content: str) -> dict[str, str]:
     if content.startswith(DECLINES):
         return {"cannot_answer": content.removeprefix(DECLINES)}
     cited = CITED.search(content)
-    return {"source": cited[1], "answer": content[: cited.start()]} if cited else {"answer": content}
+    return {"answer": content[: cited.start()], "source": cited[1]} if cited else {"answer": content}
 
 
 SCHEMA = Form(told, as_text)
@@ -104,8 +105,9 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
     forms = [_form({f["name"]: _value(f)}) for f in functions if f["name"] not in out] if may_call else []
     if made or not forms:
         sources = _sources([message for message in messages if not message.id.startswith("example")])
-        forms.append(_form(({"source": {"enum": sources}} if sources else {}) | {"answer": {"type": "string"}}))
-        forms.append(_form({"cannot_answer": {"type": "string"}}))
+        words = {"type": "string", "maxLength": LONGEST_ANSWER} if may_call else {"type": "string"}
+        forms.append(_form({"answer": words} | ({"source": {"enum": sources}} if sources else {})))
+        forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST}}))
     return {"anyOf": forms}
 
 
@@ -176,8 +178,8 @@ class Turn:
     def close(self) -> Text | ToolCall | None:
         """What is left at the end: the source of an answer, or the call; a malformed one has no name."""
         if self._said:
-            source = json.loads(self._said["source"] or '""')
-            return Text(f" [{source}]") if source else None
+            named = SOURCED.match(self._text, self._at)
+            return Text(f" [{json.loads(named[1])}]") if named else None
         return self._call() if self._text.strip() and not self._at else None
 
     def _call(self) -> ToolCall:

@@ -37,7 +37,7 @@ class Model:
             turn = (
                 {"search": QUESTION}
                 if first == ["search"]
-                else {"source": "observation-masking", "answer": "It hides."}
+                else {"answer": "It hides.", "source": "observation-masking"}
             )
             return {"role": "assistant", "content": json.dumps(turn)}
         looked = body["messages"][-1]["role"] == "tool"

@@ -105,7 +105,7 @@ def test_a_call_that_was_made_twice_is_not_offered_any_more() -> None:
 def test_an_answer_names_a_source_that_was_shown_or_read() -> None:
     messages = asked(("search", {"query": "thimble"}, FOUND), ("read_article", {"slug": "sewing"}, "# Sewing"))
     (answer,) = (form for form in turn_schema(messages, TOOLS, True)["anyOf"] if "answer" in form["properties"])
-    assert [*answer["properties"]] == ["source", "answer"] == answer["required"]
+    assert [*answer["properties"]] == ["answer", "source"] == answer["required"]
     assert answer["properties"]["source"] == {"enum": ["thimbles", "notes/may.md:3", "sewing"]}
 
 
@@ -115,7 +115,7 @@ def test_without_a_source_it_may_answer_once_it_has_looked() -> None:
 
 @pytest.mark.parametrize("messages", [[USER], asked(("search", {"query": "x"}, FOUND))])
 def test_on_the_last_turn_it_can_only_answer(messages: list[Message]) -> None:
-    assert [form[-1] for form in forms(messages, may_call=False)] == ["answer", "cannot_answer"]
+    assert [form[0] for form in forms(messages, may_call=False)] == ["answer", "cannot_answer"]
 
 
 def test_an_answer_before_belongs_to_another_question() -> None:
@@ -133,7 +133,7 @@ cuts = st.lists(st.integers(1, 80), max_size=8)
 def test_an_answer_streams_as_it_is_written(
     source: str, words: str, ascii_: bool, cited: bool, cuts: list[int]
 ) -> None:
-    written = json.dumps(({"source": source} if cited else {}) | {"answer": words}, ensure_ascii=ascii_)
+    written = json.dumps({"answer": words} | ({"source": source} if cited else {}), ensure_ascii=ascii_)
     shown, left = read(written, *cuts)
     assert shown == words
     assert left == (Text(f" [{source}]") if cited and source else None)
