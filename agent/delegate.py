@@ -43,6 +43,7 @@ def brief(agent: Agent, task: str, strategy: Strategy) -> str:
         max_turns=agent.max_turns,
         max_output=agent.max_output,
         prices=agent.price_card(),
+        examples=agent.examples,
     )
     try:
         text = next((event.text.strip() for event in run(reader, task) if isinstance(event, Answered)), "")

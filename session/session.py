@@ -206,7 +206,9 @@ class Session:
             backend.settle("tools" if calls_tools(agent, titles) else "schema")
         if by_schema(backend) != bool(agent.examples):
             self.parts.equip(agent, self.notes)
-            agent.enter(SystemChanged(self.parts.system(agent)))
+            system = self.parts.system(agent)
+            if system != agent.state.system:
+                agent.enter(SystemChanged(system))
 
     def _remember(self, kept: Mapping[str, Any]) -> None:
         self.notices += remember(self.agent, self.notes, kept, same_strategy=True, same_model=True)

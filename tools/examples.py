@@ -14,7 +14,7 @@ DIALOGUES = (
         '{"query": "Who won the chess world cup?"}',
         'Nothing fits "Who won the chess world cup?" well. The nearest:\n'
         "[garden-games] Croquet: The winner is the first to reach the peg.",
-        f"It {CANNOT}: nothing here is about chess.",
+        f"It {CANNOT}: the results are about croquet, not about chess.",
     ),
     (
         "how often do tomatoes want water",

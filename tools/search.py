@@ -17,7 +17,7 @@ from tools.wording import quoted
 
 HITS = 4
 """The passages of articles, and the lines of files, that are looked at."""
-SHOWN, SHARE, OF_FILE = 4, 0.6, 0.8
+SHOWN, SHARE, OF_FILE = 6, 0.45, 0.8
 """The most pieces of a result; the least score of one, of that of the best; what the score of a file's line counts."""
 SUMMARIES = 2
 """The articles whose summary is shown instead of their opening."""

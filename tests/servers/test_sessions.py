@@ -75,7 +75,7 @@ def test_by_schema_each_call_is_valid_whatever_the_model_says(sessions: Sessions
         events = list(session.ask(question.text))
         returned = only(ToolReturned, events)
         assert returned, "it looked something up"
-        assert {event.call.name for event in returned} <= {*session.agent.tools}, returned
+        assert {event.call.name for event in returned} <= {*session.agent.tools}, [event.call for event in returned]
         assert not any("Call it as" in event.message.content for event in returned)
         assert only(Answered, events)[0].ending in ("answered", "refused", "turn-limit", "empty")
         assert session.agent.backend.protocol == "calls by schema"
