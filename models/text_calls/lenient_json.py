@@ -11,18 +11,13 @@ import re
 from typing import Any
 
 TOKEN = re.compile(
-    r"""(?P<blank>\s+)
-    | (?P<string>"(?:[^"\\]|\\.)*")
-    | (?P<quoted>'(?:[^'\\]|\\.)*')
-    | (?P<call>[A-Za-z_][\w.]*)\s*\(
-    | (?P<key>[A-Za-z_]\w*)\s*[:=]
-    | (?P<mark>[{}\[\](),:])
-    | (?P<word>[^\s"'{}\[\](),:=]+)""",
-    re.DOTALL | re.VERBOSE,
+    r"""(,)(?=\s*[}\]])|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[{}\[\]]|[^"'{}\[\]\s,:<`]+|[\s,:]""", re.DOTALL
 )
-ESCAPED = re.compile(r'\\x[0-9a-fA-F]{2}|\\.|"', re.DOTALL)
-CLOSING = {"{": "}", "[": "]", "(": ")"}
-WORDS = {"True": "true", "False": "false", "None": "null"}
+ENDS = re.compile(r"</tool_call>|```|\Z")
+"""Where a call ends, even if brackets are missing."""
+ESCAPED = re.compile(r'\\.|"', re.DOTALL)
+CLOSING = {"{": "}", "[": "]"}
+RESPELT = {"True": "true", "False": "false", "None": "null", "\\'": "'", '"': '\\"'}
 
 _decoder = json.JSONDecoder(strict=False)
 
@@ -30,9 +25,8 @@ _decoder = json.JSONDecoder(strict=False)
 def read(text: str, at: int = 0, *, cut: bool = False) -> tuple[Any, int]:
     """The value that begins at a place in a text, and the place where it ends. Later text is ignored.
 
-    These are repaired: line breaks in strings, commas before a closing bracket, single quotes, keys without quotes,
-    Python's constants, Python's calls (`name(key=value)` is {"name": ..., "arguments": {...}}), and missing
-    brackets at the end of the text, unless it was `cut` off there.
+    These are repaired: line breaks in strings, commas before a closing bracket, single quotes, Python's constants,
+    and missing brackets at the end of the call, unless the text was `cut` off there.
 
     Raises:
         ValueError: The text is not a value, even repaired.
@@ -55,39 +49,19 @@ def _mended(text: str, at: int, cut: bool) -> tuple[str, int]:
     written: list[str] = []
     missing: list[str] = []
     while token := TOKEN.match(text, at):
-        at = token.end()
-        kind = token.lastgroup or ""
-        found = token[kind]
-        if kind == "blank":
-            continue
-        if kind == "call":
-            written.append(f'{{"name": "{found}", "arguments": {{')
-            missing.append(")")
-        elif kind == "mark" and found in CLOSING:
-            written.append(found)
+        at, found = token.end(), token[0]
+        written.append("" if token[1] else _respelt(found))
+        if found in CLOSING:
             missing.append(CLOSING[found])
-        elif kind == "mark" and missing and found == missing[-1]:
-            if written[-1] == ",":
-                written.pop()
-            written.append("}}" if missing.pop() == ")" else found)
-        else:
-            written.append(_respelt(kind, found))
+        elif missing and found == missing[-1]:
+            missing.pop()
         if not missing:
             return "".join(written), at
-    if cut or at < len(text):
-        return "", at
-    return "".join([*written, *("}}" if mark == ")" else mark for mark in reversed(missing))]), at
+    ended = ENDS.match(text, at) and not (cut and at == len(text))
+    return "".join([*written, *reversed(missing)]) if ended else "", at
 
 
-def _respelt(kind: str, found: str) -> str:
-    if kind == "key":
-        return f'"{found}":'
-    if kind == "quoted":
-        return f'"{re.sub(ESCAPED, _escaped, found[1:-1])}"'
-    return WORDS.get(found, found)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    if len(found[0]) > 2:
-        return rf"\u00{found[0][2:]}"
-    return {"\\'": "'", '"': '\\"'}.get(found[0], found[0])
+def _respelt(found: str) -> str:
+    if found[0] == "'":
+        return f'"{re.sub(ESCAPED, lambda mark: RESPELT.get(mark[0], mark[0]), found[1:-1])}"'
+    return RESPELT.get(found, found)

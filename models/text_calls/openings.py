@@ -3,111 +3,46 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import lru_cache
 
 from models.text_calls.told import TOLD
 
-TAGS = ("tool_call", "tool_calls", "function_call", "tools")
-NAMES = ("name", "tool", "tool_name", "function", "function_name", "action")
-ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input", "action_input")
-BESIDE = ("type", "id", "tool_calls", "thought")
-KEYS = (*NAMES, *ARGUMENTS, *BESIDE)
+FENCE = "```"
+KEYS = ("name", "arguments", "parameters", "type", "function")
+"""What an object that is a call may have."""
 
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """The place where something begins in a text, and the place where that beginning ends.
-
-    `form` is that of a call ("tag", "xml", "marked", "action", "json", "python", or one of these in a code fence, such
-    as "fenced_json"), the fence of other "code", the label of a "thought" or of an "answer", an "echo" of the
-    instructions; "" where the text ends too early to know.
-    """
-
-    start: int
-    end: int
-    form: str
-
-
-def opening(text: str, at: int, tools: Collection[str], labelled: bool) -> Opening | None:
-    """The first place, from `at` on, where a call of these tools begins, or may begin with what is still to come.
-
-    Where the replies are `labelled`, every `Action:` begins a call.
-    """
-    while found := _openings(labelled).search(text, at):
-        group = found.lastgroup or ""
-        form, _, asked = group.partition("__")
-        if not asked and _names(found, form, tools):
-            return Opening(found.start(), found.end(), form)
-        if asked and any(name.startswith(found[group]) for name in tools):
-            return Opening(found.start(), found.end(), "")
-        if form.startswith("fenced"):
-            return Opening(found.start(), text.index(FENCE, found.start()) + len(FENCE), "code")
-        at = found.start() + 1
-    return None
-
-
-def code_end(text: str, at: int) -> Opening | None:
-    """The first place, from `at` on, where a code fence ends, or may end with what is still to come."""
-    found = _code_end().search(text, at)
-    return found and Opening(found.start(), found.end(), found.lastgroup or "")
+_LINE = r"^[ \t*#_]{0,8}"
+_BLANK = r"\s{0,40}"
+_COLON = (r"[ \d]{0,4}", r"\*{0,2}", ":", r"[ \t*]{0,8}")
 
 
 def label(*names: str) -> str:
     """A pattern of labels at the beginning of a line: `Action:`, `**Action:**` and, as in the paper, `Action 2:`."""
-    return rf"(?im:{LINE}(?:{'|'.join(names)})[ \d]{{0,4}}\*{{0,2}}:[ \t*]{{0,8}})"
-
-
-FENCE = "```"
-LINE = r"^[ \t*#_]{0,8}"
-_BLANK = r"\s{0,40}"
-_QUOTE = "[\"']?"
-
-
-def _names(found: re.Match[str], form: str, tools: Collection[str]) -> bool:
-    """Whether a form that is a call only where it names a tool names one."""
-    asked = f"{form}__name"
-    return asked not in found.re.groupindex or found[asked] in tools
+    return rf"(?im:{_LINE}(?:{'|'.join(names)}){''.join(_COLON)})"
 
 
 @lru_cache
-def _openings(labelled: bool) -> re.Pattern[str]:
-    tag = ("<", _one_of(TAGS), ">", _BLANK, r"[{\[<]", "[^/]")
-    xml = ("<", _one_of(("function=", "invoke name=")), r"[\"\w]")
-    fence = ("^[ \t]{0,3}`", "`", "`", r"[\w+-]{0,20}", r"[ \t]{0,4}", _BLANK)
-    forms = [_form("tag", NOT_CODE, *tag), _form("xml", NOT_CODE, *xml), _form("fenced_tag", *fence, *tag)]
-    forms.append(_form("marked", NOT_CODE, *map(re.escape, "[TOOL_CALLS]")))
+def openings(labelled: bool) -> re.Pattern[str]:
+    """A pattern of what begins something in a reply, or may begin it with what is still to come.
+
+    The name of its last group says what: a call as a "tag", "xml", "json" or "action", a fence of "code", the label of
+    a "thought" or of an "answer", an "echo" of the instructions. There is none where the text ends too early to know.
+    Labels and echoes are only in replies that are `labelled`.
+    """
+    fence = _so_far([*FENCE, r"[\w+-]{0,20}", _BLANK])
+    line = (_LINE, f"(?:{fence})?")
+    forms = [
+        _form("tag", "(?<!`)<", *"tool_call>", _BLANK, r"[{\[<]", "[^/]"),
+        _form("xml", "(?<!`)<", *"function=", r"\w"),
+        _form("json", *line, rf"(?:\[{_BLANK})?", r"\{", _BLANK, '"', _one_of(KEYS), '"', _BLANK, ":"),
+    ]
     if labelled:
-        forms.append(_form("echo", LINE, _one_of(filter(None, TOLD.splitlines())), r"[ \t]*\n"))
-        forms.append(_form("thought", LINE, *_label("Thought"), BEHIND))
-        forms.append(_form("answer", LINE, *_label("Final Answer"), BEHIND))
-    for prefix, before in (("", (LINE,)), ("fenced_", fence)):
-        known = () if labelled else ("[`\"']?", _name(f"{prefix}action"), r"(?=[^\w.:/-])")
-        array = rf"(?:\[{_BLANK})?"
-        forms.append(_form(f"{prefix}action", *before, *_label("Action"), *known))
-        forms.append(_form(f"{prefix}json", *before, array, r"\{", _BLANK, _QUOTE, _one_of(KEYS), _QUOTE, _BLANK, ":"))
-        forms.append(_form(f"{prefix}python", *before, array, _name(f"{prefix}python"), r"\("))
-    forms.append(_form("code", *fence[:3]))
-    return re.compile("|".join(forms), re.MULTILINE | re.DOTALL)
-
-
-@lru_cache
-def _code_end() -> re.Pattern[str]:
-    return re.compile(_form("code", "^[ \t]{0,3}`", "`", "`"), re.MULTILINE)
-
-
-NOT_CODE = "(?<!`)"
-BEHIND = r"(?=[^ \t*])"
-
-
-def _label(text: str) -> list[str]:
-    letters = [f"[{letter}{letter.swapcase()}]" if letter.isalpha() else letter for letter in text]
-    return [*letters, r"[ \d]{0,4}", r"\*{0,2}", ":", r"[ \t*]{0,8}"]
-
-
-def _name(form: str) -> str:
-    return rf"(?P<{form}__name>[\w.:/-]{{1,64}})"
+        forms.append(_form("echo", _LINE, _one_of(filter(None, TOLD.splitlines())), r"[ \t]*\n"))
+        forms.append(_form("thought", _LINE, *"Thought", *_COLON, r"(?=[^ \t*])"))
+        forms.append(_form("answer", _LINE, *"Final Answer", *_COLON, r"(?=[^ \t*])"))
+        forms.append(_form("action", *line, *"Action", *_COLON))
+    return re.compile("|".join([*forms, CODE.pattern]), CODE.flags)
 
 
 def _one_of(words: Iterable[str]) -> str:
@@ -125,3 +60,7 @@ def _so_far(atoms: Iterable[str]) -> str:
     for atom in reversed(before):
         pattern = rf"{atom}(?:{pattern}|\Z)"
     return pattern
+
+
+CODE = re.compile(_form("code", r"^[ \t]{0,3}`", *FENCE[1:]), re.MULTILINE | re.IGNORECASE)
+"""A code fence, or what may become one."""

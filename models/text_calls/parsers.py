@@ -1,31 +1,25 @@
-"""Parsers of calls written as text, one for each form in which models write them."""
+"""Readers of calls written as text, one for each form in which models write them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from agent import foreign
 from agent.messages import Schema, ToolCall
 from models.text_calls import lenient_json
-from models.text_calls.openings import ARGUMENTS, KEYS, NAMES, label
+from models.text_calls.openings import KEYS, label
 
 Tools = Mapping[str, Mapping[str, Any]]
 """The tools that are offered: each name with the JSON schema of its parameters."""
 
-SURE = ("tag", "xml", "marked", "action")
-"""Forms that are always calls. The others are calls only of known tools, and only at the end of a reply."""
 
-
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """The calls at the beginning of a text, and the place in it where they end."""
 
-    calls: tuple[ToolCall, ...]
+    calls: list[ToolCall]
     end: int
 
 
@@ -36,7 +30,15 @@ def offered(schemas: Sequence[Schema]) -> Tools:
 
 def malformed(call: ToolCall) -> bool:
     """Whether a call has no name, or arguments that are no JSON object."""
-    return not call.name or _object(call.arguments or "{}") is None
+    try:
+        return not (call.name and isinstance(foreign.read(call.arguments or "{}"), dict))
+    except ValueError:
+        return True
+
+
+def plain_name(text: str) -> bool:
+    """Whether a text can be the name of a tool as it stands."""
+    return re.fullmatch(r"[\w.:/-]+", text) is not None
 
 
 def read(text: str, form: str, tools: Tools, *, cut: bool = False) -> Read | None:
@@ -46,268 +48,137 @@ def read(text: str, form: str, tools: Tools, *, cut: bool = False) -> Read | Non
 
     Args:
         text: From where the form opens, to the end of the reply.
-        form: As `openings.Opening` has it, but for those in a fence.
+        form: As `openings` names it: "tag", "xml", "json" or "action".
         tools: What is offered.
         cut: The reply was cut off, so that missing brackets at its end must not be guessed.
     """
-    return _READERS[form](text, tools, cut)
+    reader = {"json": _json, "action": _action}.get(form, _tag)
+    return reader(text, tools, cut)
 
 
-# ---- with marks of their own ----
+# ---- XML, as Qwen3-Coder writes it, and JSON ----
+
+_XML = re.compile(
+    r"(?:<tool_call>\s*)?<function=([\w.:/-]+)>(.*?)(?:</function>|(?=</tool_call>)|\Z)\s*(?:</tool_call>\s*)?",
+    re.DOTALL,
+)
+_PARAMETER = re.compile(r"<parameter=([\w.:/-]+)>\n?((?:(?!<parameter=).)*?)\n?</parameter>", re.DOTALL)
+_BEFORE = re.compile(r"[^\[{]*")
+_TAG_END = re.compile(r"\s*(?:</tool_call>\s*)?")
+_REPLY_END = re.compile(r"\s*(?:```)?\s*\Z")
+_VALUE = re.compile(r"[\s,;]*(?=[{\[])")
+_MEANT = re.compile(r'"name"\s*:\s*"([\w.:/-]{1,64})".{0,99}?"(?:arguments|parameters)"\s*:\s*', re.DOTALL)
 
 
 def _tag(text: str, tools: Tools, cut: bool) -> Read:
-    """`<tool_call>` and its like, with JSON or XML inside; the end tag may be missing, or stand in a string too."""
-    opened = re.match(r"\s*<(\w+)>", text)
-    assert opened, "the text opens with a tag"
-    tag, start = opened[1], opened.end()
-    ends = [(end.start(), end.end()) for end in islice(re.finditer(rf"\s*</{tag}>|(?=<{tag}>)", text[start:]), 3)]
-    ends = ends or [(len(text) - start, len(text) - start)]
-    for end, after in ends:
-        content = text[start : start + end]
-        calls = _inside(content, tools, cut and start + after == len(text))
-        if calls:
-            return Read(calls, start + after)
-    end, after = ends[0]
-    return Read((_broken(text[start : start + end]),), start + after)
+    """`<tool_call>` with JSON or XML inside, or XML alone; the end tag may be missing."""
+    if xml := _XML.match(text):
+        types = tools.get(xml[1], {}).get("properties", {})
+        given = {key: _typed(value, types.get(key, {})) for key, value in _PARAMETER.findall(xml[2])}
+        return Read([ToolCall("", xml[1], _text(given))], xml.end())
+    start = text.index(">") + 1
+    calls, end = _objects(text, start, cut)
+    if not calls:
+        broken = text[start:].partition("</tool_call>")[0]
+        calls, end = [_broken(broken)], start + len(broken)
+    return Read(calls, _end(_TAG_END, text, end))
 
 
-def _inside(content: str, tools: Tools, cut: bool) -> tuple[ToolCall, ...]:
-    if content.lstrip().startswith("<"):
-        return tuple(call for call, _ in _functions(content, tools))
+def _json(text: str, tools: Tools, cut: bool) -> Read | None:
+    """A JSON object of a call of an offered tool or a list of them, perhaps in a code fence, at the end of a reply."""
+    start = _end(_BEFORE, text, 0)
+    calls, end = _objects(text, start, cut)
+    if not calls:
+        broken = _broken(text[start:])
+        return Read([broken], len(text)) if end == start and broken.name in tools else None
+    known = all(call.name in tools and not malformed(call) for call in calls)
+    return Read(calls, len(text)) if known and _REPLY_END.match(text, end) else None
+
+
+def _objects(text: str, at: int, cut: bool) -> Read:
+    """The calls that JSON stands for: values one after the other, each a call or a list of them; none if one is not."""
     calls: list[ToolCall] = []
-    for value, _ in _values(content, cut):
-        calls += _shaped(value)
-    return tuple(calls)
+    while begins := _VALUE.match(text, at):
+        try:
+            value, end = lenient_json.read(text, begins.end(), cut=cut)
+        except ValueError:
+            break
+        made = list(map(_call, value if isinstance(value, list) else [value]))
+        if None in made:
+            return Read([], end)
+        calls, at = [*calls, *filter(None, made)], end
+    return Read(calls, at)
 
 
-def _xml(text: str, tools: Tools, cut: bool) -> Read:
-    """`<function=name><parameter=key>value</parameter></function>`, as Qwen3-Coder writes it."""
-    for call, end in _functions(text, tools):
-        rest = re.compile(r"\s*</tool_call>").match(text, end)
-        return Read((call,), rest.end() if rest else end)
-    return Read((_broken(text),), len(text))
+def _call(value: Any) -> ToolCall | None:
+    if not isinstance(value, dict) or not value.keys() <= set(KEYS):
+        return None
+    function = value.get("function")
+    value = function if isinstance(function, dict) else value
+    name, given = value.get("name"), value.get("arguments", value.get("parameters", {}))
+    return ToolCall("", name, given if isinstance(given, str) else _text(given)) if isinstance(name, str) else None
 
 
-_FUNCTION = re.compile(
-    r"\s*<(function|invoke)(?:=| name=)\"?(?P<name>[\w.:/-]+)\"?\s*>(?P<body>.*?)"
-    r"(?:</\1>|(?=<(?:function|invoke)[= ])|(?=</tool_call>)|\Z)",
-    re.DOTALL,
-)
-_PARAMETER = re.compile(
-    r"<parameter(?:=| name=)\"?([\w.:/-]+)\"?\s*>(.*?)(?:</parameter>|(?=<parameter[= ])|\Z)", re.DOTALL
-)
-
-
-def _functions(text: str, tools: Tools) -> Iterator[tuple[ToolCall, int]]:
-    at = 0
-    while found := _FUNCTION.match(text, at):
-        at, name, body = found.end(), found["name"], found["body"]
-        types = tools.get(name, {}).get("properties", {})
-        given = {key: _typed(value, types.get(key, {})) for key, value in _PARAMETER.findall(body)}
-        yield ToolCall("", name, _text(given) if given or not body.strip() else _arguments(body)), at
+def _broken(text: str) -> ToolCall:
+    """A call of which no more than its name can be read, if that."""
+    meant = _MEANT.search(text)
+    name, given = (meant[1], text[meant.end() :]) if meant else ("", text)
+    return ToolCall("", name, given.strip(" \t\n`"))
 
 
 def _typed(value: str, schema: Mapping[str, Any]) -> Any:
-    """The value of a parameter: text without the line breaks around it, or JSON where the schema wants no text."""
-    value = value.removeprefix("\n").removesuffix("\n")
-    if schema.get("type", "string") == "string":
-        return value
+    """The value of a parameter: text, or JSON where the schema wants no text."""
     try:
-        return lenient_json.read(value.strip())[0]
+        return value if schema.get("type", "string") == "string" else lenient_json.read(value.strip())[0]
     except ValueError:
         return value
-
-
-def _marked(text: str, tools: Tools, cut: bool) -> Read | None:
-    """`[TOOL_CALLS]`, as Mistral's models write it: a list of calls, or names with `[ARGS]` before the arguments."""
-    start = text.index("]") + 1
-    named = re.compile(r"\s*([\w.:/-]+)(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?\s*(?=\{)").match(text, start)
-    for value, end in _values(text[named.end() if named else start :], cut):
-        calls = (ToolCall("", named[1], _text(value)),) if named else _shaped(value)
-        if calls:
-            return Read(tuple(calls), end + (named.end() if named else start))
-    meant = named or text[start:].lstrip().startswith(("[", "{"))
-    return Read((_broken(text[start:]),), len(text)) if meant else None
 
 
 # ---- Action and Action Input ----
 
 _ACTION = re.compile(label("Action"))
+_INPUT = re.compile(label("Action[ _]Input") + r"\s*(?:```\w*\s*)?")
 _NEXT = re.compile(label("Observation", "Thought", "Final Answer", "Action"))
-_INPUT = re.compile(label("Action[ _]Input"))
-_ENTITY = re.compile(r"([\w.:/-]+)[ ]?\[([^\n]*)\]")
-_WITH_JSON = re.compile(r"([\w.:/-]+)\s*(?=\{)")
-NOTHING = ("", "none", "null", "n/a", "{}")
+_INPUT_END = re.compile(r"\s*(?:```\s*)?")
+NOTHING = ("", "none", "null", "n/a")
 
 
 def _action(text: str, tools: Tools, cut: bool) -> Read:
-    """`Action:` with `Action Input:`, or with its arguments in the same line, as in `search[a word]`."""
-    opened = _ACTION.match(text)
+    """`Action:` with the name of a tool, and `Action Input:` with its arguments in the next line."""
+    opened = _ACTION.search(text)
     assert opened, "the text opens with an Action"
-    following = _NEXT.search(text, opened.end())
-    block = text[: following.start() if following else len(text)]
-    given = _INPUT.search(block, opened.end())
-    if given:
-        name = _name(block[opened.end() : given.start()], tools)
-        if not name:
-            return Read((ToolCall("", "", block[opened.end() :].strip()),), len(block))
-        arguments, end = _input(block[given.end() :], tools.get(name, {}), cut and not following)
-        return Read((ToolCall("", name, arguments),), given.end() + end)
-    return _in_one(block, opened.end(), tools, cut and not following)
+    start = opened.end()
+    following = _NEXT.search(text, start)
+    block = text[: following.start()] if following else text
+    given = _INPUT.search(block, start)
+    end = given.start() if given else block.find("\n", start)
+    name = block[start:end].strip(" \t\n`*\"'.")
+    if not plain_name(name):
+        return Read([ToolCall("", "", block[start:].strip())], len(block))
+    arguments, end = _input(block, given.end(), tools.get(name, {}), cut and not following) if given else ("{}", end)
+    return Read([ToolCall("", name, arguments)], _end(_INPUT_END, block, end))
 
 
-def _in_one(block: str, start: int, tools: Tools, cut: bool) -> Read:
-    """An Action without an Action Input: all of it is in the name's line, or there are no arguments."""
-    line = (block[start:].split("\n", 1) or [""])[0]
-    for value, end in _values(block[start:], cut):
-        if calls := _shaped(value):
-            return Read(tuple(calls), start + end)
-    for pattern in (_ENTITY, _WITH_JSON):
-        found = pattern.match(block, start)
-        name = _name(found[1], tools) if found else ""
-        if found and name:
-            text = found[2] if pattern is _ENTITY else block[found.end() :]
-            arguments, end = _input(text, tools.get(name, {}), cut)
-            return Read((ToolCall("", name, arguments),), found.end() + (0 if pattern is _ENTITY else end))
-    name = _name(line, tools)
-    if name:
-        return Read((ToolCall("", name),), start + len(line))
-    return Read((ToolCall("", "", block[start:].strip()),), len(block))
-
-
-def plain_name(text: str) -> str:
-    """The name of a tool without what models put around it; "" for what is none, unless it is a JSON string."""
-    try:
-        found = json.loads(text) if text.startswith('"') else None
-    except ValueError:
-        found = None
-    if isinstance(found, str):
-        return found
-    text = text.strip("`*\"'").rstrip(".,;")
-    return text if re.fullmatch(r"[\w.:/-]+", text) else ""
-
-
-def _name(text: str, tools: Tools) -> str:
-    """The name of a tool as it stands after `Action:`; "" where that is no name."""
-    spelt = re.sub(r"[\s-]+", "_", text.strip(" \t\n`*\"'.")).lower()
-    name = plain_name(text.strip())
-    return spelt if spelt in tools and name not in tools else name
-
-
-def _input(text: str, parameters: Mapping[str, Any], cut: bool) -> tuple[str, int]:
+def _input(text: str, start: int, parameters: Mapping[str, Any], cut: bool) -> tuple[str, int]:
     """The arguments as JSON text, and where they end. Plain text is the one argument that a tool needs."""
-    before = re.match(r"\s*(?:```\w*\s*)?", text)
-    start = before.end() if before else 0
-    line = text[start:].split("\n", 1)[0]
-    plain: object = line.strip()
-    if line[:1] in ("{", "[", '"', "'"):
+    if text.startswith(("{", "["), start):
         try:
-            plain, end = lenient_json.read(text, start, cut=cut)
+            value, end = lenient_json.read(text, start, cut=cut)
         except ValueError:
             return text[start:].strip(), len(text)
-        line = text[start : end + len(text[end:].split("\n", 1)[0])]
-    after = re.compile(r"\s*```").match(text, start + len(line))
-    end = after.end() if after else start + len(line)
-    if isinstance(plain, str):
-        return _plain(plain, parameters, text[start:].strip()), end
-    return _text(plain), end
-
-
-def _plain(text: str, parameters: Mapping[str, Any], whole: str) -> str:
-    known, required = parameters.get("properties", {}), parameters.get("required", ())
-    if text.lower() in NOTHING and not required:
-        return "{}"
-    try:
-        value = lenient_json.read(f"f({text})")[0]["arguments"]
-    except (ValueError, TypeError, KeyError):
-        value = {}
-    if value and isinstance(value, dict) and value.keys() <= set(known):
-        return _text(value)
-    sole = required if len(required) == 1 else [*known][:2]
-    return _text({sole[0]: text}) if text and len(sole) == 1 else whole
-
-
-# ---- without a mark ----
-
-
-def _bare(text: str, tools: Tools, cut: bool) -> Read | None:
-    """A JSON object of a call's shape or a list of them, or calls as Python writes them."""
-    for value, end in _values(text, cut):
-        calls = _shaped(value, whole=True)
-        known = all(call.name in tools and not malformed(call) for call in calls)
-        return Read(tuple(calls), end) if calls and known else None
-    broken = _broken(text)
-    return Read((broken,), len(text)) if broken.name in tools and broken.arguments != text.strip() else None
-
-
-# ---- shapes ----
-
-
-def _values(text: str, cut: bool) -> Iterator[tuple[Any, int]]:
-    """The values at the beginning of a text, one after the other, each with where it ends."""
-    at = 0
-    while found := re.compile(r"[\s,;]*(?=[\[{]|[A-Za-z_][\w.:/-]*\()").match(text, at):
-        try:
-            value, at = lenient_json.read(text, found.end(), cut=cut)
-        except ValueError:
-            return
-        yield value, at
-
-
-def _shaped(value: Any, whole: bool = False) -> list[ToolCall]:
-    """The calls that a value stands for; none where it has another shape. `whole` ones say their arguments, too."""
-    if isinstance(value, list):
-        calls = [_shaped(each, whole) for each in value]
-        return [call for each in calls for call in each] if all(calls) else []
-    if not isinstance(value, dict) or not value.keys() <= set(KEYS):
-        return []
-    for key in ("tool_calls", "function"):
-        if isinstance(value.get(key), dict | list):
-            return _shaped(value[key], whole)
-    name = next((value[key] for key in NAMES if isinstance(value.get(key), str)), "")
-    given = next((key for key in ARGUMENTS if key in value), None)
-    if not name or (whole and given is None):
-        return []
-    return [ToolCall("", name, _text(value[given]) if given else "{}")]
-
-
-def _broken(text: str) -> ToolCall:
-    """A call of which no more than its name can be read, if that."""
-    named = re.search(rf"[\"'](?:{'|'.join(NAMES)})[\"']\s*:\s*[\"']([\w.:/-]{{1,64}})[\"']", text)
-    given = re.search(rf"[\"'](?:{'|'.join(ARGUMENTS)})[\"']\s*:\s*", text)
-    return ToolCall("", named[1] if named else "", (text[given.end() :] if named and given else text).strip())
+        return _text(value), end
+    plain = text[start:].partition("\n")[0]
+    end, plain = start + len(plain), plain.strip(" \t\"'`")
+    required = parameters.get("required", ())
+    if not required and plain.lower() in NOTHING:
+        return "{}", end
+    return _text({required[0]: plain}) if plain and len(required) == 1 else plain, end
 
 
 def _text(given: Any) -> str:
-    """Arguments as JSON text."""
-    if isinstance(given, str):
-        return _arguments(given)
-    return "{}" if given is None else json.dumps(given, ensure_ascii=False)
+    return json.dumps(given, ensure_ascii=False)
 
 
-def _arguments(text: str) -> str:
-    """Arguments that are written as text: mended where that can be, else as they are."""
-    try:
-        value, _ = lenient_json.read(text.strip())
-    except ValueError:
-        return text.strip()
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else text.strip()
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    try:
-        value = foreign.read(text)
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-_READERS: Mapping[str, Callable[[str, Tools, bool], Read | None]] = {
-    "tag": _tag,
-    "xml": _xml,
-    "marked": _marked,
-    "action": _action,
-    "json": _bare,
-    "python": _bare,
-}
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return found.end() if found else at

@@ -119,7 +119,7 @@ def _called(call: ToolCall) -> str:
     """A call as the model is told to write it; one without a name as it was written."""
     if not call.name:
         return call.arguments or "Action:"
-    name = call.name if plain_name(call.name) == call.name else json.dumps(call.name)
+    name = call.name if plain_name(call.name) else json.dumps(call.name)
     return f"Action: {name}\nAction Input: {spaced(call.arguments)}"
 
 

@@ -29,7 +29,7 @@ from typing import Any
 
 from agent.messages import Message
 from models.counting.choose import counter_for
-from models.text_calls.openings import opening
+from models.text_calls.openings import openings
 from tests.support.paths import ROOT
 
 IMPORTED = [
@@ -204,7 +204,7 @@ def _serve() -> None:
     for name in IMPORTED:
         importlib.import_module(name)
     counter_for("").count(Message("warm", "user", "A vocabulary takes half a second to read."))
-    opening("Patterns take a tenth of a second to compile.", 0, (), labelled=False)
+    openings(labelled=False)  # patterns take a tenth of a second to compile
     while text := sys.stdin.readline():
         if os.fork() == 0:
             _keep(json.loads(text))

@@ -40,12 +40,12 @@ ARGUMENTS = st.dictionaries(WORDS, JSON, max_size=3)
 
 FRAGMENTS = st.sampled_from(
     [
-        *("<tool_call>", "</tool_call>", "<function_call>", "<tools>", "<function=read_article>", "</function>"),
-        *("<parameter=slug>", "</parameter>", "[TOOL_CALLS]", "[ARGS]", "<tool_response>", "<tool_call>\n{"),
+        *("<tool_call>", "</tool_call>", "<function=read_article>", "</function>"),
+        *("<parameter=slug>", "</parameter>", "<tool_response>", "<tool_call>\n{"),
         *("```", "```json\n", "\n```", "`", "Action:", "\nAction: ", "Action Input:", "\nAction Input: ", "**"),
         *("Thought: ", "\nObservation: ", "\nFinal Answer: ", "read_article", "list_articles", "no_such_tool"),
         *('{"name": "read_article", "arguments": {"slug": "x"}}', '{"name": "', '"arguments": ', "{}", '{"slug": "x"}'),
-        *("[", "]", "{", "}", "(", ")", '"', "'", "slug='x'", "read_article(slug='x')", "None", ",", ":", "\\"),
+        *("[", "]", "{", "}", "(", ")", '"', "'", "{'slug': 'x'}", "None", ",", ":", "\\"),
         *("\n", "\n\n", " ", "\t", "\r", "\x85", "plain words. ", "1"),
     ]
 )

