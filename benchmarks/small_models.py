@@ -120,7 +120,7 @@ def row(name: str, asked: list[Asked]) -> list[str]:
     others = [one for one in asked if not one.answerable]
     calls = sum(len(one.calls) for one in asked)
 
-    def share(hits: Iterable[bool], of: int) -> str:
+    def share(hits: Iterable[int], of: int) -> str:
         many = sum(hits)
         return f"{many} of {of} ({many / of:.0%})" if of else "none"
 
@@ -130,7 +130,7 @@ def row(name: str, asked: list[Asked]) -> list[str]:
     return [
         name,
         str(len(asked)),
-        share((bool(one.valid_calls) for one in asked for _ in range(one.valid_calls)), calls),
+        share((one.valid_calls for one in asked), calls),
         share((one.looked_up for one in asked), len(asked)),
         share((one.right_source for one in answerable), len(answerable)),
         share((one.right for one in answerable), len(answerable)),

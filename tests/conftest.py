@@ -70,6 +70,7 @@ def _state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("THIMBLE_CALLS", "tools")  # no trial, but where a test is about one
         patch.setenv("OLLAMA_MODELS", str(tmp_path_factory.mktemp("pulled")))
         yield
 

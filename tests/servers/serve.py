@@ -121,7 +121,7 @@ def vllm(folder: Path, *flags: str, key: str = "", model: str = MODEL) -> Iterat
     command = [str(INSTALLED / "python"), "-m", "vllm.entrypoints.openai.api_server"]
     command += ["--model", model, "--served-model-name", MODEL, "--max-model-len", str(WINDOW), "--max-num-seqs", "4"]
     command += ["--override-generation-config", '{"temperature": 0}']
-    command += ["--structured-outputs-config", '{"disable_any_whitespace": true}']
+    command += ["--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}']
     command += ["--dtype", "float32", "--enforce-eager", *(("--api-key", key) if key else ()), *flags]
     with running("vllm", command, folder, key) as server:
         yield server
