@@ -29,8 +29,9 @@ class Frame:
     @classmethod
     def of(cls, agent: Agent, call: NextCall) -> Frame:
         """The worked examples; behind the view a nudge, the question again, and the word on the last turn."""
-        last, after = agent.history[-1], [*call.nudge]
-        if agent.examples and last.role == "tool" and agent.backend.counter.count(last) > LONG_TOKENS:
+        after = [*call.nudge]
+        results = [message for message in agent.history[-1:] if message.role == "tool"]
+        if agent.examples and sum(map(agent.backend.counter.count, results)) > LONG_TOKENS:
             asked = next(message for message in reversed(agent.history) if message.role == "user")
             after.append(
                 Message("again", "user", f"Question: {asked.content}", why="the question again, behind a long result")

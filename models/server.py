@@ -123,14 +123,6 @@ class ServedBackend(Backend, Protocol):
         """A warning of one line about how the server runs the model, or "". Known after the first reply."""
 
 
-@runtime_checkable
-class ShapingBackend(ServedBackend, Protocol):
-    """A backend whose `stream` takes the JSON schema of a reply, as `shape`; OptionRefused where none is taken."""
-
-    def digest(self) -> str:
-        """What is the same whenever it is this very model, and no other; "" if unknown. Raises ModelError."""
-
-
 class Server(Protocol):
     """A server at an address. Making one sends nothing; every method but `answers` may raise ModelError."""
 

@@ -13,7 +13,7 @@ from agent.messages import Message, Schema, ToolCall, last_turn
 from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage, Waiting
 from models.counting.kept import keep, kept
 from models.openai import api_key
-from models.server import Calls, Check, OptionRefused, ServedBackend, ShapingBackend, ToolsRefused
+from models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
 from models.text_calls.parsers import malformed, offered
 from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import REACT, Form, TextCounter, conversation
@@ -28,7 +28,7 @@ class ToolCaller(BackendDefaults):
     """A backend whose model calls tools in whichever way it can.
 
     In the server's own way, calls in the model's text are recognised too. If the model has no tools (`inner.tools` is
-    False), or its server refuses them, each turn is an object of a schema, where the server enforces one; else the
+    False), or its server refuses them, each turn is an object of a schema, where `inner` has a `digest`; else the
     prompt describes the tools in text. The same question is asked again then; this holds for the session.
 
     Args:
@@ -41,6 +41,7 @@ class ToolCaller(BackendDefaults):
         self.room: int = getattr(inner, "room", 0)
         self.inner = inner
         self.wanted = calls
+        self._digest: Callable[[], str] | None = getattr(inner, "digest", None)
         self._refused: set[Calls] = set()
         self._known: Calls | Literal[""] = ""
         self._warned = False
@@ -50,16 +51,16 @@ class ToolCaller(BackendDefaults):
         """The way in which this model calls tools."""
         native = self.wanted in ("auto", "tools") and getattr(self.inner, "tools", None) is not False
         native = native and self._known != "schema"
-        shaped = self.wanted != "text" and isinstance(self.inner, ShapingBackend)
+        shaped = self.wanted != "text" and self._digest is not None
         able: Mapping[Calls, bool] = {"tools": native, "schema": shaped}
         return next((way for way, can in able.items() if can and way not in self._refused), "text")
 
     @property
     def is_open(self) -> bool:
         """Whether a trial has to say if this model calls tools in its server's own way. Raises ModelError."""
-        if self.wanted != "auto" or self._known or self.calls != "tools" or not isinstance(self.inner, ShapingBackend):
+        if self.wanted != "auto" or self._known or self.calls != "tools" or not self._digest:
             return False
-        found = kept("calls", self.inner.digest())
+        found = kept("calls", self._digest())
         self._known = found if found in FORMS or found == "tools" else ""
         return not self._known
 
@@ -73,8 +74,8 @@ class ToolCaller(BackendDefaults):
     def settle(self, found: Calls) -> None:
         """Call in this way from now on, and whenever this model is used again: a trial has found it."""
         self._known = found
-        if isinstance(self.inner, ShapingBackend):
-            keep("calls", self.inner.digest(), found)
+        if self._digest:
+            keep("calls", self._digest(), found)
 
     @property
     def protocol(self) -> str:

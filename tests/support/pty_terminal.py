@@ -31,7 +31,7 @@ class Terminal:
             "XDG_STATE_HOME": str(state),
             "LANG": "C.UTF-8",
         }
-        env |= {"XDG_CONFIG_HOME": str(state), "TERM": "xterm-256color", **environment}
+        env |= {"XDG_CONFIG_HOME": str(state), "THIMBLE_CALLS": "tools", "TERM": "xterm-256color", **environment}
         self.screen = pyte.Screen(columns, 60)
         self.raw = ""
         self._lines: list[str] = []

@@ -36,7 +36,7 @@ PROMPT = "you: "
 SMALL = ("--embeddings", "none", "--timeout", str(SILENT_SECONDS), "--reply-timeout", str(REPLY_SECONDS))
 STOPPED = "the unfinished answer is not kept"
 DRAWN = {
-    "texts: titles, links and the clipboard, in a reply": "turns 1",
+    "texts: titles, links and the clipboard, in a reply": "turns 2",
     "texts: erase, in an error": "check the address",
     "streams: ever other words, without an end": STOPPED,
     "framing: 100 Continue, in drips": "nothing came",

@@ -159,7 +159,7 @@ def test_a_bad_file_is_told_at_once_and_a_swap_to_it_changes_nothing(tmp_path: P
 def test_the_doctor_looks_at_a_file_without_starting_it(local: Local, tmp_path: Path) -> None:
     found = {check.name: check for check in checks(server_at("gguf"), str(local.model))}
     assert {check.state for check in found.values()} == {"ok", "warn"}
-    assert [*found] == ["package", "model", "file", "context", "memory", "threads"]
+    assert [*found] == ["package", "model", "file", "context", "memory", "threads", "calls"]
     assert found["context"].fix == "--budget 6144"
     assert children() == []
     bad = tmp_path / "bad.gguf"

@@ -140,6 +140,7 @@ def test_the_doctor_tells_of_each_thing(ollama: tuple[Ollama, str]) -> None:
         "tokenizer": "ok",
         "prefix cache": "ok",
         "keep-alive": "ok",
+        "calls": "ok",
     }
     server.version = "0.15.5"
     server.models = {"phi:latest": Model(("completion", "thinking"), 4_096)}

@@ -211,7 +211,7 @@ def test_the_doctor_finds_a_healthy_vllm() -> None:
     routes = {CHAT: ANSWER, TOKENIZE: count, METRICS: FIGURES, "/version": b'{"version":"0.32.0"}'}
     found = checked(routes)
     assert {state for state, _ in found.values()} == {"ok"}
-    assert list(found) == ["server", "model", "tools", "context", "tokenizer", "prefix cache"]
+    assert list(found) == ["server", "model", "tools", "context", "tokenizer", "prefix cache", "calls"]
     assert "vLLM 0.32.0 answers at" in found["server"][1]
     assert "8,192 tokens" in found["context"][1]
     assert "1,000 tokens looked up, 64% of them found" in found["prefix cache"][1]
@@ -222,6 +222,7 @@ def test_the_doctor_says_what_to_type() -> None:
     found = checked({MODELS: LLAMA_MODELS, CHAT: (500, refused)})
     assert {name: state for name, (state, _) in found.items()} == {
         "server": "ok", "model": "ok", "tools": "warn", "context": "warn", "tokenizer": "warn", "prefix cache": "warn",
+        "calls": "ok",
     }  # fmt: skip
     assert "--jinja" in found["tools"][1]
     assert "-c 16384" in found["context"][1]
