@@ -116,7 +116,7 @@ def test_whatever_happens_the_session_goes_on(terminal: Open) -> None:
     assert "**" not in shown
     assert shown.count("second") == 1, "what is typed ahead is not echoed, and stands on the next prompt"
     here.type("\r")
-    shown = here.see("evil clear  [bold]markup[/bold] red", "2 exchanges")
+    shown = here.see("evil clear  [bold (not read)]markup[/bold] red", "2 exchanges")
     assert "A prefix breaks where it differs." in shown, "the screen was not cleared"
     here.type("third\r")
     here.see("✗ the server has gone", "start it again", "3 exchanges")
@@ -149,7 +149,7 @@ def test_plain_is_free_of_escapes(terminal: Open, arguments: list[str], environm
     here.type("third\n")
     here.see("error: the server has gone", "fix: start it again")
     here.type("fourth\n")
-    here.see("slow slow", "turns 1 · ctx ")
+    here.see("slow slow", "turns 1 · from memory")
     here.type("\x03")
     here.see("Ctrl-D or /quit leaves")
     here.type("\x04")
