@@ -62,7 +62,7 @@ class ToolCaller(BackendDefaults):
         if self.wanted != "auto" or self._known or self.calls != "tools" or not self._digest:
             return False
         found = kept("calls", self._digest())
-        self._known = found if found in FORMS or found == "tools" else ""
+        self._known = next((way for way in PROTOCOLS if way == found), "")
         return not self._known
 
     def how(self) -> Check:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from agent import foreign
+from agent.frame import is_framing
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CANNOT
 from agent.protocols import Text
@@ -104,7 +105,7 @@ def turn_schema(messages: Sequence[Message], tools: Sequence[Schema], may_call: 
     out = {call.name for call in made[-1:]} | {call.name for call in made if made.count(call) > 1}
     forms = [_form({f["name"]: _value(f)}) for f in functions if f["name"] not in out] if may_call else []
     if made or not forms:
-        sources = _sources([message for message in messages if not message.id.startswith("example")])
+        sources = _sources([message for message in messages if not is_framing(message)])
         words = {"type": "string", "maxLength": LONGEST_ANSWER} if may_call else {"type": "string"}
         forms.append(_form({"answer": words} | ({"source": {"enum": sources}} if sources else {})))
         forms.append(_form({"cannot_answer": {"type": "string", "maxLength": LONGEST}}))
