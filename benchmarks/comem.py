@@ -26,7 +26,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project n
 
 from agent.agent import Agent
 from agent.events import Answered, Replied, ToolReturned
-from agent.hardware import HARDWARE, Hardware
 from agent.loop import run
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage
@@ -35,6 +34,7 @@ from agent.state import State
 from models import backend_on, room, server_at
 from models.counting.estimate import EstimateCounter
 from models.counting.prefix import PrefixMeter
+from models.hardware import HARDWARE, Hardware
 from models.reader.paced import paced
 from strategies import parse
 

@@ -44,13 +44,13 @@ from agent.budget import Budget
 from agent.errors import BudgetError, ToolError
 from agent.messages import Message, ToolCall
 from agent.protocols import Strategy
-from agent.replay import replay
 from agent.side import SideModel
 from benchmarks.planted import made
 from benchmarks.planted.kept import KEPT, kept
 from benchmarks.planted.output import Output, stands
 from models.counting.choose import counter_for
 from models.scripted import Scripted
+from session.replay import replay
 from strategies import parse
 from strategies.kinds.excerpt import excerpt
 from tools.recall import recall_tools

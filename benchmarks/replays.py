@@ -16,10 +16,10 @@ from time import perf_counter
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the project need not be installed
 
 from agent.budget import Budget
-from agent.replay import calls, replay
 from agent.side import SideModel
 from models.counting.choose import counter_for
 from models.scripted import Scripted
+from session.replay import calls, replay
 from strategies import parse
 from strategies.table import without_a_model
 from tests.support.histories import react

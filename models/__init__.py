@@ -17,7 +17,7 @@ from models.openai import OPENAI, VLLM
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Kind, Server, ServerOptions
 
 if TYPE_CHECKING:
-    from agent.hardware import Hardware
+    from models.hardware import Hardware
 
 READER = "reader"
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 
 from agent.errors import UsageError
-from agent.hardware import HARDWARE, Hardware
+from models.hardware import HARDWARE, Hardware
 
 Pace = Hardware | None
 """How fast a model replies; None for at once."""

@@ -8,9 +8,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from agent import events
-from agent.checked import as_fields, as_json
 from agent.ledger import Ledger, totals
 from agent.protocols import Sent, Waiting
+from session.journal.checked import as_fields, as_json
 
 if TYPE_CHECKING:
     from session.session import Session

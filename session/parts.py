@@ -8,7 +8,6 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from agent.agent import Agent
-from agent.delegate import brief
 from agent.errors import ModelError
 from agent.events import BudgetChanged, ModelChanged, Preparing, Said, StrategyChanged, TidyChanged
 from agent.prices import read_prices
@@ -20,6 +19,7 @@ from models import READER
 from session.articles import Reading
 from session.backends import SIDE_MODELS, Backends
 from session.calls import by_schema
+from session.delegate import brief
 from session.embeddings import embedder_of
 from session.journal.folder import found_by
 from session.journal.header import opened

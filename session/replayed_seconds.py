@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.events import Replied, Said, SideCalled
-from agent.hardware import Hardware
 from agent.protocols import Usage, Waiting
+from models.hardware import Hardware
 from session.journal.lines import Line
 from session.journal.records import PreparedLine, SentLine
 

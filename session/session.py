@@ -14,13 +14,11 @@ from agent import figures
 from agent.agent import Agent
 from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
-from agent.checked import as_fields
 from agent.errors import ThimbleError, UsageError
 from agent.events import BudgetChanged, Event, ModelChanged, Planted, StrategyChanged, SystemChanged, TidyChanged
 from agent.ledger import Ledger
 from agent.loop import run
 from agent.messages import Message
-from agent.plant import plant
 from agent.protocols import Backend, Strategy, Waiting
 from agent.side import SideModel
 from models.server import ServedBackend
@@ -28,12 +26,14 @@ from models.text_calls.caller import ToolCaller
 from session.articles import Reading
 from session.backends import Backends
 from session.calls import QUESTIONS, by_schema, calls_tools
+from session.journal.checked import as_fields
 from session.journal.header import opened
 from session.journal.journal import Journal
 from session.journal.records import Aside, Branched, Change, Command, Record, Remark, Switched
 from session.journal.state import SavedState
 from session.memory import remember
 from session.parts import Parts
+from session.plant import plant
 from session.settings import Settings
 from session.trust import check_strategy
 from tools.notes import Notes

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
 from agent.errors import UsageError
-from agent.hardware import HARDWARE, Hardware
 from agent.prices import read_prices
 from corpus.reading import read_text
+from models.hardware import HARDWARE, Hardware
 from models.wire.address import hidden, masked
 from models.wire.bounds import REPLY_SECONDS
 from session.hardware import MOST_RATE, Pace, own_rows, paces

@@ -17,12 +17,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from agent import chat
 from agent.errors import UsageError
 from agent.messages import Message
 from lab.pool import deaf
 from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
+from models import chat
 
 _runs: Sequence[Trajectory] = ()
 """The runs, which a worker process gets once."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
-from agent import chat
 from agent.errors import UsageError
 from agent.messages import Message, Schema
 from lab.file_text import file_text
+from models import chat
 from session.bounded import MOST_RUNS_BYTES
 from session.jsonl import from_json
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent.chat import UNREADABLE
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
+from models.chat import UNREADABLE
 from models.wire.calls import arguments, given
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from agent import chat
 from agent.messages import Message
 from agent.protocols import Delta, Text, Thinking, Usage
+from models import chat
 from models.wire.bounds import LINE_BYTES, REPLY_CALLS, endless
 from models.wire.calls import arguments, given
 from models.wire.http import figure

@@ -9,10 +9,10 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 
 from agent.budget import Counter
-from agent.hardware import Hardware
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Text
 from models.counting.prefix import PrefixMeter
+from models.hardware import Hardware
 from models.reader.answer import answer, gave
 from models.reader.paced import paced
 from models.reader.request import request

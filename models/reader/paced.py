@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agent.background import pause
-from agent.hardware import Hardware
 from agent.messages import ToolCall
 from agent.protocols import Delta, Text, Usage, Waiting
+from models.hardware import Hardware
 
 
 def paced(deltas: Sequence[Text | ToolCall], usage: Usage, on: Hardware) -> Iterator[Delta]:

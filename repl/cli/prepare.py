@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent import chat, figures
+from agent import figures
 from agent.background import Lagged
 from agent.budget import UNLIMITED, Budget, Prices, read_limit
 from agent.errors import BudgetError, ModelError, UsageError
@@ -17,15 +17,16 @@ from agent.messages import Message, Schema, pending
 from agent.prices import read_prices
 from agent.protocols import Strategy
 from agent.repair import Repaired, repair
-from agent.replay import replay
 from agent.side import SideModel
 from agent.view import View
+from models import chat
 from repl.screen.apart import Apart
 from repl.screen.streams import tell, write
 from repl.screen.trace import side_began_line, side_line
 from session.bounded import MOST_INPUT_BYTES, bounded
 from session.embeddings import embedder_of
 from session.jsonl import from_json, to_line
+from session.replay import replay
 from session.settings import AUTO
 from strategies import parse
 from strategies.tidy import tidied

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent.errors import UsageError
 from agent.events import Said
-from agent.hardware import HARDWARE, Hardware
 from models import READER
+from models.hardware import HARDWARE, Hardware
 from session.bounded import MOST_BYTES, file_bytes
 from session.hardware import machines
 from session.journal import folder

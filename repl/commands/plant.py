@@ -6,11 +6,11 @@ from rich.console import Console
 
 from agent import figures
 from agent.events import Planted
-from agent.why import why
 from repl.screen.sanitise import line
 from repl.screen.theme import say
 from session.forecast import forecast
 from session.session import Session
+from session.why import why
 
 
 def plant(session: Session, fact: str, console: Console) -> None:

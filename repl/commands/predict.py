@@ -11,7 +11,6 @@ from rich.text import Text
 
 from agent import figures
 from agent.view import View
-from agent.why import why
 from repl.commands.context.listing import first_words
 from repl.screen import trace
 from repl.screen.sanitise import line
@@ -19,6 +18,7 @@ from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from session.guess import Guess, take
 from session.session import Session
+from session.why import why
 
 HOW_TO_GUESS = "Guess which of them stay: /predict 1-4 9 12, /predict all or /predict none."
 FIRST_MESSAGES, NEWEST_MESSAGES = 2, 12

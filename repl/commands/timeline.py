@@ -8,12 +8,11 @@ from rich.console import Console
 
 from agent import figures
 from agent.errors import UsageError
-from agent.hardware import Hardware, fitted, largest_summary
 from agent.ledger import Call
 from agent.messages import Message
 from agent.protocols import ModelId
-from agent.timeline import Span, Step, Timeline, timeline
 from models import READER
+from models.hardware import Hardware, fitted, largest_summary
 from repl.screen.gantt import KINDS, chart, name_of
 from repl.screen.pager import MORE, show
 from repl.screen.sanitise import line
@@ -21,6 +20,7 @@ from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from session.hardware import machines
 from session.session import Session
+from session.timeline import Span, Step, Timeline, timeline
 
 SUMMARISERS = ("memory", "summary", "brief")
 """The purposes of calls that make a summary."""

@@ -10,8 +10,8 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import Any, BinaryIO, TextIO
 
-from agent.uninterrupted import uninterrupted
 from repl.screen.sanitise import clean
+from session.uninterrupted import uninterrupted
 
 MOST_BYTES = 1 << 20
 """The most bytes that are shown of what was written past Python's streams in one go."""

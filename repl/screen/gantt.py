@@ -10,9 +10,9 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from agent import figures
-from agent.timeline import Kind, Lane, Span, Timeline
 from repl.screen import trace
 from repl.screen.sanitise import line
+from session.timeline import Kind, Lane, Span, Timeline
 
 KINDS: dict[Kind, tuple[str, str, str, str]] = {
     "load": ("L", "·", "quiet", "load, queue"),

@@ -11,11 +11,11 @@ from rich.text import Text
 from agent import figures
 from agent.events import Event, Prepared, ToolCalled, ToolReturned
 from agent.view import View
-from agent.why import UNSAID, why
 from repl.screen import trace
 from repl.screen.exchange import Screen
 from repl.screen.keys import forget
 from repl.screen.sanitise import clean, line
+from session.why import UNSAID, why
 
 MARK = "Enter ▸"
 SHOWN_LINES = 10

@@ -14,12 +14,12 @@ from agent.errors import UsageError
 from agent.events import Said
 from agent.messages import Message
 from agent.protocols import Waiting
-from agent.uninterrupted import uninterrupted
 from session.bounded import MOST_BYTES, PIECES_BYTES, PIECES_LINES, all_of, open_file
 from session.journal.lines import Damage, Line, Writer, read
 from session.journal.records import Opened, Record, Remark, Resumed
 from session.journal.state import SavedState, saved_state
 from session.journal.tree import Tree
+from session.uninterrupted import uninterrupted
 
 PASSING = Said | Waiting | Remark
 """Records that change nothing of a session."""

@@ -11,7 +11,6 @@ from itertools import chain, groupby, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from agent.checked import CUT_OFF, as_fields, as_json, check, checked, fields_of
 from agent.errors import UsageError
 from agent.events import Planted, Prepared, SideBegan, SideCalled
 from agent.history import History
@@ -19,6 +18,7 @@ from agent.messages import Message
 from agent.protocols import ModelId, Sent
 from agent.view import Fate, Step, View
 from session.bounded import MOST_BRANCHES, MOST_LINE_BYTES, MOST_LINES
+from session.journal.checked import CUT_OFF, as_fields, as_json, check, checked, fields_of
 from session.journal.deltas import DeltaWriter, TextDelta, checksum
 from session.journal.records import (
     KINDS,

@@ -16,13 +16,13 @@ from agent.grounding import MARK, Prose, citations, declines, grounded, marked, 
 from agent.loop import run
 from agent.marks import CANCELLED
 from agent.messages import Message, ToolCall
-from agent.plant import plant
 from agent.prompts import CANNOT, SYSTEM
 from agent.protocols import Text, Usage
 from models import READER
 from repl.cli.recordings import SHIPPED
 from session.journal.lines import read
 from session.journal.state import SavedState
+from session.plant import plant
 from session.session import Session
 from session.settings import Settings
 from tests.support.histories import broken_histories, nasty_histories

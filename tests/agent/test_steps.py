@@ -14,7 +14,7 @@ from agent.errors import BudgetError
 from agent.messages import Message
 from agent.protocols import Strategy
 from agent.view import View, prepare
-from agent.why import why
+from session.why import why
 from strategies.tidy import tidied
 from tests.support.histories import Story, budget, sound_histories
 from tests.support.specs import build

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import chat
 from agent.budget import Budget
 from agent.errors import BudgetError
 from agent.history import question
 from agent.messages import ROLES, Message, ToolCall, pending
 from agent.repair import repair
-from agent.replay import replay
 from agent.side import SideModel
 from agent.view import View, prepare
+from models import chat
 from models.scripted import Scripted
 from repl.cli.prepare import Document, prepare_document
+from session.replay import replay
 from tests.support.histories import (
     Story,
     TinyCounter,

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.events import Said, ToolReturned
-from agent.hardware import HARDWARE, Hardware, largest_ratio
 from agent.protocols import Text, Thinking, Usage
+from models.hardware import HARDWARE, Hardware, largest_ratio
 from models.scripted import Scripted
 from repl.cli.recordings import load, pace_of, played, settled
 from repl.commands.table import obey

@@ -17,17 +17,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.checked import checked, fields_of
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
 from agent.events import Answered, Event, Prepared, Preparing, Said, SideCalled, ToolCalled, ToolReturned
-from agent.hardware import HARDWARE
 from agent.messages import ToolCall
 from agent.protocols import Sent, Text, Thinking, Usage, Waiting
+from models.hardware import HARDWARE
 from models.scripted import Scripted, Step
 from repl.cli.headless import answer, prompts
 from repl.cli.recordings import SHIPPED, load, new_file, pace_of, settled, shipped
 from repl.commands.table import obey
 from scripts.cassettes import BUDGET, LINES, hold, lines_of, make, spec_of
+from session.journal.checked import checked, fields_of
 from session.journal.journal import Journal
 from session.journal.lines import Line
 from session.jsonl import event as as_json

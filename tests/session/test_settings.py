@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.hardware import HARDWARE, Hardware
+from models.hardware import HARDWARE, Hardware
 from repl import __version__
 from session.settings import BACKENDS, SETTINGS, Settings, resolve
 from tests.support.paths import ROOT

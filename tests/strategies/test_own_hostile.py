@@ -10,7 +10,7 @@ import pytest
 
 from agent.errors import UsageError
 from agent.events import Answered
-from agent.why import why
+from session.why import why
 from strategies.own import MOST_TOOLS
 from tests.support.histories import budget, outcome, react40
 from tests.support.sessions import ask, scripted

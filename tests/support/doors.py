@@ -33,7 +33,6 @@ from agent.events import (
     ToolReturned,
 )
 from agent.messages import Message, ToolCall
-from agent.plant import plant
 from agent.protocols import ModelId, Sent, Text, Thinking, Usage, Waiting
 from agent.view import prepare
 from models.scripted import Scripted, Step
@@ -53,6 +52,7 @@ from repl.screen.theme import say
 from session.journal.journal import Journal
 from session.journal.records import Command, Named
 from session.journal.state import saved_state
+from session.plant import plant
 from session.playback import Playback, Recording, read_recording
 from session.session import Session, open_session
 from session.settings import Settings

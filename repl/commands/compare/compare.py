@@ -8,12 +8,12 @@ from functools import partial
 from rich.console import Console
 
 from agent.errors import Stopped, UsageError
-from agent.replay import calls
 from agent.side import SideModel
 from repl.commands.compare import replay_tables
 from repl.commands.compare.progress import progress
 from repl.commands.compare.replay import Replayed, replayed
 from repl.screen.pager import MORE
+from session.replay import calls
 from session.session import Session
 from strategies.spec import parse
 from strategies.table import without_a_model

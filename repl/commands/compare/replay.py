@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from agent.budget import Budget
 from agent.errors import BudgetError, UsageError
 from agent.events import SideCalled
-from agent.replay import replay
 from agent.view import FIT, Fate, View
+from session.replay import replay
 from session.session import Session
 
 

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from agent import figures
 from agent.events import SideCalled
-from agent.replay import calls
 from agent.view import View
 from repl.commands.compare.replay import Replayed
 from repl.screen.fate_letters import FATE_LETTERS
@@ -19,6 +18,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
+from session.replay import calls
 from session.session import Session
 
 NOT_HELD = "too large"

@@ -12,13 +12,13 @@ from agent import figures
 from agent.marks import ABOVE, REPEATED, refers
 from agent.messages import Message
 from agent.references import arguments, parted
-from agent.why import UNSAID, why
 from repl.commands.context.difference import difference, show_difference
 from repl.commands.context.rows import Row, Xray
 from repl.screen.pager import MORE
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import call_line
+from session.why import UNSAID, why
 
 MOST_LINES = 16
 """Lines of a text that are shown."""

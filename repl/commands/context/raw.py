@@ -8,9 +8,9 @@ from typing import Any
 from rich.console import Console
 from rich.segment import Segment, Segments
 
-from agent.chat import write
 from agent.errors import UsageError
 from agent.events import Prepared
+from models.chat import write
 from repl.screen.sanitise import STEERS, clean, line
 from session.session import Session
 

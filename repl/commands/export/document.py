@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from agent.ledger import Call, totals
 from agent.messages import Message
-from agent.timeline import ROLES, timeline
 from repl.commands.export.story import Differences, Exchange, Made, Story, left_out, stories
 from session.journal.header import sampling
 from session.journal.lines import EVERYTHING
 from session.jsonl import Fields, selected, to_json
+from session.timeline import ROLES, timeline
 
 if TYPE_CHECKING:
     from agent.budget import Counter

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from agent import figures
 from agent.ledger import Call, totals
-from agent.timeline import timeline
 from repl.commands.export.story import Exchange, Made, Story, grounds, shared, stories
 from repl.screen.sanitise import clean, line
 from session.journal.header import sampling
+from session.timeline import timeline
 
 if TYPE_CHECKING:
     from session.session import Session

@@ -20,8 +20,6 @@ from typing import TYPE_CHECKING, Any
 from agent import figures
 from agent.ledger import totals
 from agent.messages import Message
-from agent.timeline import Kind, Lane, timeline
-from agent.why import why
 from repl.commands.export.story import Differences, Exchange, Made, Story, grounds, left_out, stories
 from repl.commands.timeline import sums, words
 from repl.screen import trace
@@ -29,6 +27,8 @@ from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.gantt import KINDS, name_of
 from repl.screen.sanitise import clean, line
 from session.journal.header import sampling
+from session.timeline import Kind, Lane, timeline
+from session.why import why
 
 if TYPE_CHECKING:
     from agent.budget import Counter

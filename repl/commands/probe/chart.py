@@ -11,11 +11,11 @@ from rich.text import Text
 
 from agent.errors import Stopped
 from agent.events import Planted
-from agent.replay import calls
 from repl.commands.probe.survival import Survival, cells, description, strategies, survive
 from repl.screen import trace
 from repl.screen.sanitise import line
 from repl.screen.theme import is_drawn, say
+from session.replay import calls
 from session.session import Session
 
 MOST_CELLS, LEAST_CELLS = 40, 10

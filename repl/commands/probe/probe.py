@@ -17,10 +17,10 @@ from agent.messages import Message
 from agent.protocols import Usage
 from agent.reply import Reply
 from agent.view import View
-from agent.why import why
 from corpus.missing import missing, quotes
 from corpus.words import content_words, stems
 from session.session import Session
+from session.why import why
 
 STATEMENT = re.compile(r"(?P<subject>\S.{1,79}?) (?P<is>is|are|was|were) \S")
 LOWERED = ("The", "A", "An", "My", "Our", "Your", "His", "Her", "Its", "Their", "This", "That")

@@ -8,9 +8,9 @@ from typing import Literal
 
 from agent.errors import BudgetError
 from agent.events import Planted
-from agent.replay import calls, replay
 from agent.view import Fate, View
 from corpus.missing import quotes
+from session.replay import calls, replay
 from session.session import Session
 
 Mark = Literal["stands", "gone", "over", "refused"]

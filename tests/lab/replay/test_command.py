@@ -22,7 +22,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import chat
 from agent.budget import UNLIMITED, Budget, Prices
 from agent.errors import BudgetError, UsageError
 from agent.messages import Message
@@ -33,6 +32,7 @@ from lab.replay.jobs import Job, line
 from lab.replay.rows import CLASSES, TOKENS, rows, table
 from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
+from models import chat
 from strategies.none import NoManagement
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories
 from tests.support.paths import ROOT

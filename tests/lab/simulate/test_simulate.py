@@ -14,7 +14,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from agent import chat
 from agent.budget import UNLIMITED, Prices
 from agent.errors import UsageError
 from lab.replay.runs import Setting, counter_of
@@ -23,6 +22,7 @@ from lab.simulate.formula import Rule, Sizes
 from lab.simulate.rows import Simulated, simulated
 from lab.simulate.show import chart
 from lab.simulate.synthetic import Means, means, run, sizes
+from models import chat
 from tests.support.paths import ROOT
 
 MODEL = "no such model"

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from agent import chat
 from agent.budget import UNLIMITED, Prices
 from agent.errors import UsageError
 from agent.messages import Message
@@ -24,6 +23,7 @@ from lab.sweep.asked import COST, RIGHT, sheets
 from lab.sweep.command import main
 from lab.sweep.grid import parse_grid
 from lab.sweep.sheet import Cell, Sheet, judged
+from models import chat
 from tests.support.histories import react
 
 MODEL = "no such model"

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.hardware import HARDWARE, Hardware, fitted
 from agent.messages import Message
 from agent.protocols import Delta, Text, Usage, Waiting
 from models.counting.estimate import EstimateCounter
+from models.hardware import HARDWARE, Hardware, fitted
 from models.reader import Reader, paced
 from session.session import open_session
 from session.settings import Settings

@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from agent.chat import UNREADABLE, write
 from agent.errors import ModelError
 from agent.events import Answered, Event, Prepared, Said, ToolReturned
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage, Waiting
 from models import backend_on
+from models.chat import UNREADABLE, write
 from models.ollama import wire
 from models.ollama.server import OllamaServer
 from models.scripted import Scripted, Step

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import chat
 from agent.budget import UNLIMITED, Budget
 from agent.errors import BudgetError, UsageError
 from agent.side import SideModel
+from models import chat
 from repl.__main__ import main
 from repl.cli import prepare as filter
 from strategies import parse

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from agent.hardware import HARDWARE, Hardware
 from agent.ledger import Amount, Ledger, ToolRun
 from agent.protocols import ModelId, Usage
-from agent.timeline import timeline
+from models.hardware import HARDWARE, Hardware
 from models.scripted import Scripted
 from repl.commands.table import obey
 from repl.commands.timeline import bound
@@ -22,6 +21,7 @@ from repl.screen.gantt import axis, chart
 from repl.screen.pager import PROMPT_ROWS
 from session.session import Session, open_session
 from session.settings import Settings
+from session.timeline import timeline
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, answer_call, ask, scripted, tool_call
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import torch
 
 from agent.budget import Counter
-from agent.chat import write
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Text, Usage
+from models.chat import write
 from models.counting.estimate import EstimateCounter
 from tests.servers.tiny.model import Cache
 from tests.servers.tiny.template import END, FOLDER, render

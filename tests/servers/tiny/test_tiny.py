@@ -12,7 +12,6 @@ from random import Random
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from agent import chat
 from agent.agent import Agent
 from agent.events import Answered, ToolCalled
 from agent.loop import run
@@ -23,7 +22,7 @@ from agent.repair import is_sound
 from agent.side import SideModel
 from agent.state import State
 from corpus.library import load
-from models import make
+from models import chat, make
 from models.scripted import Scripted
 from strategies import parse
 from tests.servers.tiny import corpora

@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 
-from agent.checked import checked, fields_of
 from agent.errors import ThimbleError, UsageError
 from repl.commands.table import obey
 from repl.prompt.completion import Completions
 from repl.prompt.interrupts import Interrupts
 from repl.screen.resumed import UNANSWERED, last_exchange, resumed, show_resumed
 from session.journal import folder as shelf
+from session.journal.checked import checked, fields_of
 from session.journal.journal import ALONE, GONE, IN_MEMORY, Journal
 from session.journal.records import VERSION, Named
 from session.journal.state import saved_state

@@ -13,7 +13,6 @@ from agent.errors import BudgetError, UsageError
 from agent.history import History
 from agent.ledger import Ledger
 from agent.messages import Message
-from agent.replay import calls, replay
 from agent.side import SideModel
 from agent.view import View
 from repl.cli import prepare as prepare_filter
@@ -21,6 +20,7 @@ from repl.commands.compare.compare import by_default, parse_arguments
 from repl.commands.compare.replay import replayed
 from repl.commands.compare.replay_tables import starred
 from repl.commands.table import obey
+from session.replay import calls, replay
 from session.session import Session
 from strategies.spec import parse
 from strategies.table import STRATEGIES, asks_a_model

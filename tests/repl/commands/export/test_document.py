@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from agent.background import Lagged
 from agent.figures import duration
 from agent.messages import Message, ToolCall
-from agent.timeline import timeline
 from repl.commands.export.page import embedded
 from repl.commands.export.story import difference, stories
 from repl.screen.gantt import name_of
 from session.jsonl import to_json
 from session.session import Session
+from session.timeline import timeline
 from tests.support.branched_sessions import run, session_in
 from tests.support.exported import export, read
 from tests.support.sessions import ask, scripted, tool_call

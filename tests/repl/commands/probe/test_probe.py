@@ -10,11 +10,11 @@ import pytest
 from agent.background import Lagged
 from agent.errors import ThimbleError, UsageError
 from agent.events import Prepared, SideCalled
-from agent.plant import plant
 from models import built_in
 from models.scripted import Scripted
 from repl.commands.probe.probe import asked, probe, questions, where
 from repl.commands.table import obey, run_command
+from session.plant import plant
 from session.session import Session, open_session
 from session.settings import Settings
 from strategies import STRATEGIES

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from agent.errors import BudgetError
-from agent.replay import calls, replay
 from agent.view import View
+from session.replay import calls, replay
 from strategies.none import NoManagement
 from strategies.truncate import Truncate
 from tests.support.histories import Story, budget, react

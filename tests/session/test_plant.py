@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from agent.errors import UsageError
 from agent.loop import run
-from agent.plant import LONGEST, plant
 from agent.repair import repair
 from agent.state import State
 from agent.view import prepare
 from models.reader.results import read
+from session.plant import LONGEST, plant
 from strategies import STRATEGIES
 from tests.repl.screen.test_sanitise import NASTY
 from tests.support.scripted_loop import agent, call, goes_on, says

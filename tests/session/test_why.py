@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from agent.messages import Message
-from agent.replay import replay
 from agent.side import SideModel
 from agent.view import View
-from agent.why import UNSAID, why
 from models.scripted import Scripted
+from session.replay import replay
+from session.why import UNSAID, why
 from strategies import parse
 from tests.support.histories import TinyCounter, budget, react
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.hardware import HARDWARE, Hardware, fitted, largest_ratio, largest_summary, pays, seconds_saved
 from agent.ledger import Amount, Call
 from agent.protocols import Usage
+from models.hardware import HARDWARE, Hardware, fitted, largest_ratio, largest_summary, pays, seconds_saved
 
 MACHINES = st.builds(
     Hardware,

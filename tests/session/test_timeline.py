@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from agent.background import Lagged
 from agent.ledger import Call, Ledger, ToolRun
 from agent.protocols import ModelId, Usage
-from agent.timeline import Timeline, timeline
 from repl.cli.recordings import SHIPPED, settled
 from session.journal.lines import read
 from session.journal.state import saved_state
 from session.playback import Playback, read_recording
 from session.session import open_session
 from session.settings import Settings
+from session.timeline import Timeline, timeline
 from tests.support.branched_sessions import run, session_in
 from tests.support.sessions import answer_call, ask
 

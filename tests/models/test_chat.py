@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from agent import chat
 from agent.errors import UsageError
 from agent.messages import Message, ToolCall
 from agent.repair import repair
+from models import chat
 from tests.support.conversations import Entry, conversations, entries, objections
 from tests.support.histories import sound_histories
 
