@@ -16,7 +16,7 @@ from hypothesis import is_hypothesis_test, settings
 import tests.conftest
 
 NIGHTLY = settings.get_profile("nightly").max_examples
-BY_NIGHT = ("agent", "strategies")
+BY_NIGHT = ("agent/", "strategies/", "session/test_timeline.py", "models/test_chat.py")
 """The folders of `make nightly`."""
 
 LAWS = """
@@ -39,9 +39,9 @@ fit | It fits, or says by how much it does not; oldest observations go first | a
 every view sent | A server that is strict takes it; task and question are in it | agent/test_strict_server.py::test_ | nastiest strategies, by an oracle that reads JSON
 view | Fates and prefill are measured right; a broken view is mended | agent/test_view.py::test_ | views edited and attacked
 ledger | It is a fold over the events; one unknown makes a sum unknown | agent/test_ledger.py::test_ | any calls and sessions
-timeline | Its sums are those of squared paper; a lane does one thing at a time; clock and pauses count for nothing | agent/test_timeline.py::test_ | an agent, a memory model beside it, tools
+timeline | Its sums are those of squared paper; a lane does one thing at a time; clock and pauses count for nothing | session/test_timeline.py::test_ | an agent, a memory model beside it, tools
 loop | The session continues after anything that a model does, and its history is sound | agent/test_loop_cut_off.py::test_whatever_ | replies that fail, stop, call
-chat | Messages that are written for a server can be read again | agent/test_chat.py::test_ | sound histories, any entries
+chat | Messages that are written for a server can be read again | models/test_chat.py::test_ | sound histories, any entries
 Sessions
 journal | A resumed session equals the one that wrote it, and sends the same | session/journal/test_laws.py::test_after_ | every strategy, every ending
 journal, killed | Killed at any byte, a session resumes as if it had stopped after the last event | session/journal/test_killed.py::test_behind_any_ | strategies with state
@@ -51,7 +51,7 @@ branches | Every branch stays as it was left, and nothing is ever rewritten | re
 branches, sent | A question that is undone and asked again sends the same bytes | repl/commands/branches/test_laws.py::test_what_ | SPECs of each kind
 exports | Every view can be rebuilt from the exported file | repl/commands/export/test_document.py::test_every_view_ | SPECs of each kind
 cassettes | A played session is the recorded one, exchange by exchange; a damaged or forged one is no danger | session/test_playback.py::test_a | sessions, bytes
-timeline, played | It is the same live, read back and played | agent/test_timeline.py::test_it_is_ | with and without calls in the background
+timeline, played | It is the same live, read back and played | session/test_timeline.py::test_it_is_ | with and without calls in the background
 prepare | The output is valid and within the budget, and the report is true | repl/cli/test_prepare.py::test_ | every strategy, any conversation
 compare | It agrees with a replay, and changes nothing | repl/commands/compare/test_replay.py::test_ | every strategy, nasty histories
 Untrusted text
@@ -96,10 +96,10 @@ def row(line: str) -> str:
     assert laws, f"{where}: there is none"
     if is_hypothesis_test(laws[0]):
         day = f"{sum(map(by_day, laws)):,}"
-        night = f"{sum(map(by_night, laws)):,}" if path.split("/")[0] in BY_NIGHT else "–"
+        night = f"{sum(map(by_night, laws)):,}" if path.startswith(BY_NIGHT) else "–"
     else:
         day = night = f"{sum(map(parameters, laws))} cases"
-        night = night if path.split("/")[0] in BY_NIGHT else "–"
+        night = night if path.startswith(BY_NIGHT) else "–"
     return f"| {law} | {says} | [{len(laws)}](../../tests/{path}) | {over} | {day} | {night} |"
 
 
