@@ -33,8 +33,8 @@ from lab.pool import pooled
 from lab.run.ask import Result, hold
 from lab.run.cluster import on_ray
 from lab.run.jobs import Job
-from lab.run.store import Store
 from lab.run.study import Pool, go_on
+from lab.store import Store
 from models.scripted import Scripted
 from session.session import Session
 from tests.support.studies import job

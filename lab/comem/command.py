@@ -12,12 +12,12 @@ from lab.comem import cells, tables
 from lab.comem.page import page
 from lab.comem.paper import BATCH
 from lab.comem.runs import Means, recorded
-from lab.forms import console, print_csv, print_json
+from lab.findings import console, print_csv, print_json
+from lab.flags import whole
 from lab.replay.command import MODEL
 from lab.replay.runs import counter_of
 from lab.replay.trajectories import read
 from lab.report.flag import add_report
-from lab.whole import whole
 from session.parser import Parser
 
 ASSUMED = cells.Assumed()

@@ -8,8 +8,8 @@ from itertools import groupby
 
 from lab.comem.cells import Cell
 from lab.comem.tables import title
+from lab.page import Report
 from lab.report.drawing import Series
-from lab.report.report import Report
 
 
 def page(cells: Sequence[Cell], command: str) -> Report:

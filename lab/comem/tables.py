@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from lab.comem.cells import Cell
-from lab.forms import drawn
+from lab.findings import drawn
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -15,17 +15,18 @@ from agent.budget import UNLIMITED, Prices, read_limit
 from agent.errors import UsageError
 from agent.prices import MOST
 from agent.side import SideModel
-from lab.forms import add_forms, console, print_csv, print_json
+from lab.findings import add_forms, console, print_csv, print_json
+from lab.flags import whole
 from lab.progress import progress
-from lab.replay import plot, tables
-from lab.replay.jobs import Job, work
+from lab.replay import cost_tables as tables
+from lab.replay import plot
 from lab.replay.page import page
 from lab.replay.rows import RAW, Found, Row, rows, table
 from lab.replay.runs import Figures, Setting, counter_of
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory, read
+from lab.replay.work import Job, work
 from lab.report.flag import add_report
-from lab.whole import whole
 from models.embeddings.static import static_embedder
 from session.parser import Parser
 from strategies import STRATEGIES, parse

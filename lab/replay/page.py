@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lab.page import Report
+from lab.replay.cost_tables import LOWER, MEDIAN, UPPER, against, headline, over_runs, runs_of
 from lab.replay.rows import Row
-from lab.replay.tables import LOWER, MEDIAN, UPPER, against, headline, over_runs, runs_of
-from lab.report.report import Report
 
 UNIT = "change of the cost against none, percent"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from agent.errors import UsageError
+from lab.replay.cost_tables import LOWER, MEDIAN, UPPER, over_runs, runs_of
 from lab.replay.rows import Row
-from lab.replay.tables import LOWER, MEDIAN, UPPER, over_runs, runs_of
 
 
 def check(path: Path) -> None:

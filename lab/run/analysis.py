@@ -9,8 +9,8 @@ from statistics import mean
 
 from lab.run.ask import NO_ROOM, Answer
 from lab.run.jobs import CARD
-from lab.run.store import Row
 from lab.statistics import Comparison, holm, paired
+from lab.store import Row
 from strategies import STRATEGIES
 from strategies.spec import parse_spec
 

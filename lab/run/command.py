@@ -25,8 +25,8 @@ from lab.run.analysis import RAW
 from lab.run.cluster import HERE, SCHEME, on_ray
 from lab.run.jobs import CARD, Job, plan
 from lab.run.page import page
-from lab.run.store import Store
 from lab.run.study import Pool, go_on, missing
+from lab.store import Store
 from models import READER
 from session.parser import Parser
 from session.session import Session

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
+from lab.page import Report
 from lab.report.cells import Value
-from lab.report.report import Report
 from lab.run.analysis import TENTHS, Difference, Group, Setting, Tally, differences, groups, places
-from lab.run.store import Row
 from lab.run.tables import told
 from lab.statistics import wilson
+from lab.store import Row
 
 PERCENT = "right answers, percent"
 

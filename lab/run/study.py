@@ -9,7 +9,7 @@ from contextlib import closing
 from lab.progress import progress
 from lab.run.ask import Result, ask
 from lab.run.jobs import Job
-from lab.run.store import Store
+from lab.store import Store
 
 Do = Callable[[Job], Result]
 Pool = Callable[[Do, Iterator[Job]], Generator[tuple[Job, Result], None, None]]

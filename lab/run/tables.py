@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from agent.figures import several
-from lab import forms
+from lab import findings as forms
 from lab.run.analysis import RAW, TENTHS, Difference, Group, Setting, Tally, differences, groups, places
-from lab.run.store import Row, made_by
 from lab.statistics import wilson
+from lab.store import Row, made_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agent.budget import UNLIMITED
-from lab.forms import print_csv, print_json
+from lab.findings import print_csv, print_json
+from lab.flags import whole
 from lab.replay.command import add_prompts, card
 from lab.replay.runs import Setting, counter_of
 from lab.replay.trajectories import read
 from lab.report.flag import add_report
-from lab.simulate import show
+from lab.simulate import growth as show
 from lab.simulate.rows import document, simulated, table
 from lab.simulate.synthetic import Means, means, run
-from lab.whole import whole
 from session.parser import Parser
 
 STRATEGIES = ("none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper")

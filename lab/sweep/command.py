@@ -10,18 +10,19 @@ from pathlib import Path
 
 from agent.budget import LEAST_BUDGET, MOST_BUDGET, UNLIMITED, Prices, read_limit
 from agent.errors import UsageError
-from lab import forms
+from lab import findings as forms
+from lab.flags import whole
 from lab.replay import command as replay
 from lab.replay.runs import counter_of
 from lab.replay.trajectories import Trajectory, read
 from lab.report.flag import add_report
 from lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURNS
 from lab.simulate.synthetic import Means, run
-from lab.sweep import records, tables
+from lab.sweep import records
+from lab.sweep import sweep_tables as tables
 from lab.sweep.grid import Grid, parse_grid
 from lab.sweep.sheet import Sheet, judged
 from lab.table.rows import FEW
-from lab.whole import whole
 from session.parser import Parser
 
 BUDGET = 8_000

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lab.report.report import Report
+from lab.page import Report
 from lab.sweep import records
 from lab.sweep.maps import BUDGET, Map, maps
 from lab.sweep.sheet import Best, Sheet
-from lab.sweep.tables import MEANING, best_table
+from lab.sweep.sweep_tables import MEANING, best_table
 
 
 def page(sheets: Sequence[Sheet], bests: Sequence[Best], command: str, measured_on: str) -> Report:

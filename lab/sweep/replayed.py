@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent.budget import UNLIMITED, Prices
+from lab.replay.cost_tables import headline
 from lab.replay.rows import RAW, Found, Row, rows
-from lab.replay.tables import headline
 from lab.replay.trajectories import Trajectory
 from lab.sweep.grid import Grid
 from lab.sweep.sheet import Cell, Measure, Sheet, Value

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from agent.errors import UsageError
-from lab import forms
+from lab import findings as forms
 from lab.report.flag import add_report
 from lab.table import cells, page, rows
 from lab.table.printed import TABLES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from lab.report.report import Report
+from lab.page import Report
 from lab.table.cells import MEANING, Cell
 from lab.table.rows import MEASURES, Row
 

@@ -9,7 +9,7 @@ from typing import Any
 from corpus.questions import Exchange, Fact, Proof, Question
 from lab.run.ask import Answer, Result
 from lab.run.jobs import Job
-from lab.run.store import Row
+from lab.store import Row
 
 SHARE = "In SWE-agent runs, observation tokens make up about 84 % of an average turn"
 ASKED = "What share of an average turn do observation tokens make up in SWE-agent runs?"

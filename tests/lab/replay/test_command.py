@@ -26,12 +26,13 @@ from agent.budget import UNLIMITED, Budget, Prices
 from agent.errors import BudgetError, UsageError
 from agent.messages import Message
 from agent.view import prepare
-from lab.replay import plot, tables
+from lab.replay import cost_tables as tables
+from lab.replay import plot
 from lab.replay.command import card, main
-from lab.replay.jobs import Job, line
 from lab.replay.rows import CLASSES, TOKENS, rows, table
 from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
+from lab.replay.work import Job, line
 from models import chat
 from strategies.none import NoManagement
 from tests.support.histories import LIMITS, nasty_histories, react, sound_histories

@@ -17,8 +17,8 @@ from corpus.questions import Fact, Proof
 from lab.run import tables
 from lab.run.analysis import TENTHS, Difference, Setting, differences, groups, places, tenth
 from lab.run.ask import Answer, place
-from lab.run.store import Row, made_by
 from lab.statistics import holm, paired
+from lab.store import Row, made_by
 from tests.support.histories import TinyCounter
 from tests.support.studies import answer, row
 

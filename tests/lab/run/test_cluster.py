@@ -17,8 +17,8 @@ from agent.errors import UsageError
 from lab.run.ask import Result
 from lab.run.cluster import on_ray
 from lab.run.jobs import Job
-from lab.run.store import Store
 from lab.run.study import go_on
+from lab.store import Store
 from tests.support.paths import ROOT
 from tests.support.studies import answer, job, serial
 
@@ -30,7 +30,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from lab.run.cluster import on_ray
-from lab.run.store import Store
+from lab.store import Store
 from lab.run.study import go_on
 from tests.support.studies import job, slowly
 store = Store(Path(sys.argv[1]), write=True)

@@ -9,7 +9,7 @@ import pytest
 
 from lab.__main__ import main
 from lab.run.command import _jobs, _parser
-from lab.run.store import Store
+from lab.store import Store
 from tests.support.studies import UNANSWERED
 
 FLAGS = ("run", "--strategy", "none", "observation-masking", "--budget", "4000", "--jobs", "1")

@@ -26,8 +26,8 @@ from lab.questions import Setting
 from lab.questions import ask as marked
 from lab.run.ask import NO_ROOM, Result, ask, hold
 from lab.run.jobs import Job, plan
-from lab.run.store import Row, Store
 from lab.run.study import go_on, missing
+from lab.store import Row, Store
 from models.scripted import Scripted
 from session.session import Session
 from tests.support.histories import TinyCounter
@@ -202,7 +202,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from lab.pool import pooled
-from lab.run.store import Store
+from lab.store import Store
 from lab.run.study import go_on
 from tests.support.studies import job, slowly
 store = Store(Path(sys.argv[1]), write=True)

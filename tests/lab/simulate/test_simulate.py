@@ -19,8 +19,8 @@ from agent.errors import UsageError
 from lab.replay.runs import Setting, counter_of
 from lab.simulate.command import main
 from lab.simulate.formula import Rule, Sizes
+from lab.simulate.growth import chart
 from lab.simulate.rows import Simulated, simulated
-from lab.simulate.show import chart
 from lab.simulate.synthetic import Means, means, run, sizes
 from models import chat
 from tests.support.paths import ROOT

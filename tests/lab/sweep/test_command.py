@@ -18,7 +18,8 @@ from lab.replay.runs import Setting as HowReplayed
 from lab.replay.runs import counter_of, figures
 from lab.replay.runs import replay as play
 from lab.replay.trajectories import read
-from lab.sweep import records, tables
+from lab.sweep import records
+from lab.sweep import sweep_tables as tables
 from lab.sweep.asked import COST, RIGHT, sheets
 from lab.sweep.command import main
 from lab.sweep.grid import parse_grid

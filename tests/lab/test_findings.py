@@ -18,10 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
+from lab.page import Report
 from lab.report.cells import Value, exact, shown
 from lab.report.drawing import HEIGHT, WIDTH
 from lab.report.flag import add_report, destination
-from lab.report.report import Report
 from lab.report.scale import scale
 from session.parser import Parser
 

@@ -19,8 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agent.errors import UsageError
 from lab.run.ask import Result
-from lab.run.store import Store
 from lab.run.study import missing
+from lab.store import Store
 from tests.support.paths import ROOT
 from tests.support.studies import answer, job
 
@@ -84,7 +84,7 @@ def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     store = Store(path, write=True)
     store.add(JOBS[0], Result((answer(),)))
-    second = f"from pathlib import Path; from lab.run.store import Store; Store(Path({str(path)!r}), write=True)"
+    second = f"from pathlib import Path; from lab.store import Store; Store(Path({str(path)!r}), write=True)"
     refused = subprocess.run([sys.executable, "-c", second], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert f"{path} is written by another thimble lab run" in refused.stderr
     reader = Store(path)
@@ -102,7 +102,7 @@ def test_a_killed_writer_leaves_a_store_that_opens(tmp_path: Path) -> None:
         from pathlib import Path
         from itertools import count
         from lab.run.ask import Result
-        from lab.run.store import Store
+        from lab.store import Store
         from tests.support.studies import job
         store = Store(Path({str(path)!r}), write=True)
         for number in count():

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from lab.forms import drawn
+from lab.findings import drawn
 from lab.replay.rows import Row
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from lab import forms
+from lab import findings as forms
 from lab.sweep.maps import Map, conditions, maps
 from lab.sweep.sheet import Best, Cell, Measure, Sheet
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from agent import figures
 from agent.budget import Prices
-from lab.forms import drawn
-from lab.report.report import Report
+from lab.findings import drawn
+from lab.page import Report
 from lab.simulate.rows import Simulated
 
 if TYPE_CHECKING:
