@@ -11,9 +11,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Literal, get_args
 
 from agent.errors import UsageError
+from lab.comem.agent_runs import AgentRun
 from lab.comem.hosts import Host
-from lab.comem.runs import Run
-from lab.comem.server import Counts, Request, Server
+from lab.comem.simulated_server import Counts, PromptRequest, Server
 
 if TYPE_CHECKING:
     from simpy import Environment, Event
@@ -25,7 +25,7 @@ STRATEGIES: Sequence[Strategy] = get_args(Strategy)
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Deployment:
     """Two servers and a strategy. `tool` is the seconds of the environment between two calls of an agent."""
 
     agent: Host
@@ -47,7 +47,7 @@ class Outcome:
     memory: Counts
 
 
-def simulate(runs: Sequence[Run], setting: Setting) -> Outcome:
+def simulate(runs: Sequence[AgentRun], setting: Deployment) -> Outcome:
     """All runs at once, from empty servers.
 
     Raises:
@@ -68,8 +68,8 @@ def simulate(runs: Sequence[Run], setting: Setting) -> Outcome:
 class _Agent:
     env: Environment
     number: int
-    run: Run
-    setting: Setting
+    run: AgentRun
+    setting: Deployment
     agent: Server
     memory: Server
     waited: float = 0.0
@@ -94,7 +94,7 @@ class _Agent:
                 if setting.strategy == "k-step-off":
                     pending = self._summary(history, step)
             prompt = history[step] - history[start] + self.run.head + summary
-            yield self.agent.ask(Request(self.number, prompt, shared, turn.output))
+            yield self.agent.ask(PromptRequest(self.number, prompt, shared, turn.output))
             before = prompt + turn.output
             if step + 1 < len(self.run.turns):
                 yield self.env.timeout(setting.tool)
@@ -102,4 +102,4 @@ class _Agent:
     def _summary(self, history: Sequence[int], step: int) -> Event:
         """The reply of the memory model to the history before a step; it has read the history k steps before."""
         shared = history[step - self.setting.k] if step > self.setting.k else 0
-        return self.memory.ask(Request(self.number, history[step], shared, self.setting.summary))
+        return self.memory.ask(PromptRequest(self.number, history[step], shared, self.setting.summary))

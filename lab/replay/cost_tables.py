@@ -1,25 +1,64 @@
-"""The rows of a replay for people: tables in a terminal, and one in Markdown. Cost is in percent of `none`."""
+"""The costs of a replay for people: tables, and one in Markdown. Cost is in percent of that of `none`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from lab.findings import drawn
-from lab.replay.rows import Row
+from agent.figures import several
+from lab.findings import Findings, Table
+from lab.replay.costs import CostRow, table
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-ROOM = 21
-"""Columns for a class of runs at four prices."""
 LOWER, MEDIAN, UPPER, WORST = 1, 2, 3, 4
 """Places in a spread."""
-NAMED = 5
-"""The most runs that the line about refused runs names."""
+SPREAD = {"lower quartile": LOWER, "median run": MEDIAN, "upper quartile": UPPER, "worst run": WORST}
+AMOUNTS = {
+    "prompt": "prompt_tokens",
+    "prefill": "prefill_tokens",
+    "over": "over_budget",
+    "edits": "edits",
+    "side calls": "side_calls",
+}
+
+
+def findings(rows: Sequence[CostRow], raw: CostRow) -> Findings:
+    """What is shown of these rows; `raw` is the row that they are compared with."""
+    classes = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
+    every = list(rows) if raw in rows else [raw, *rows]
+    shown = [_cells(row, raw, classes, bold=False) for row in rows]
+    tables = [_table("All tokens together", shown, ["all tokens", *AMOUNTS])]
+    if raw["runs"] > 1:
+        tables.append(_table("Run by run", shown, list(SPREAD)))
+    if len(classes) > 1:
+        tables.append(_table("The median run by the length of the runs", shown, [runs_of(one, raw) for one in classes]))
+    wide = [_cells(row, raw, classes, bold=True) for row in rows]
+    return Findings(
+        "What recorded runs would have cost under each strategy",
+        [headline(raw), f"Cost against sending everything, in percent, where a cached token costs {_prices(raw)}."],
+        tables,
+        every,
+        list(table(every)),
+        markdown=[_table("", wide, list(wide[0])[1:])],
+    )
+
+
+def _table(title: str, cells: Sequence[Mapping[str, str]], columns: Sequence[str]) -> Table:
+    names = ["strategy", *columns]
+    return Table(title, names, [[row[name] for name in names] for row in cells])
+
+
+def _cells(row: CostRow, raw: CostRow, classes: Sequence[str], *, bold: bool) -> dict[str, str]:
+    """Every cell of a row by the name of its column, with a number for each price; dearer ones may be bold."""
+    costs = {runs_of(name, raw): over_runs(row["by_turns"][name], MEDIAN) for name in classes}
+    costs |= {name: over_runs(row, place) for name, place in SPREAD.items()}
+    costs["all tokens"] = [against(row, raw, price) for price in raw["cost"]]
+    at_prices = list(row.get("by_price", {"": row}).values())
+    return (
+        {"strategy": row["strategy"]}
+        | {name: " ".join(_percent(value, bold) for value in values) for name, values in costs.items()}
+        | {name: " ".join(_short(one[key]) for one in at_prices) for name, key in AMOUNTS.items()}
+    )
 
 
 def against(entry: Mapping[str, Any], raw: Mapping[str, Any], price: str) -> float | None:
@@ -28,112 +67,17 @@ def against(entry: Mapping[str, Any], raw: Mapping[str, Any], price: str) -> flo
     return 100 * (entry["cost"][price] / cost - 1) if cost else None
 
 
-def over_runs(entry: Row, place: int) -> list[float | None]:
+def over_runs(entry: CostRow, place: int) -> list[float | None]:
     """One of the five percentages of the spread over the runs, at each price; None if there is no run."""
     return [spread and spread[place] for spread in entry["spread"].values()]
 
 
-def show(console: Console, rows: Sequence[Row], raw: Row) -> None:
-    """Print three tables: all tokens together, the spread over runs, and the median run by length of the runs."""
-    say = partial(console.print, highlight=False, markup=False)
-    say(f"{headline(raw)}\n\nCost against sending everything, in percent, at each price of a cached token.\n")
-    say("All tokens together:\n", _together(rows, raw), sep="\n")
-    if raw["runs"] < 2:
-        return
-    say("\nThe median run [and the quartiles], and the worst run:\n", _spread(rows, raw), sep="\n")
-    names = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
-    if len(names) < 2:
-        return
-    say("\nThe median run by the length of the runs:\n")
-    widest = max(len(row["strategy"]) for row in rows)
-    together = min(widest, 24) + ROOM * len(names) * len(raw["cost"]) / 4 <= console.width
-    for part in [names] if together else [[name] for name in names]:
-        say(_by_turns(rows, raw, part))
-
-
-def markdown(rows: Sequence[Row], raw: Row) -> Iterator[str]:
-    """One table of all strategies, at each price and length of runs, as lines of Markdown."""
-    names = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
-    yield headline(raw)
-    yield f"Cost against sending everything, in percent, where a cached token costs {_prices(raw)}; dearer is bold.\n"
-    classes = [runs_of(name, raw) for name in names]
-    spread = ["lower quartile", "median run", "upper quartile", "worst run", "all tokens"]
-    yield f"| strategy | {' | '.join([*classes, *spread])} | prompt | prefill | over | edits | side calls |"
-    yield "|---" + "|--:" * (len(names) + len(spread) + 5) + "|"
-    for row in rows:
-        cells = [_cell(over_runs(row["by_turns"][name], MEDIAN), "**{}**") for name in names]
-        cells += [_cell(over_runs(row, place), "**{}**") for place in (LOWER, MEDIAN, UPPER, WORST)]
-        cells += [_cell([against(row, raw, price) for price in raw["cost"]], "**{}**")]
-        yield f"| {row['strategy']} | {' | '.join([*cells, *map(' '.join, zip(*_each(row), strict=True))])} |"
-
-
-def percent(value: float | None) -> str:
+def _percent(value: float | None, bold: bool) -> str:
     """A difference in whole percent, with its sign."""
     if value is None:
         return "–"
-    return f"{value:+.0f}".replace("-", "−") if round(value) else "0"
-
-
-def _cell(values: Sequence[float | None], dearer: str = "{}", width: int = 0) -> str:
-    return " ".join(
-        (dearer if value is not None and round(value) > 0 else "{}").format(percent(value)).rjust(width)
-        for value in values
-    )
-
-
-def headline(raw: Row) -> str:
-    """The replayed runs in words: how many, how large, how unequal, and which were refused."""
-    passing = sum(one["over_budget"] > 0 for one in raw["by_run"] if not one["refused"])
-    budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,} ({_many(passing, 'run')} over it)"
-    cached = 1 - raw["prefill_tokens"] / raw["prompt_tokens"] if raw["prompt_tokens"] else 0
-    told = (
-        f"{_many(raw['runs'], 'run')}, {_many(raw['calls'], 'call')}, {budget}. Sending everything: "
-        f"{raw['prompt_tokens']:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; "
-        f"{raw.get('observation_share', 0):.0%} of the history is observations."
-    )
-    return f"{told}{_refused(raw)}"
-
-
-def _largest(raw: Row) -> str:
-    """The runs that hold half of the tokens, where there are several."""
-    sizes = sorted((one["prompt_tokens"] for one in raw["by_run"] if not one["refused"]), reverse=True)
-    if len(sizes) < 2:
-        return ""
-    half = next(number for number, size in enumerate(accumulate(sizes), 1) if 2 * size >= sum(sizes))
-    return f", half of them in {'one run' if half == 1 else f'{half:,} runs'}"
-
-
-def _refused(raw: Row) -> str:
-    """The runs with a call that cannot be sent."""
-    names = [one["run"] for one in raw["by_run"] if one["refused"]]
-    if not names:
-        return ""
-    named = ", ".join([*names[:NAMED], *["…"][: len(names) - NAMED]])
-    calls = _many(raw["refused_runs"]["refused"], "call")
-    return f" Not counted: {_many(len(names), 'run')} with {calls} whose least view is over the budget ({named})."
-
-
-def _prices(raw: Row) -> str:
-    return ", ".join(f"{float(price):.4g}" for price in raw["cost"])
-
-
-def runs_of(name: str, raw: Row) -> str:
-    """A class of runs in words."""
-    return f"{name.replace('-', '–')} turns, {_many(raw['by_turns'][name]['runs'], 'run')}"
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _each(entry: Row) -> list[list[str]]:
-    """The amounts of a row; a list for each price if the strategy depends on it."""
-    return [_amounts(one) for one in entry.get("by_price", {"": entry}).values()]
-
-
-def _amounts(entry: Row) -> list[str]:
-    names = ("prompt_tokens", "prefill_tokens", "over_budget", "edits", "side_calls")
-    return [_short(entry[name]) for name in names]
+    text = f"{value:+.0f}".replace("-", "−") if round(value) else "0"
+    return f"**{text}**" if bold and round(value) > 0 else text
 
 
 def _short(amount: int) -> str:
@@ -143,40 +87,42 @@ def _short(amount: int) -> str:
     return f"{amount / 1e6:,.1f}M" if amount >= 999_500 else f"{amount / 1e3:,.0f}k"
 
 
-def _at(raw: Row) -> list[str]:
-    return [f"@{float(price):g}" for price in raw["cost"]]
+def runs_of(name: str, raw: CostRow) -> str:
+    """A class of runs in words."""
+    return f"{name.replace('-', '–')} turns, {several(raw['by_turns'][name]['runs'], 'run')}"
 
 
-def _together(rows: Sequence[Row], raw: Row) -> Table:
-    """A line for each strategy; one for each price where the strategy depends on it."""
-    from rich.text import Text
-
-    table = drawn(["strategy", *_at(raw), "prompt", "prefill", "over", "edits", "side"])
-    for row in rows:
-        costs = [percent(against(row, raw, price)) for price in raw["cost"]]
-        lines = _each(row)
-        for at, amounts in enumerate(lines):
-            shown = costs if len(lines) == 1 else [cost if at == place else "" for place, cost in enumerate(costs)]
-            table.add_row(*map(Text, ["" if at else row["strategy"], *shown, *amounts]))
-    return table
+def _prices(raw: CostRow) -> str:
+    return ", ".join(f"{float(price):.4g}" for price in raw["cost"])
 
 
-def _spread(rows: Sequence[Row], raw: Row) -> Table:
-    from rich.text import Text
+def headline(raw: CostRow) -> str:
+    """The replayed runs in words: how many, how large, how unequal, and which were refused."""
+    passing = sum(one["over_budget"] > 0 for one in raw["by_run"] if not one["refused"])
+    budget = "no budget" if raw["budget"] is None else f"budget {raw['budget']:,} ({several(passing, 'run')} over it)"
+    cached = 1 - raw["prefill_tokens"] / raw["prompt_tokens"] if raw["prompt_tokens"] else 0
+    told = (
+        f"{several(raw['runs'], 'run')}, {several(raw['calls'], 'call')}, {budget}. Sending everything: "
+        f"{raw['prompt_tokens']:,} prompt tokens, {cached:.1%} of them cached{_largest(raw)}; "
+        f"{raw.get('observation_share', 0):.0%} of the history is observations."
+    )
+    return f"{told}{_refused(raw)}"
 
-    table = drawn(["strategy", *_at(raw)])
-    for row in rows:
-        spreads = [list(map(percent, spread)) for spread in row["spread"].values() if spread]
-        cells = [f"{one[MEDIAN]} [{one[LOWER]} {one[UPPER]}] {one[WORST]:>4}" for one in spreads]
-        table.add_row(*map(Text, [row["strategy"], *cells]))
-    return table
+
+def _largest(raw: CostRow) -> str:
+    """The runs that hold half of the tokens, where there are several."""
+    sizes = sorted((one["prompt_tokens"] for one in raw["by_run"] if not one["refused"]), reverse=True)
+    if len(sizes) < 2:
+        return ""
+    half = next(number for number, size in enumerate(accumulate(sizes), 1) if 2 * size >= sum(sizes))
+    return f", half of them in {'one run' if half == 1 else f'{half:,} runs'}"
 
 
-def _by_turns(rows: Sequence[Row], raw: Row, names: Sequence[str]) -> Table:
-    from rich.text import Text
-
-    table = drawn([f"cost at {_prices(raw)}", *(runs_of(name, raw) for name in names)])
-    for row in rows:
-        cells = [_cell(over_runs(row["by_turns"][name], MEDIAN), width=4) for name in names]
-        table.add_row(*map(Text, [row["strategy"], *cells]))
-    return table
+def _refused(raw: CostRow) -> str:
+    """The runs with a call that cannot be sent, the first five by name."""
+    names = [one["run"] for one in raw["by_run"] if one["refused"]]
+    if not names:
+        return ""
+    named = ", ".join([*names[:5], *["…"][: len(names) - 5]])
+    calls = several(raw["refused_runs"]["refused"], "call")
+    return f" Not counted: {several(len(names), 'run')} with {calls} whose least view is over the budget ({named})."

@@ -1,4 +1,4 @@
-"""Replay many runs under many strategies, on every core; each view goes to a file when it is made."""
+"""Replay runs under strategies, on every core; each view goes to a file when it is made."""
 
 from __future__ import annotations
 
@@ -6,86 +6,74 @@ import gzip
 import json
 import os
 import shutil
-from collections.abc import Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from multiprocessing import active_children
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from agent.errors import UsageError
-from agent.messages import Message
-from lab.pool import deaf
-from lab.replay.runs import Call, Figures, Setting, counter_of, figures, replay
+from lab.pool import pooled
+from lab.progress import progress
+from lab.replay.replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
 from models import chat
 
-_runs: Sequence[Trajectory] = ()
-"""The runs, which a worker process gets once."""
-
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ReplayJob:
     """One run, by its place, under one setting. `price` is written with each view unless it is None."""
 
     run: int
-    setting: Setting
+    setting: ReplaySetting
     shown: bool = True
     price: float | None = None
 
 
-def work(
-    runs: Sequence[Trajectory], jobs: Sequence[Job], views: Path | None = None, processes: int | None = None
-) -> Generator[tuple[Job, Figures], None, None]:
-    """Do the jobs and yield their figures in order; the lines of `views` (gzipped if it ends in .gz) are in order too.
+Work = tuple[ReplayJob, Trajectory, Path | None]
+"""A job with its run, and the file for its views."""
 
-    `processes` work at once; None: one for each core.
+
+def replayed(
+    runs: Sequence[Trajectory], jobs: Sequence[ReplayJob], processes: int | None = None, views: Path | None = None
+) -> dict[ReplaySetting, list[Figures]]:
+    """The figures of every run, in order, under each setting; Ctrl-C says how many replays were done.
+
+    `processes` work at once; None: one for each core. The views of the jobs that are shown go to the file `views`, in
+    order; it is gzipped if it ends in .gz.
 
     Raises:
         UsageError: a strategy failed, or the file cannot be written.
     """
-    with ExitStack() as open_:
-        file = open_.enter_context(_writable(views)) if views else None
-        folder = Path(open_.enter_context(TemporaryDirectory(prefix="views-")))
-        parts = [folder / f"{number}{views.suffix}" if views and job.shown else None for number, job in enumerate(jobs)]
-        for model in {job.setting.model for job in jobs}:
-            counter_of(model).overhead(())  # reads its vocabulary, once for all processes
+    for model in {job.setting.model for job in jobs}:
+        counter_of(model).overhead(())  # reads its vocabulary, once for all processes
+    done: dict[ReplayJob, Figures] = {}
+    with _writable(views) as file, TemporaryDirectory(prefix="views-") as folder:
+        parts = {job: Path(folder, f"{at}{views.suffix}") for at, job in enumerate(jobs) if job.shown} if views else {}
+        work = ((job, runs[job.run], parts.get(job)) for job in jobs)
         workers = max(1, min(processes or os.cpu_count() or 1, len(jobs)))
-        pool = open_.enter_context(ProcessPoolExecutor(workers, initializer=_begin, initargs=(runs,)))
-        open_.push(partial(_end, pool))
-        with deaf():
-            done = [pool.submit(_do, job, part) for job, part in zip(jobs, parts, strict=True)]
-        for job, part, future in zip(jobs, parts, done, strict=True):
-            found = future.result()
-            if file and part:
-                _move(part, file)
-            yield job, found
+        total = sum(runs[job.run].size for job in jobs)
+        try:
+            with progress("replayed", len(jobs), total) as advance, closing(pooled(_do, work, workers)) as pool:
+                for (job, run, _), found in pool:
+                    done[job] = found
+                    advance(run.size)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"stopped after {len(done):,} of {len(jobs):,} replays") from None
+        if file:
+            _join(parts.values(), file)
+    found_by: dict[ReplaySetting, list[Figures]] = {}
+    for job in jobs:
+        found_by.setdefault(job.setting, []).append(done[job])
+    return found_by
 
 
-def _begin(runs: Sequence[Trajectory]) -> None:
-    global _runs
-    _runs = runs
-
-
-def _end(pool: ProcessPoolExecutor, kind: object, error: BaseException | None, trace: object) -> None:
-    """After an error or Ctrl-C, end at once without waiting for open jobs."""
-    if error:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in active_children():
-            process.terminate()
-    if isinstance(error, BrokenProcessPool):
-        raise UsageError("a worker was ended from outside", "free some memory, or replay fewer runs at once") from error
-
-
-def _do(job: Job, part: Path | None) -> Figures:
-    run = _runs[job.run]
+def _do(work: Work) -> Figures:
+    job, run, part = work
     calls = list(replay(run, job.setting))
     if part:
-        with _text(part) as file:
+        with gzip.open(part, "wt", compresslevel=1) if part.suffix == ".gz" else part.open("w") as file:
             file.writelines(line(run, job, call) for call in calls if call.view)
     return figures(run, calls, counter_of(job.setting.model))
 
@@ -93,42 +81,28 @@ def _do(job: Job, part: Path | None) -> Figures:
 # --- views ------------------------------------------------------------------------------------------------------------
 
 
-def line(run: Trajectory, job: Job, call: Call) -> str:
+def line(run: Trajectory, job: ReplayJob, call: ReplayedCall) -> str:
     """The view of one call as a line of JSON; the calls of its strategy are under `asked`."""
     assert call.view
-    head: dict[str, Any] = {"run": run.name, "strategy": job.setting.strategy, "turn": call.turn}
-    head |= {} if job.price is None else {"price": job.price}
-    fields = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
-    fields.append(f'"messages": {_list(call.view.messages)}')
+    record: dict[str, Any] = {"run": run.name, "strategy": job.setting.strategy, "turn": call.turn}
+    if job.price is not None:
+        record["price"] = job.price
+    record["messages"] = [*map(chat.write, call.view.messages)]
     if call.asked:
-        asked = (
-            f'{{"messages": {_list(side.messages)}, "output_tokens": {side.output_tokens}}}' for side in call.asked
-        )
-        fields.append(f'"asked": [{", ".join(asked)}]')
-    return f"{{{', '.join(fields)}}}\n"
+        record["asked"] = [
+            {"messages": [*map(chat.write, side.messages)], "output_tokens": side.output_tokens} for side in call.asked
+        ]
+    return f"{json.dumps(record)}\n"
 
 
-def _list(messages: Sequence[Message]) -> str:
-    return f"[{', '.join(map(_entry, messages))}]"
-
-
-@lru_cache(maxsize=4096)
-def _entry(message: Message) -> str:
-    return json.dumps(chat.write(message))
-
-
-def _text(part: Path) -> IO[str]:
-    return gzip.open(part, "wt", compresslevel=1) if part.suffix == ".gz" else part.open("w")
-
-
-def _writable(path: Path) -> IO[bytes]:
+def _writable(path: Path | None) -> AbstractContextManager[IO[bytes] | None]:
     try:
-        return path.open("wb")
+        return path.open("wb") if path else nullcontext()
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}", "give --views the path of a file") from error
 
 
-def _move(path: Path, file: IO[bytes]) -> None:
-    with path.open("rb") as part:
-        shutil.copyfileobj(part, file, 1 << 20)
-    path.unlink()
+def _join(parts: Iterable[Path], file: IO[bytes]) -> None:
+    for part in parts:
+        with part.open("rb") as views:
+            shutil.copyfileobj(views, file)

@@ -10,9 +10,8 @@ from time import perf_counter
 from agent.background import Lagged
 from agent.budget import Counter, Prices
 from agent.errors import BudgetError, ThimbleError
-from agent.events import Answered, Event, Replied, ToolReturned
+from agent.events import Answered
 from agent.ledger import Call, cost, totals
-from agent.messages import Message
 from agent.prices import read_prices
 from agent.view import View
 from corpus.markdown import MARKUP, plain
@@ -42,9 +41,6 @@ class Answer:
         cost: In computed prompt tokens, by the price card.
         side_calls: Calls of the strategy.
         side_cost: What they cost.
-        reasoning: Tokens of thinking and text in the turns with calls, as they entered the history.
-        action: Tokens of their calls.
-        observation: Tokens of the results.
         places: For each fact, where its passage stood in the prompt of the answer: 0 at the start, 1 at the end; None
             if it was not there.
         over: Calls of the agent over the budget; None in a store of an older thimble.
@@ -61,9 +57,6 @@ class Answer:
     cost: float | None = 0.0
     side_calls: int = 0
     side_cost: float | None = 0.0
-    reasoning: int = 0
-    action: int = 0
-    observation: int = 0
     places: tuple[float | None, ...] = ()
     over: int | None = None
 
@@ -114,34 +107,20 @@ def hold(session: Session, job: Job) -> Result:
 
 def _exchange(session: Session, exchange: Exchange, job: Job) -> Answer:
     """One exchange without what it cost: a call in the background may end after it."""
-    events: list[Event] = []
+    ended: Answered | None = None
     with suppress(BudgetError):
         for event in session.ask(exchange.question):
-            events.append(event)
-    ended = next((event for event in events if isinstance(event, Answered)), None)
+            ended = event if isinstance(event, Answered) else ended
     text = ended.text if ended else ""
     scored = score(exchange, text, job.question.kind) if exchange.scored else None
     ledger, counter = session.agent.ledger, session.agent.backend.counter
-    reasoning, action = _said(events, counter)
     return Answer(
         right=scored.right if scored else None,
         why=scored.why if scored else "",
         text=text,
         ending=ended.ending if ended else NO_ROOM,
-        reasoning=reasoning,
-        action=action,
-        observation=sum(event.tokens for event in events if isinstance(event, ToolReturned)),
         places=tuple(place(fact, ledger.view, counter) if ended and ledger.view else None for fact in exchange.facts),
     )
-
-
-def _said(events: Sequence[Event], counter: Counter) -> tuple[int, int]:
-    """Tokens of reasoning and of calls in the turns with calls: T = (r, a, o) in The Complexity Trap, Figure 1."""
-    replies = [event.message for event in events if isinstance(event, Replied) and event.message.calls]
-    frame = counter.count(Message("", "assistant"))
-    reasoning = sum(counter.count(Message("", "assistant", f"{said.thinking}{said.content}")) for said in replies)
-    action = sum(counter.count(Message("", "assistant", calls=said.calls)) for said in replies)
-    return reasoning - frame * len(replies), action - frame * len(replies)
 
 
 def _paid(answer: Answer, calls: Sequence[Call], prices: Prices) -> Answer:

@@ -41,7 +41,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").r
 LONG = {
     "python -m scripts.first_session",
     "python -m scripts.first_answers",
-    "thimble lab questions",
+    "python -m scripts.answers",
     "python -m scripts.facts",
     "python -m scripts.foresight",
     "thimble lab comem",

@@ -3,110 +3,68 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
-from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from agent.errors import UsageError
-from lab.run.ask import Result
-from lab.run.study import missing
 from lab.store import Store
 from tests.support.paths import ROOT
-from tests.support.studies import answer, job
 
-JOBS = [job(number) for number in range(6)]
-
-
-class Crashes(RuleBasedStateMachine):
-    """Jobs finish in any order, some fail, and the machine stops at any moment: the disk is as it was then."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
-        self.names = count()
-        self.store = Store(self.folder / f"{next(self.names)}.db", write=True)
-        self.kept: dict[str, tuple[str, int, float]] = {}
-
-    @rule(
-        at=st.integers(0, len(JOBS) - 1), error=st.sampled_from(("", "", "the server is gone")), cost=st.integers(0, 9)
-    )
-    def finish(self, at: int, error: str, cost: int) -> None:
-        self.store.add(JOBS[at], Result((answer(places=(0.5, None)),), error, 1.0, cost))
-        _, tries, spent = self.kept.get(JOBS[at].key, ("", 0, 0.0))
-        self.kept[JOBS[at].key] = error, tries + 1, spent + cost
-
-    @rule()
-    def crash(self) -> None:
-        old, new = self.store.path, self.folder / f"{next(self.names)}.db"
-        for end in ("", "-wal"):  # what kill -9 leaves on the disk
-            if Path(f"{old}{end}").exists():
-                shutil.copy(f"{old}{end}", f"{new}{end}")
-        self.store.close()
-        self.store = Store(new, write=True)
-
-    @rule()
-    def reopen(self) -> None:
-        self.store.close()
-        self.store = Store(self.store.path, write=True)
-
-    @invariant()
-    def what_was_finished_is_there_once(self) -> None:
-        rows = self.store.rows()
-        assert {row.key: (row.error, row.tries, row.spent) for row in rows} == self.kept
-        assert len(rows) == len(self.kept)
-        assert all(row.answers == (answer(places=(0.5, None)),) for row in rows)
-
-    @invariant()
-    def what_is_missing_has_no_result(self) -> None:
-        done = {key for key, (error, _, _) in self.kept.items() if not error}
-        assert {one.key for one in missing(JOBS, self.store)} == {one.key for one in JOBS} - done
-
-    def teardown(self) -> None:
-        self.store.close()
-        shutil.rmtree(self.folder)
+RECORDS = st.fixed_dictionaries({"key": st.sampled_from("abcdef"), "text": st.text(), "spent": st.floats(0, 9)})
 
 
-TestCrashes = Crashes.TestCase
-TestCrashes.settings = settings(max_examples=settings().max_examples // 5, stateful_step_count=20)
+@given(st.lists(st.lists(RECORDS, max_size=4), max_size=4), st.integers(0, 99))
+def test_the_newest_record_of_each_key_stays_whatever_a_killed_writer_leaves(
+    tmp_path_factory: pytest.TempPathFactory, times: list[list[dict[str, object]]], torn: int
+) -> None:
+    path = tmp_path_factory.mktemp("store") / "s.jsonl"
+    kept: dict[str, object] = {}
+    for records in times:
+        store = Store(path, write=True)
+        assert store.records() == [kept[key] for key in sorted(kept)]
+        for record in records:
+            store.add(record)
+            kept[str(record["key"])] = record
+        assert store.records() == [kept[key] for key in sorted(kept)]
+        store.close()
+        with path.open("ab") as file:
+            file.write(b'{"key": "f", "text": "' + b"x" * torn)  # half a line
+        reader = Store(path)
+        assert reader.records() == [kept[key] for key in sorted(kept)]
+        reader.close()
 
 
 def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
+    path = tmp_path / "s.jsonl"
     store = Store(path, write=True)
-    store.add(JOBS[0], Result((answer(),)))
+    store.add({"key": "a"})
     second = f"from pathlib import Path; from lab.store import Store; Store(Path({str(path)!r}), write=True)"
     refused = subprocess.run([sys.executable, "-c", second], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert f"{path} is written by another thimble lab run" in refused.stderr
     reader = Store(path)
-    assert len(reader.rows()) == 1
-    store.add(JOBS[1], Result((answer(),)))
-    assert len(reader.rows()) == 2
+    store.add({"key": "b"})
+    assert len(reader.records()) == 2
     reader.close()
     store.close()
     Store(path, write=True).close()
 
 
 def test_a_killed_writer_leaves_a_store_that_opens(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
+    path = tmp_path / "s.jsonl"
     writes = f"""if True:
-        from pathlib import Path
         from itertools import count
-        from lab.run.ask import Result
+        from pathlib import Path
         from lab.store import Store
-        from tests.support.studies import job
         store = Store(Path({str(path)!r}), write=True)
         for number in count():
-            store.add(job(number), Result())
+            store.add({{"key": f"{{number:09}}"}})
             print(number, flush=True)
     """
     with subprocess.Popen([sys.executable, "-c", writes], cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
@@ -114,27 +72,42 @@ def test_a_killed_writer_leaves_a_store_that_opens(tmp_path: Path) -> None:
         told = [next(writer.stdout) for _ in range(20)]
         os.kill(writer.pid, signal.SIGKILL)
     store = Store(path, write=True)
-    assert {f"q{number.strip()}" for number in told} <= {row.question for row in store.rows()}
+    assert [int(record["key"]) for record in store.records()][:20] == [int(number) for number in told]
     store.close()
 
 
 def test_what_is_no_store_is_one_line_and_how_to_mend_it(tmp_path: Path) -> None:
-    text, other, newer = (tmp_path / name for name in ("text.db", "other.db", "newer.db"))
-    text.write_text("no database" * 100)
-    with sqlite3.connect(other) as file:
+    text, older = tmp_path / "text", tmp_path / "older.db"
+    text.write_text('{"key": "a"}\n"no record"\n')
+    with sqlite3.connect(older) as file:
         file.execute("CREATE TABLE results (key)")
     file.close()
-    Store(newer, write=True).close()
-    with sqlite3.connect(newer) as file:
-        file.execute("PRAGMA user_version = 99")
-    file.close()
-    for path, what in ((text, "cannot be used"), (other, "of another program"), (newer, "of a newer thimble")):
-        for write in (True, False):
+    before = older.read_bytes()
+    for path, what in ((text, "line 2, is no result"), (older, "line 1, is no result")):
+        for write in (False, True):
             with pytest.raises(UsageError, match=what):
                 Store(path, write=write)
-    for path, what in ((tmp_path / "none.db", "there is no store"), (tmp_path, "there is no store")):
+    assert older.read_bytes() == before
+    for path, what in ((tmp_path / "none", "there is no store"), (tmp_path, "there is no store")):
         with pytest.raises(UsageError, match=what):
             Store(path)
-    for path in (tmp_path, tmp_path / "nowhere" / "s.db"):
+    for path in (tmp_path, tmp_path / "nowhere" / "s.jsonl"):
         with pytest.raises(UsageError, match="cannot be opened"):
             Store(path, write=True)
+
+
+def test_a_file_that_cannot_grow_is_one_line_and_how_to_mend_it(tmp_path: Path) -> None:
+    writes = f"""if True:
+        import resource
+        from pathlib import Path
+        from lab.store import Store
+        store = Store(Path({str(tmp_path / "s.jsonl")!r}), write=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
+        store.add({{"key": "a"}})
+        store.add({{"key": "b" * 99}})
+    """
+    refused = subprocess.run([sys.executable, "-c", writes], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert "s.jsonl cannot be written: File too large" in refused.stderr
+    store = Store(tmp_path / "s.jsonl", write=True)
+    assert store.records() == [{"key": "a"}]
+    store.close()

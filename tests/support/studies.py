@@ -9,7 +9,7 @@ from typing import Any
 from corpus.questions import Exchange, Fact, Proof, Question
 from lab.run.ask import Answer, Result
 from lab.run.jobs import Job
-from lab.store import Row
+from lab.run.results import StudyRow
 
 SHARE = "In SWE-agent runs, observation tokens make up about 84 % of an average turn"
 ASKED = "What share of an average turn do observation tokens make up in SWE-agent runs?"
@@ -51,7 +51,7 @@ def answer(right: bool | None = True, **figures: Any) -> Answer:
     return Answer(right, ending="answered", **{"turns": 1, **figures})
 
 
-def row(number: int, *answers: Answer, strategy: str = "none", **values: Any) -> Row:
+def row(number: int, *answers: Answer, strategy: str = "none", **values: Any) -> StudyRow:
     """A row of the store."""
     usual: dict[str, Any] = {
         "key": f"{strategy} {number} {values}", "question": f"q{number}", "digest": f"d{number}", "kind": "single",
@@ -59,4 +59,4 @@ def row(number: int, *answers: Answer, strategy: str = "none", **values: Any) ->
         "memory": "", "price": "cached=0.1,output=4", "code": "", "made_by": "this", "finished": 0.0, "seconds": 0.0,
         "tries": 1, "spent": 0.0, "error": "", "answers": answers,
     }  # fmt: skip
-    return Row(**{**usual, **values})
+    return StudyRow(**{**usual, **values})

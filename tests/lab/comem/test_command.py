@@ -16,11 +16,11 @@ from hypothesis import given
 from agent.errors import UsageError
 from agent.messages import Message
 from agent.repair import repair
-from lab.comem import cells
+from lab.comem.agent_runs import recorded as of_trajectory
 from lab.comem.command import main
 from lab.comem.paper import FIGURE_5, TABLE
-from lab.comem.runs import recorded as of_trajectory
-from lab.replay.runs import counter_of
+from lab.comem.paper_cells import Assumed, figure_5, table_1
+from lab.replay.replay import counter_of
 from lab.replay.trajectories import Trajectory
 from tests.support.histories import nasty_histories
 from tests.support.paths import ROOT
@@ -58,7 +58,7 @@ def test_recorded_runs_are_shown_under_each_strategy(recorded: str, capsys: pyte
 
 def test_the_page_shows_what_is_simulated() -> None:
     """The first cell, which sets the observations, and the first two of Figure 5; the rest takes half a minute."""
-    made = [*islice(cells.table(cells.Assumed(), 128, None), 1), *islice(cells.figure(cells.Assumed(), None), 2)]
+    made = [*islice(table_1(Assumed(), 128, None), 1), *islice(figure_5(Assumed(), None), 2)]
     (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     for cell in made:
         key = f"{cell.batch}" if cell.part == "Figure 5" else f"{cell.calls:.2f}"
@@ -112,12 +112,3 @@ def test_without_simpy_the_error_names_the_extra(recorded: str, monkeypatch: pyt
     with pytest.raises(UsageError) as error:
         main([recorded], "lab comem")
     assert error.value.fix == "pip install 'thimble[simulation]'"
-
-
-def test_a_report_has_every_cell(recorded: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    main([recorded, "--batch", "2", "--csv", "--report", str(tmp_path / "page.html")], "thimble lab comem")
-    printed = [*csv.DictReader(StringIO(capsys.readouterr().out))]
-    written = [*tmp_path.glob("page-*.csv")]
-    last = max(written, key=lambda path: int(path.stem.rpartition("-")[2]))
-    cells = [*csv.DictReader(StringIO(last.read_text()))]
-    assert [cell["simulated"] for cell in cells] == [cell["simulated"] for cell in printed]
