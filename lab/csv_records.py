@@ -12,7 +12,7 @@ from agent.errors import UsageError
 from lab.file_text import file_text
 from session.bounded import MOST_INPUT_BYTES
 
-FORM = "give CSV: UTF-8, commas, the names of the columns in the first line; gzipped or not"
+CSV_FORM = "give CSV: UTF-8, commas, the names of the columns in the first line; gzipped or not"
 MOST_RECORDS = 200_000
 MOST_NUMBER = 1e12
 TRUTH: Mapping[str, bool] = {"1": True, "true": True, "0": False, "false": False}
@@ -62,21 +62,21 @@ def read(path: Path) -> tuple[list[str], list[Record]]:
     Raises:
         UsageError: it cannot be read, is no CSV, or is too large.
     """
-    reader = csv.reader(io.StringIO(file_text(path, MOST_INPUT_BYTES, FORM), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(file_text(path, MOST_INPUT_BYTES, CSV_FORM), newline=""), strict=True)
     try:
         lines = [(reader.line_num, fields) for fields in reader if fields]
     except csv.Error as error:
-        raise UsageError(f"{path}, line {reader.line_num}: this is no CSV ({error})", FORM) from error
+        raise UsageError(f"{path}, line {reader.line_num}: this is no CSV ({error})", CSV_FORM) from error
     if not lines:
-        raise UsageError(f"{path} is empty", FORM)
+        raise UsageError(f"{path} is empty", CSV_FORM)
     if len(lines) > MOST_RECORDS:
         raise UsageError(f"{path} has more than {MOST_RECORDS:,} records", "give fewer instances or strategies")
     columns = [name.strip() for name in lines[0][1]]
     if len({*columns}) < len(columns):
-        raise UsageError(f"{path}, line 1: two columns have one name", FORM)
+        raise UsageError(f"{path}, line 1: two columns have one name", CSV_FORM)
     for line, fields in lines[1:]:
         if len(fields) != len(columns):
-            raise UsageError(f"{path}, line {line}: {len(fields)} fields for {len(columns)} columns", FORM)
+            raise UsageError(f"{path}, line {line}: {len(fields)} fields for {len(columns)} columns", CSV_FORM)
     return columns, [
         Record(f"{path}, line {line}", dict(zip(columns, fields, strict=True))) for line, fields in lines[1:]
     ]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Record = Mapping[str, Any]
+FlatRecord = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """A table; `told` says how to read it. Its first columns, `texts` of them, are text, the others are figures."""
 
     title: str
@@ -36,8 +36,8 @@ class Findings:
 
     title: str
     told: Sequence[str]
-    tables: Sequence[Table]
-    records: Sequence[Record]
-    lines: Sequence[Record] = ()
+    tables: Sequence[ResultTable]
+    records: Sequence[FlatRecord]
+    lines: Sequence[FlatRecord] = ()
     after: Sequence[str] = ()
-    markdown: Sequence[Table] = ()
+    markdown: Sequence[ResultTable] = ()

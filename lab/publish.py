@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
-from lab.findings import Findings, Record, Table
-from lab.page import write_page
+from lab.findings import Findings, FlatRecord, ResultTable
+from lab.html_page import write_page
 
 WIDTH = 140
 """Columns of a table where the output is no terminal."""
@@ -35,7 +35,7 @@ def publish(found: Findings, options: argparse.Namespace, prog: str, arguments: 
         _in_terminal(found)
 
 
-def _print_csv(lines: Sequence[Record]) -> None:
+def _print_csv(lines: Sequence[FlatRecord]) -> None:
     """A line for each record, below the names of the columns; a list is written with spaces."""
     writer = csv.DictWriter(sys.stdout, lines[0], lineterminator="\n")
     writer.writeheader()
@@ -55,7 +55,7 @@ def _in_markdown(found: Findings) -> Iterator[str]:
     yield from (f"\n{line}" for line in found.after)
 
 
-def markdown_table(table: Table) -> Iterator[str]:
+def markdown_table(table: ResultTable) -> Iterator[str]:
     """The lines of a table in Markdown."""
     yield f"| {' | '.join(table.columns)} |"
     yield "|" + "|".join("---" if at < table.texts else "--:" for at in range(len(table.columns))) + "|"

@@ -25,8 +25,8 @@ from corpus.questions import Question, QuestionSet
 from corpus.questions import load as load_questions
 from corpus.score import score
 from lab.exit_code import exit_code
+from lab.job_progress import progress
 from lab.pool import pooled
-from lab.progress import progress
 from lab.run.jobs import fingerprint
 from lab.statistics import wilson
 from models import READER

@@ -14,9 +14,9 @@ from agent.messages import turns
 from agent.repair import repair
 from lab.replay.trajectories import Trajectory
 
-MOST_CALLS = 100
+MOST_STEPS = 100
 """The paper's limit on steps (4.1)."""
-SPREAD = 0.5
+SIZE_SPREAD = 0.5
 """Numbers of calls and sizes are lognormal; their standard deviation is this share of their mean."""
 
 
@@ -55,7 +55,7 @@ def drawn(number: int, calls: float, means: MeanSizes, seed: int) -> list[AgentR
     chance = Random(seed)
     runs = []
     for at in range(number):
-        length = min(MOST_CALLS, _lognormal(calls, (at + 0.5) / number))
+        length = min(MOST_STEPS, _lognormal(calls, (at + 0.5) / number))
         sizes = [
             [_lognormal(mean, 1 - chance.random()) for mean in (means.output, means.observation)] for _ in range(length)
         ]
@@ -65,7 +65,7 @@ def drawn(number: int, calls: float, means: MeanSizes, seed: int) -> list[AgentR
 
 def _lognormal(mean: float, quantile: float) -> int:
     """At least 1."""
-    variance = log1p(SPREAD**2)
+    variance = log1p(SIZE_SPREAD**2)
     return max(1, round(mean * exp(NormalDist(-variance / 2, sqrt(variance)).inv_cdf(quantile))))
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 from agent.errors import UsageError
 from lab.comem.agent_runs import MeanSizes, recorded
-from lab.comem.paper import BATCH
+from lab.comem.comem_paper import PAPER_BATCH
 from lab.comem.paper_cells import Assumed, PaperCell, figure_5, of_runs, table_1
-from lab.findings import Findings, Table
-from lab.flags import MODEL, add_output, whole
+from lab.experiment_flags import COUNTED_MODEL, add_output, whole
+from lab.findings import Findings, ResultTable
 from lab.publish import publish
-from lab.replay.replay import counter_of
+from lab.replay.recorded_replay import counter_of
 from lab.replay.trajectories import read
 from session.parser import Parser
 
 ASSUMED = Assumed()
-EPILOG = """\
+COMEM_EPILOG = """\
 Without FILE: Table 1 and Figure 5. With FILE: recorded runs under each strategy; an assistant message is a call, and
 --output and --observation have no effect. docs/results/comem.md says where each number comes from.
 """
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     means = MeanSizes(ASSUMED.means.head, options.output, options.observation)
     assumed = Assumed(options.gpus, options.memory_gpus, means, options.summary, options.tool, options.seed)
     if options.files:
-        runs = [recorded(run, counter_of(MODEL)) for run in read(options.files)]
+        runs = [recorded(run, counter_of(COUNTED_MODEL)) for run in read(options.files)]
         runs = [run for run in runs if run.turns]
         if not runs:
             raise UsageError("no run has a call", "give runs with assistant messages")
@@ -57,7 +57,7 @@ def _title(cells: Sequence[PaperCell]) -> str:
     return f"{first.part}, {first.agent}, {'with' if first.offload else 'without'} CPU offload{where}"
 
 
-def _table(cells: Sequence[PaperCell]) -> Table:
+def _table(cells: Sequence[PaperCell]) -> ResultTable:
     many = len({cell.batch for cell in cells}) > 1
     columns = ("paper, s", "simulated, s", "paper ×", "simulated ×", "waited, s")
     rows = [
@@ -72,11 +72,11 @@ def _table(cells: Sequence[PaperCell]) -> Table:
         ]
         for cell in cells
     ]
-    return Table(_title(cells), ["memory", "agents" if many else "calls", *columns], rows)
+    return ResultTable(_title(cells), ["memory", "agents" if many else "calls", *columns], rows)
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=COMEM_EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories, as `thimble lab replay` takes them")
 
@@ -84,7 +84,7 @@ def _parser(prog: str) -> Parser:
         help = f"{told}; default: {'that of the paper' if default is None else f'{default:,}'}"
         add(flag, default=default, type=whole(flag, least, most), metavar="N", help=help)
 
-    number("--batch", BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
+    number("--batch", PAPER_BATCH, 1024, "agents that work at once, in Table 1 or on FILE")
     number("--k", None, 100, "steps between two summaries")
     number("--gpus", ASSUMED.gpus, 1024, "GPUs of the agent's server")
     number("--memory-gpus", ASSUMED.memory_gpus, 1024, "GPUs of the memory model's server")

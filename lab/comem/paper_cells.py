@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lab.comem.agent_runs import AgentRun, MeanSizes, drawn
+from lab.comem.comem_paper import FIGURE_5, PAPER_TABLE, PaperAgent, PaperRow
 from lab.comem.hosts import QWEN3_4B, Host
-from lab.comem.paper import FIGURE_5, TABLE, PaperAgent, PaperRow
-from lab.comem.pipeline import STRATEGIES, SUMMARY, Deployment, Outcome, simulate
+from lab.comem.pipeline import COMEM_STRATEGIES, SUMMARY_TOKENS, Deployment, PipelineOutcome, simulate
 
 MEANS = MeanSizes(head=2_000, output=1_000, observation=640)
 """The paper reckons with replies of 1,000 tokens (3.3). Observations are set by one cell: the full context of DeepSWE
@@ -22,7 +22,7 @@ class Assumed:
     gpus: int = 8
     memory_gpus: int = 8
     means: MeanSizes = MEANS
-    summary: int = SUMMARY
+    summary: int = SUMMARY_TOKENS
     tool: float = 1.0
     seed: int = 0
 
@@ -49,14 +49,14 @@ class PaperCell:
 
 def table_1(assumed: Assumed, batch: int, k: int | None) -> Iterator[PaperCell]:
     """Table 1. `k` replaces that of every agent."""
-    for agent in TABLE:
+    for agent in PAPER_TABLE:
         for offload in (False, True):
             yield from _column("Table 1", agent, agent.rows, assumed, batch, k, offload)
 
 
 def figure_5(assumed: Assumed, k: int | None) -> Iterator[PaperCell]:
     """Figure 5."""
-    agent = TABLE[-1]
+    agent = PAPER_TABLE[-1]
     full, ours = agent.rows[0], next(row for row in agent.rows if row.memory == "GRPO")
     for batch, printed in FIGURE_5.items():
         rows = [
@@ -70,8 +70,8 @@ def of_runs(runs: Sequence[AgentRun], assumed: Assumed, batch: int, k: int | Non
     """Recorded runs under each strategy; the agents of a batch take them in turn."""
     taken = [runs[at % len(runs)] for at in range(batch)]
     calls = sum(len(run.turns) for run in taken) / batch
-    for agent in TABLE:
-        rows = [PaperRow(strategy, strategy, calls) for strategy in STRATEGIES]
+    for agent in PAPER_TABLE:
+        rows = [PaperRow(strategy, strategy, calls) for strategy in COMEM_STRATEGIES]
         for offload in (False, True):
             yield from _column("recorded", agent, rows, assumed, batch, k, offload, taken)
 
@@ -87,7 +87,7 @@ def _column(
     runs: Sequence[AgentRun] = (),
 ) -> Iterator[PaperCell]:
     """One column of an agent; the first row is what the others are compared with."""
-    full: Outcome | None = None
+    full: PipelineOutcome | None = None
     for row in rows:
         found = simulate(
             runs or drawn(batch, row.calls, assumed.means, assumed.seed),

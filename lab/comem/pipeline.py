@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Literal, get_args
 from agent.errors import UsageError
 from lab.comem.agent_runs import AgentRun
 from lab.comem.hosts import Host
-from lab.comem.simulated_server import Counts, PromptRequest, Server
+from lab.comem.simulated_server import Counts, PromptRequest, SimulatedServer
 
 if TYPE_CHECKING:
     from simpy import Environment, Event
 
-SUMMARY = 2_048
+SUMMARY_TOKENS = 2_048
 """Tokens of a summary: the paper's maximum (4.2)."""
 Strategy = Literal["full context", "no summary", "synchronous", "k-step-off"]
-STRATEGIES: Sequence[Strategy] = get_args(Strategy)
+COMEM_STRATEGIES: Sequence[Strategy] = get_args(Strategy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Deployment:
     k: int
     offload: bool
     tool: float
-    summary: int = SUMMARY
+    summary: int = SUMMARY_TOKENS
 
 
 @dataclass(slots=True)
-class Outcome:
+class PipelineOutcome:
     """Seconds until the last agent has ended, seconds that agents waited for summaries, and what the servers did."""
 
     seconds: float
@@ -47,7 +47,7 @@ class Outcome:
     memory: Counts
 
 
-def simulate(runs: Sequence[AgentRun], setting: Deployment) -> Outcome:
+def simulate(runs: Sequence[AgentRun], setting: Deployment) -> PipelineOutcome:
     """All runs at once, from empty servers.
 
     Raises:
@@ -58,10 +58,10 @@ def simulate(runs: Sequence[AgentRun], setting: Deployment) -> Outcome:
     except ImportError as error:
         raise UsageError("the simulation needs simpy", "pip install 'thimble[simulation]'") from error
     env = Environment()
-    agent, memory = (Server(env, host, setting.offload) for host in (setting.agent, setting.memory))
+    agent, memory = (SimulatedServer(env, host, setting.offload) for host in (setting.agent, setting.memory))
     agents = [_Agent(env, number, run, setting, agent, memory) for number, run in enumerate(runs)]
     env.run(AllOf(env, [env.process(one.work()) for one in agents]))
-    return Outcome(env.now, sum(one.waited for one in agents), agent.counts, memory.counts)
+    return PipelineOutcome(env.now, sum(one.waited for one in agents), agent.counts, memory.counts)
 
 
 @dataclass(slots=True)
@@ -70,8 +70,8 @@ class _Agent:
     number: int
     run: AgentRun
     setting: Deployment
-    agent: Server
-    memory: Server
+    agent: SimulatedServer
+    memory: SimulatedServer
     waited: float = 0.0
 
     def work(self) -> Generator[Event, object, None]:

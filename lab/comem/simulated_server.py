@@ -54,7 +54,7 @@ class _Prefill:
 
 
 @dataclass(slots=True)
-class Server:
+class SimulatedServer:
     """Serves requests, first come first served.
 
     A request is admitted when its prompt and reply fit beside those at work, so none is ever stopped for room. What it

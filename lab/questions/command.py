@@ -11,25 +11,26 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
-from itertools import product
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import get_args
 
-from agent.errors import UsageError
 from corpus.questions import Kind, Question, load
-from lab.findings import Table
-from lab.flags import add_output
+from lab.experiment_flags import add_output
+from lab.findings import ResultTable
 from lab.pool import pooled
-from lab.progress import progress
 from lab.publish import publish
-from lab.run.ask import ask
-from lab.run.jobs import Job, model_name
-from lab.run.results import StudyRow, study_row
+from lab.run.jobs import Job, model_name, plan
+from lab.run.study import go_on
+from lab.run.study_rows import StudyRow, study_rows
 from lab.run.study_tables import findings
+from lab.store import Store
 from models import READER
 from session.parser import Parser
 from strategies import STRATEGIES
 
-BUDGET, ROOM_ENOUGH = 8_000, 64_000
+QUESTION_BUDGET, ROOM_ENOUGH = 8_000, 64_000
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
@@ -41,7 +42,13 @@ def main(arguments: Sequence[str], prog: str) -> None:
     parser = Parser(prog, description=(__doc__ or "").split("\n")[0])
     add = parser.add_argument
     add("--strategy", action="extend", nargs="+", metavar="SPEC", help="ask under these; default: all built-in ones")
-    add("--budget", type=int, default=BUDGET, metavar="N", help=f"prompt tokens a call may use; default: {BUDGET:,}")
+    add(
+        "--budget",
+        type=int,
+        default=QUESTION_BUDGET,
+        metavar="N",
+        help=f"prompt tokens a call may use; default: {QUESTION_BUDGET:,}",
+    )
     told = f"KIND:NAME or KIND:NAME@URL of a server; default: {READER}"
     add("--model", default=READER, type=model_name, metavar="MODEL", help=told)
     add("--kind", choices=get_args(Kind), help="ask only this kind of question")
@@ -56,34 +63,24 @@ def main(arguments: Sequence[str], prog: str) -> None:
 
 def question_jobs(questions: Sequence[Question], options: argparse.Namespace) -> list[Job]:
     """The questions for each strategy: all for the named ones; by default all for none, and dialogues for the rest."""
+    models = [options.model]
     if options.strategy:
-        return [Job(one, spec, options.budget, options.model) for spec, one in product(options.strategy, questions)]
+        return plan(questions, options.strategy, [options.budget], models)
     dialogues = [one for one in questions if one.kind == "dialogue"][::5] or questions  # they are long
     rest = [spec for spec in STRATEGIES if spec != "none"]
-    return [
-        *(Job(one, "none", ROOM_ENOUGH, options.model) for one in questions),
-        *(Job(one, spec, options.budget, options.model) for spec, one in product(rest, dialogues)),
-    ]
+    return [*plan(questions, ["none"], [ROOM_ENOUGH], models), *plan(dialogues, rest, [options.budget], models)]
 
 
 def asked(jobs: Sequence[Job]) -> list[StudyRow]:
-    """The rows of the jobs, in order; the reader runs on every core, a server is asked one question at a time.
-
-    Raises:
-        UsageError: a job failed.
-    """
+    """The rows of the jobs, in order; the reader runs on every core, a server is asked one question at a time."""
     processes = 1 if any(job.model != READER for job in jobs) else os.cpu_count() or 1
-    rows: dict[Job, StudyRow] = {}
-    with progress("asked", len(jobs), len(jobs)) as advance, closing(pooled(ask, iter(jobs), processes)) as results:
-        for job, result in results:
-            if result.error:
-                raise UsageError(f"{job.question.id} under {job.strategy}: {result.error}", "mend it, and ask again")
-            rows[job] = study_row(job, result)
-            advance(1)
-    return [rows[job] for job in jobs]
+    with TemporaryDirectory() as folder, closing(Store(Path(folder, "answers.jsonl"), write=True)) as store:
+        go_on(jobs, store, partial(pooled, processes=processes))
+        rows = {row.key: row for row in study_rows(store)}
+    return [rows[job.key] for job in jobs]
 
 
-def _wrong(rows: Sequence[StudyRow]) -> Table:
+def _wrong(rows: Sequence[StudyRow]) -> ResultTable:
     """Every wrong answer, and the reason."""
 
     def lines() -> Iterator[list[str]]:
@@ -93,4 +90,4 @@ def _wrong(rows: Sequence[StudyRow]) -> Table:
                     said = " ".join(answer.text.split())
                     yield [f"{row.strategy} @{row.budget:,}", f"{row.question}.{number}", answer.why, said]
 
-    return Table("Wrong answers", ["strategy", "question", "why", "answer"], list(lines()), texts=4)
+    return ResultTable("Wrong answers", ["strategy", "question", "why", "answer"], list(lines()), texts=4)

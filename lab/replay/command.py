@@ -9,17 +9,17 @@ from pathlib import Path
 
 from agent.budget import Prices
 from agent.errors import UsageError
-from lab.flags import add_jobs, add_lag, add_output, add_prompts, price_cards
+from lab.experiment_flags import add_jobs, add_lag, add_output, add_prompts, price_cards
 from lab.publish import publish
 from lab.replay.cost_tables import findings
-from lab.replay.costs import RAW, rows
-from lab.replay.replay import ReplaySetting, decides_by_price
+from lab.replay.costs import RAW_AGENT, rows
+from lab.replay.recorded_replay import ReplaySetting, decides_by_price
 from lab.replay.trajectories import read
 from lab.replay.work import ReplayJob, replayed
 from session.parser import Parser
 from strategies import STRATEGIES
 
-EPILOG = """\
+REPLAY_EPILOG = """\
 FILE is JSON or JSON Lines, gzipped or not: a list of chat-completions messages, an object with `messages` (and `id`,
 `tools`), or several of either. An assistant message is a call. docs/how-to/replay-recorded-runs.md explains the counts.
 """
@@ -39,12 +39,12 @@ def main(arguments: Sequence[str], prog: str) -> None:
         raise UsageError(f"--views {options.views} is a file to be replayed", "give another path")
     jobs = replay_jobs(len(runs), specs, prices, options, options.budget, options.lag)
     made = rows(replayed(runs, jobs, options.jobs, options.views), runs, prices)
-    raw = next(row for row in made if row["strategy"] == RAW)
+    raw = next(row for row in made if row["strategy"] == RAW_AGENT)
     publish(findings([row for row in made if row["strategy"] in specs], raw), options, prog, arguments)
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=REPLAY_EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="+", type=Path, metavar="FILE", help="recorded trajectories")
     add_prompts(parser, "all built-in ones")
@@ -66,7 +66,7 @@ def replay_jobs(
         UsageError: there is no such strategy.
     """
     made = []
-    for spec in dict.fromkeys([*specs, RAW]):
+    for spec in dict.fromkeys([*specs, RAW_AGENT]):
         decides = len(prices) > 1 and decides_by_price(spec, options.model)
         for price in prices if decides else prices[:1]:
             cache = not options.uncached_summaries

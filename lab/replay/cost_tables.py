@@ -7,13 +7,13 @@ from itertools import accumulate
 from typing import Any
 
 from agent.figures import several
-from lab.findings import Findings, Table
+from lab.findings import Findings, ResultTable
 from lab.replay.costs import CostRow, table
 
-LOWER, MEDIAN, UPPER, WORST = 1, 2, 3, 4
+MEDIAN = 2
+SPREAD_COLUMNS = {"lower quartile": 1, "median run": MEDIAN, "upper quartile": 3, "worst run": 4}
 """Places in a spread."""
-SPREAD = {"lower quartile": LOWER, "median run": MEDIAN, "upper quartile": UPPER, "worst run": WORST}
-AMOUNTS = {
+AMOUNT_COLUMNS = {
     "prompt": "prompt_tokens",
     "prefill": "prefill_tokens",
     "over": "over_budget",
@@ -27,9 +27,9 @@ def findings(rows: Sequence[CostRow], raw: CostRow) -> Findings:
     classes = [name for name, entry in raw["by_turns"].items() if entry["runs"]]
     every = list(rows) if raw in rows else [raw, *rows]
     shown = [_cells(row, raw, classes, bold=False) for row in rows]
-    tables = [_table("All tokens together", shown, ["all tokens", *AMOUNTS])]
+    tables = [_table("All tokens together", shown, ["all tokens", *AMOUNT_COLUMNS])]
     if raw["runs"] > 1:
-        tables.append(_table("Run by run", shown, list(SPREAD)))
+        tables.append(_table("Run by run", shown, list(SPREAD_COLUMNS)))
     if len(classes) > 1:
         tables.append(_table("The median run by the length of the runs", shown, [runs_of(one, raw) for one in classes]))
     wide = [_cells(row, raw, classes, bold=True) for row in rows]
@@ -43,21 +43,21 @@ def findings(rows: Sequence[CostRow], raw: CostRow) -> Findings:
     )
 
 
-def _table(title: str, cells: Sequence[Mapping[str, str]], columns: Sequence[str]) -> Table:
+def _table(title: str, cells: Sequence[Mapping[str, str]], columns: Sequence[str]) -> ResultTable:
     names = ["strategy", *columns]
-    return Table(title, names, [[row[name] for name in names] for row in cells])
+    return ResultTable(title, names, [[row[name] for name in names] for row in cells])
 
 
 def _cells(row: CostRow, raw: CostRow, classes: Sequence[str], *, bold: bool) -> dict[str, str]:
     """Every cell of a row by the name of its column, with a number for each price; dearer ones may be bold."""
     costs = {runs_of(name, raw): over_runs(row["by_turns"][name], MEDIAN) for name in classes}
-    costs |= {name: over_runs(row, place) for name, place in SPREAD.items()}
+    costs |= {name: over_runs(row, place) for name, place in SPREAD_COLUMNS.items()}
     costs["all tokens"] = [against(row, raw, price) for price in raw["cost"]]
     at_prices = list(row.get("by_price", {"": row}).values())
     return (
         {"strategy": row["strategy"]}
         | {name: " ".join(_percent(value, bold) for value in values) for name, values in costs.items()}
-        | {name: " ".join(_short(one[key]) for one in at_prices) for name, key in AMOUNTS.items()}
+        | {name: " ".join(_short(one[key]) for one in at_prices) for name, key in AMOUNT_COLUMNS.items()}
     )
 
 

@@ -7,10 +7,10 @@ from statistics import quantiles
 from typing import Any
 
 from agent.budget import UNLIMITED, Prices
-from lab.replay.replay import Figures, ReplaySetting
+from lab.replay.recorded_replay import Figures, ReplaySetting
 from lab.replay.trajectories import Trajectory
 
-RAW = "none"
+RAW_AGENT = "none"
 """The strategy that the others are compared with."""
 
 CLASSES: Mapping[str, Callable[[int], bool]] = {
@@ -22,13 +22,13 @@ CLASSES: Mapping[str, Callable[[int], bool]] = {
 """Classes of runs by their number of turns (assistant messages)."""
 
 CostRow = dict[str, Any]
-Found = Mapping[ReplaySetting, Sequence[Figures]]
+FiguresBySetting = Mapping[ReplaySetting, Sequence[Figures]]
 """The figures of every run, in order, under each setting; one strategy is `none`."""
 At = Mapping[Prices, Sequence[Figures]]
 """The figures of runs under one strategy: at each price if it depends on the price, else at the first."""
 
 
-def rows(found: Found, runs: Sequence[Trajectory], prices: Sequence[Prices]) -> list[CostRow]:
+def rows(found: FiguresBySetting, runs: Sequence[Trajectory], prices: Sequence[Prices]) -> list[CostRow]:
     """One row for each strategy.
 
     A run with a call that no view can serve counts under `refused_runs` and nowhere else but in `by_run`. A strategy
@@ -39,7 +39,7 @@ def rows(found: Found, runs: Sequence[Trajectory], prices: Sequence[Prices]) -> 
     for setting, figures in found.items():
         by_strategy.setdefault(setting.strategy, {})[setting.prices] = figures
     limit = next(iter(found)).limit
-    raw = by_strategy[RAW]
+    raw = by_strategy[RAW_AGENT]
     refused = {at for figures in found.values() for at, one in enumerate(figures) if one.refused}
     sent = [at for at in range(len(runs)) if at not in refused]
     classes = {name: [at for at in sent if holds(runs[at].turns)] for name, holds in CLASSES.items()}
@@ -74,7 +74,9 @@ def table(rows: Sequence[CostRow]) -> Iterator[CostRow]:
             for price, cost in one["cost"].items():
                 tokens = one.get("by_price", {}).get(price, one)
                 head = {"strategy": row["strategy"], "run": one["run"], "turns": one["turns"], "cached_price": price}
-                yield head | {key: tokens[key] for key in TOKENS} | {"cost": cost, "change": one["change"][price]}
+                yield (
+                    head | {key: tokens[key] for key in FIGURE_COLUMNS} | {"cost": cost, "change": one["change"][price]}
+                )
 
 
 def _at(of: At, price: Prices) -> Sequence[Figures]:
@@ -105,7 +107,7 @@ def _entry(at: Mapping[Prices, Figures], prices: Sequence[Prices]) -> CostRow:
     return entry
 
 
-TOKENS: Mapping[str, Callable[[Figures], int]] = {
+FIGURE_COLUMNS: Mapping[str, Callable[[Figures], int]] = {
     "calls": lambda figures: figures.calls,
     "refused": lambda figures: figures.refused,
     "prompt_tokens": lambda figures: figures.prompt_tokens,
@@ -118,4 +120,4 @@ TOKENS: Mapping[str, Callable[[Figures], int]] = {
 
 
 def _tokens(figures: Figures) -> CostRow:
-    return {"runs": figures.runs} | {key: of(figures) for key, of in TOKENS.items()}
+    return {"runs": figures.runs} | {key: of(figures) for key, of in FIGURE_COLUMNS.items()}

@@ -12,7 +12,7 @@ from agent.messages import Message, Schema, common_prefix
 from agent.prefix_cache import MOST_PROMPTS
 from agent.protocols import BackendDefaults, Delta, Text, Usage
 
-WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
+SUMMARY_WORDS = ("what", "was", "found", "so", "far", "in", "the", "old", "part", "of", "this", "run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class FakeModel(BackendDefaults):
     def _text(self, tokens: int) -> str:
         """A text of this many tokens that never goes round in circles; the first words are the number of the call."""
         self._written += 1
-        words = ["summary", str(self._written), *Random(self._written).choices(WORDS, k=tokens)]
+        words = ["summary", str(self._written), *Random(self._written).choices(SUMMARY_WORDS, k=tokens)]
         fitting = bisect_right(range(len(words) + 1), tokens, key=lambda number: self._size(" ".join(words[:number])))
         return " ".join(words[: fitting - 1])
 

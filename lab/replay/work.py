@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any
 
 from agent.errors import UsageError
+from lab.job_progress import progress
 from lab.pool import pooled
-from lab.progress import progress
-from lab.replay.replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
+from lab.replay.recorded_replay import Figures, ReplayedCall, ReplaySetting, counter_of, figures, replay
 from lab.replay.trajectories import Trajectory
 from models import chat
 

@@ -7,15 +7,14 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from statistics import mean
 
-from lab.run.ask import NO_ROOM, Answer
+from lab.replay.costs import RAW_AGENT
+from lab.run.ask import NO_ROOM, ScoredAnswer
 from lab.run.jobs import CARD
-from lab.run.results import StudyRow
+from lab.run.study_rows import StudyRow
 from lab.statistics import Comparison, holm, paired
 from strategies import STRATEGIES
 from strategies.spec import parse_spec
 
-RAW = "none"
-"""The strategy that elongation is measured against: the Raw Agent of The Complexity Trap."""
 TENTHS = 10
 Instance = tuple[str, int | None]
 """A question by its digest, and a seed: what strategies are paired by."""
@@ -61,7 +60,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """A strategy minus the baseline, over the same questions and seeds.
 
     A question is one instance: the mean of its exchanges and seeds. `base_cost` is the baseline's mean. `cost` is None
@@ -109,7 +108,9 @@ def _order(setting: StudySetting) -> tuple[str, int, int, str]:
 def groups(rows: Iterable[StudyRow]) -> list[Group]:
     """The figures of each setting."""
     found = by_setting(rows)
-    return [_group(setting, mine, found.get(replace(setting, strategy=RAW), {})) for setting, mine in found.items()]
+    return [
+        _group(setting, mine, found.get(replace(setting, strategy=RAW_AGENT), {})) for setting, mine in found.items()
+    ]
 
 
 def _group(setting: StudySetting, mine: Mapping[Instance, StudyRow], raw: Mapping[Instance, StudyRow]) -> Group:
@@ -181,7 +182,7 @@ def tenth(place: float | None) -> int:
     return TENTHS if place is None else min(TENTHS - 1, int(place * TENTHS))
 
 
-def differences(rows: Iterable[StudyRow], baseline: str) -> list[Difference]:
+def differences(rows: Iterable[StudyRow], baseline: str) -> list[PairedDifference]:
     """Every other strategy against the baseline, for each model and budget that have both; p values corrected by Holm.
 
     Right answers are one family of tests, costs another one.
@@ -200,7 +201,7 @@ def differences(rows: Iterable[StudyRow], baseline: str) -> list[Difference]:
 
 def _difference(
     setting: StudySetting, baseline: str, mine: Mapping[Instance, StudyRow], base: Mapping[Instance, StudyRow]
-) -> list[Difference]:
+) -> list[PairedDifference]:
     """One, or none where the two share no question."""
     shared = [one for one in mine if one in base and not mine[one].error and not base[one].error]
     scored = [one for one in shared if any(answer.right is not None for answer in mine[one].answers)]
@@ -210,7 +211,7 @@ def _difference(
     known = all(answer.cost is not None for of in (mine, base) for one in shared for answer in of[one].answers)
     costs = [_by_question(of, shared, _cost) for of in (mine, base)] if known else []
     return [
-        Difference(
+        PairedDifference(
             setting,
             baseline,
             len(ours),
@@ -222,7 +223,7 @@ def _difference(
 
 
 def _by_question(
-    rows: Mapping[Instance, StudyRow], instances: Iterable[Instance], figure: Callable[[Sequence[Answer]], float]
+    rows: Mapping[Instance, StudyRow], instances: Iterable[Instance], figure: Callable[[Sequence[ScoredAnswer]], float]
 ) -> list[float]:
     """The mean over the seeds, for each question in turn."""
     found: dict[str, list[float]] = {}
@@ -231,9 +232,9 @@ def _by_question(
     return [mean(values) for values in found.values()]
 
 
-def _share_right(answers: Sequence[Answer]) -> float:
+def _share_right(answers: Sequence[ScoredAnswer]) -> float:
     return mean(answer.right for answer in answers if answer.right is not None)
 
 
-def _cost(answers: Sequence[Answer]) -> float:
+def _cost(answers: Sequence[ScoredAnswer]) -> float:
     return sum(answer.cost or 0.0 for answer in answers)

@@ -26,7 +26,7 @@ NO_ROOM = "no room"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ScoredAnswer:
     """One exchange. Tokens and costs are None where the server has not reported them.
 
     Attributes:
@@ -62,7 +62,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class JobResult:
     """What came of a job.
 
     Attributes:
@@ -72,13 +72,13 @@ class Result:
         spent: What its calls cost, those of a failed exchange too. A prompt of unknown cached tokens counts in full.
     """
 
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ScoredAnswer, ...] = ()
     error: str = ""
     seconds: float = 0.0
     spent: float = 0.0
 
 
-def ask(job: Job) -> Result:
+def ask(job: Job) -> JobResult:
     """The result of a job. A budget that cannot hold a question is a wrong answer; any other error ends the job."""
     session = Session(job.settings)
     if job.model == READER:
@@ -86,10 +86,10 @@ def ask(job: Job) -> Result:
     return hold(session, job)
 
 
-def hold(session: Session, job: Job) -> Result:
+def hold(session: Session, job: Job) -> JobResult:
     """The same in a session that is there already."""
     started, prices = perf_counter(), read_prices(job.price)
-    asked: list[Answer] = []
+    asked: list[ScoredAnswer] = []
     error = ""
     try:
         for exchange in job.question.exchanges:
@@ -102,10 +102,10 @@ def hold(session: Session, job: Job) -> Result:
         _paid(answer, [call for call in calls if call.exchange == number], prices)
         for number, answer in enumerate(asked, 1)
     )
-    return Result(tuple(answers), error, perf_counter() - started, sum(_at_most(call, prices) for call in calls))
+    return JobResult(tuple(answers), error, perf_counter() - started, sum(_at_most(call, prices) for call in calls))
 
 
-def _exchange(session: Session, exchange: Exchange, job: Job) -> Answer:
+def _exchange(session: Session, exchange: Exchange, job: Job) -> ScoredAnswer:
     """One exchange without what it cost: a call in the background may end after it."""
     ended: Answered | None = None
     with suppress(BudgetError):
@@ -114,7 +114,7 @@ def _exchange(session: Session, exchange: Exchange, job: Job) -> Answer:
     text = ended.text if ended else ""
     scored = score(exchange, text, job.question.kind) if exchange.scored else None
     ledger, counter = session.agent.ledger, session.agent.backend.counter
-    return Answer(
+    return ScoredAnswer(
         right=scored.right if scored else None,
         why=scored.why if scored else "",
         text=text,
@@ -123,7 +123,7 @@ def _exchange(session: Session, exchange: Exchange, job: Job) -> Answer:
     )
 
 
-def _paid(answer: Answer, calls: Sequence[Call], prices: Prices) -> Answer:
+def _paid(answer: ScoredAnswer, calls: Sequence[Call], prices: Prices) -> ScoredAnswer:
     """The answer with what its calls took."""
     every, side = totals(calls), totals(call for call in calls if call.purpose != "answer")
     return replace(

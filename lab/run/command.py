@@ -14,13 +14,13 @@ from typing import Any, get_args
 from agent.errors import Stopped, UsageError
 from agent.prices import read_prices
 from corpus.questions import QUESTIONS, Kind, Question, load
-from lab.flags import add_output, whole
+from lab.experiment_flags import add_output, whole
 from lab.pool import pooled
 from lab.publish import publish
-from lab.run.analysis import RAW
+from lab.replay.costs import RAW_AGENT
 from lab.run.jobs import CARD, Job, model_name, plan
-from lab.run.results import study_rows
 from lab.run.study import go_on, missing
+from lab.run.study_rows import study_rows
 from lab.run.study_tables import findings
 from lab.store import Store
 from models import READER
@@ -29,10 +29,9 @@ from session.session import Session
 from session.settings import SETTINGS, Given, Settings
 from strategies import STRATEGIES
 
-SHIPPED, ALL = "shipped", "all"
-TEMPERATURE = 0.8
+PAPER_TEMPERATURE = 0.8
 """The agent's, as in The Complexity Trap."""
-EPILOG = """\
+RUN_EPILOG = """\
 Without --strategy nothing is asked: the tables of the store are printed. The same command again goes on where it
 stopped, and tries failed jobs again. docs/how-to/run-a-study.md explains the tables.
 """
@@ -85,18 +84,18 @@ def _check(jobs: Sequence[Job]) -> None:
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=RUN_EPILOG, allow_abbrev=False)
     add, many = parser.add_argument, partial(parser.add_argument, nargs="+", action="extend")
     usual = Settings().budget
     add("--store", type=Path, required=True, metavar="FILE.jsonl", help="the file that keeps every finished job")
-    many("--strategy", metavar="SPEC", help=f"ask under these; {ALL}: the built-in ones")
+    many("--strategy", metavar="SPEC", help="ask under these; all: the built-in ones")
     many("--budget", type=_setting("budget"), metavar="N", help=f"prompt tokens a call may use; default: {usual}")
     many("--model", type=model_name, metavar="MODEL", help=f"KIND:NAME or KIND:NAME@URL of a server; default: {READER}")
     many("--seed", type=_setting("seed"), metavar="N", help="ask each question once for each; not for the reader")
-    add("--questions", default=SHIPPED, metavar="FILE", help=f"a file of questions; default: {SHIPPED}")
+    add("--questions", default="shipped", metavar="FILE", help="a file of questions; default: shipped")
     many("--kind", choices=get_args(Kind), metavar="KIND", help=f"only these: {', '.join(get_args(Kind))}")
-    add("--temperature", type=_setting("temperature"), default=TEMPERATURE, metavar="T",
-        help=f"of the agent on a server; default: {TEMPERATURE}, as in The Complexity Trap")  # fmt: skip
+    add("--temperature", type=_setting("temperature"), default=PAPER_TEMPERATURE, metavar="T",
+        help=f"of the agent on a server; default: {PAPER_TEMPERATURE}, as in The Complexity Trap")  # fmt: skip
     add("--summariser", default="", metavar="NAME", help="the model that strategies ask; default: the agent's")
     add("--memory", default="", metavar="NAME", help="the one that they ask in the background")
     add("--price", type=_setting("price"), default=CARD, metavar="CARD", help=f"default: {CARD}")
@@ -104,7 +103,7 @@ def _parser(prog: str) -> Parser:
         help="begin no job after so many computed prompt tokens, or dollars if the card has them")  # fmt: skip
     told = "jobs at once; default: one a core, with a server 1"
     add("--jobs", type=whole("--jobs", 1, 256), metavar="N", help=told)
-    add("--baseline", default=RAW, metavar="SPEC", help=f"the strategy to compare with; default: {RAW}")
+    add("--baseline", default=RAW_AGENT, metavar="SPEC", help=f"the strategy to compare with; default: {RAW_AGENT}")
     add_output(parser)
     return parser
 
@@ -137,10 +136,10 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
     card = read_prices(options.price)
     if card.dollars:
         options.ceiling *= 1_000_000 / card.dollars
-    specs = [name for spec in options.strategy for name in (STRATEGIES if spec == ALL else [spec])]
+    specs = [name for spec in options.strategy for name in (STRATEGIES if spec == "all" else [spec])]
     like = Job(
         questions[0],
-        RAW,
+        RAW_AGENT,
         temperature=options.temperature,
         summariser=options.summariser,
         memory=options.memory,
@@ -151,7 +150,7 @@ def _jobs(options: argparse.Namespace) -> list[Job]:
 
 
 def _questions(options: argparse.Namespace) -> list[Question]:
-    path = QUESTIONS if options.questions == SHIPPED else Path(options.questions)
+    path = QUESTIONS if options.questions == "shipped" else Path(options.questions)
     questions = [one for one in load(path).questions if not options.kind or one.kind in options.kind]
     if not questions:
         raise UsageError(f"{path} has no question of this kind", "leave out --kind, or name another one")

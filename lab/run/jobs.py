@@ -56,7 +56,7 @@ class Job:
     @property
     def key(self) -> str:
         """Another one for everything that can change the answer; the address of a server does not count."""
-        return _hash([self.digest, named(self.model), *(getattr(self, name) for name in FIGURES)])
+        return _hash([self.digest, named(self.model), *(getattr(self, name) for name in JOB_FIGURES)])
 
     @property
     def settings(self) -> Settings:
@@ -78,7 +78,7 @@ class Job:
         )
 
 
-FIGURES = ("strategy", "budget", "seed", "temperature", "summariser", "memory", "price", "code")
+JOB_FIGURES = ("strategy", "budget", "seed", "temperature", "summariser", "memory", "price", "code")
 """The fields of a job that are written as they are."""
 
 

@@ -6,14 +6,14 @@ import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 
-from lab.progress import progress
-from lab.run.ask import Result, ask
+from lab.job_progress import progress
+from lab.run.ask import JobResult, ask
 from lab.run.jobs import Job
-from lab.run.results import keep, study_row, study_rows
+from lab.run.study_rows import keep, study_row, study_rows
 from lab.store import Store
 
-Do = Callable[[Job], Result]
-Pool = Callable[[Do, Iterator[Job]], Generator[tuple[Job, Result], None, None]]
+Do = Callable[[Job], JobResult]
+Pool = Callable[[Do, Iterator[Job]], Generator[tuple[Job, JobResult], None, None]]
 """Does jobs, many at once, and yields each when it is done; it takes a job when it has room for one."""
 
 

@@ -7,13 +7,24 @@ from dataclasses import asdict
 from itertools import groupby
 
 from agent.figures import several
-from lab.findings import Findings, Table
-from lab.run.analysis import RAW, TENTHS, Difference, Group, StudySetting, Tally, by_kind, differences, groups, places
-from lab.run.results import StudyRow, made_by
+from lab.findings import Findings, ResultTable
+from lab.replay.costs import RAW_AGENT
+from lab.run.analysis import (
+    TENTHS,
+    Group,
+    PairedDifference,
+    StudySetting,
+    Tally,
+    by_kind,
+    differences,
+    groups,
+    places,
+)
+from lab.run.study_rows import StudyRow, made_by
 from lab.statistics import wilson
 
 
-def findings(rows: Sequence[StudyRow], baseline: str = RAW) -> Findings:
+def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:
     """What is shown of these rows; differences are from `baseline`. A record is an answer."""
     names = ("model", "strategy", "budget", "seed", "question", "kind")
     records = [
@@ -24,7 +35,7 @@ def findings(rows: Sequence[StudyRow], baseline: str = RAW) -> Findings:
     return Findings("A study of strategies", list(told(rows)), tables(rows, baseline), records)
 
 
-def tables(rows: Sequence[StudyRow], baseline: str = RAW) -> list[Table]:
+def tables(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> list[ResultTable]:
     """All tables of these rows, model by model. Tables with nothing in them are left out."""
     found, where, against = groups(rows), places(rows), differences(rows, baseline)
     made = []
@@ -71,8 +82,8 @@ def _tokens(value: float | None) -> str:
     return "?" if value is None else f"{value:,.0f}"
 
 
-def _answers(model: str, found: Sequence[Group]) -> Table:
-    return Table(
+def _answers(model: str, found: Sequence[Group]) -> ResultTable:
+    return ResultTable(
         f"Answers and cost: {model}",
         told="right: with the 95 % interval by Wilson, too narrow for the exchanges of a dialogue, which depend on "
         "each other. no room: the budget could not hold the question, a wrong answer. over: calls over the budget. "
@@ -112,19 +123,19 @@ def _answers(model: str, found: Sequence[Group]) -> Table:
     )
 
 
-def _kinds(model: str, rows: Sequence[StudyRow]) -> Table:
+def _kinds(model: str, rows: Sequence[StudyRow]) -> ResultTable:
     found = {setting: kinds for setting, kinds in by_kind(rows).items() if setting.model == model}
     names = sorted({kind for kinds in found.values() for kind in kinds})
-    return Table(
+    return ResultTable(
         f"Right answers by kind of question, %: {model}",
         ("strategy", *names),
         [(_named(setting), *(_tally(kinds.get(name, Tally())) for name in names)) for setting, kinds in found.items()],
     )
 
 
-def _places(model: str, found: dict[int, list[Tally]]) -> Table:
+def _places(model: str, found: dict[int, list[Tally]]) -> ResultTable:
     names = [f"{at + 1}. tenth" for at in range(TENTHS)] + ["not there"]
-    return Table(
+    return ResultTable(
         f"Where the needed passage stood in the prompt of the answer: {model}",
         told="Right answers of all strategies together, where the question needs exactly one fact, by the place of a "
         "passage that proves it, word for word. The first tenth is the start of the prompt. A question counts once "
@@ -142,8 +153,8 @@ def _tally(tally: Tally) -> str:
     return f"{share(tally.right, tally.of)} of {tally.of:,}" if tally.of else ""
 
 
-def _differences(model: str, baseline: str, found: Sequence[Difference]) -> Table:
-    return Table(
+def _differences(model: str, baseline: str, found: Sequence[PairedDifference]) -> ResultTable:
+    return ResultTable(
         f"Differences from {baseline}, over the same questions and seeds: {model}",
         told="A question is one instance: the mean of its exchanges and seeds. In brackets: 95 % intervals of a paired "
         "bootstrap over the questions. p: corrected for the number of tests in the study (Holm), answers and costs "
@@ -163,7 +174,7 @@ def _differences(model: str, baseline: str, found: Sequence[Difference]) -> Tabl
     )
 
 
-def _cost(one: Difference) -> str:
+def _cost(one: PairedDifference) -> str:
     if one.cost is None or not one.base_cost:
         return "?"
     difference, low, high = (

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from agent import figures
 from agent.budget import Prices
-from lab.findings import Findings, Table
+from lab.findings import Findings, ResultTable
 from lab.simulate.simulated import Simulated, records, turn_records
 
-BLOCKS = " ▁▂▃▄▅▆▇█"
+COLUMN_BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
 def findings(found: Sequence[Simulated], prices: Sequence[Prices], headline: str) -> Findings:
@@ -27,11 +27,11 @@ def findings(found: Sequence[Simulated], prices: Sequence[Prices], headline: str
     )
 
 
-def _tables(found: Sequence[Simulated], prices: Sequence[Prices]) -> Iterator[Table]:
+def _tables(found: Sequence[Simulated], prices: Sequence[Prices]) -> Iterator[ResultTable]:
     last, costs = len(found[0].turns), [f"@{price.cached:g}" for price in prices]
     at = [number for number in (10, 50, 100, 250) if number < last] + [last]
     sizes = [[one.strategy, *(figures.tokens(one.turns[number - 1].prompt) for number in at)] for one in found]
-    yield Table("Prompt tokens at a turn", ["strategy", *(f"{number:,}" for number in at)], sizes)
+    yield ResultTable("Prompt tokens at a turn", ["strategy", *(f"{number:,}" for number in at)], sizes)
     sums = [
         [
             one.strategy,
@@ -43,10 +43,10 @@ def _tables(found: Sequence[Simulated], prices: Sequence[Prices]) -> Iterator[Ta
         ]
         for one in found
     ]
-    yield Table("All turns", ["strategy", "prompt", "prefill", "cached", "side", *costs], sums)
+    yield ResultTable("All turns", ["strategy", "prompt", "prefill", "cached", "side", *costs], sums)
     crossed = [[f"{name} than {other}", *(f"{turn or '–'}" for turn in turns)] for name, other, turns in cheaper(found)]
     if crossed:
-        yield Table("All calls so far cost less from a turn on", ["strategy", *costs], crossed)
+        yield ResultTable("All calls so far cost less from a turn on", ["strategy", *costs], crossed)
 
 
 def blocks(values: Sequence[int | None]) -> list[str]:
@@ -56,7 +56,7 @@ def blocks(values: Sequence[int | None]) -> list[str]:
     tops = [max((value or 0 for value in values[a:b]), default=0) for a, b in pairwise(cuts)]
     heights = [round(8 * 3 * top / max(1, *tops)) for top in tops]
     rows = range(3 - 1, -1, -1)
-    return ["".join(BLOCKS[min(8, max(0, height - 8 * row))] for height in heights) for row in rows]
+    return ["".join(COLUMN_BLOCKS[min(8, max(0, height - 8 * row))] for height in heights) for row in rows]
 
 
 def cheaper(found: Sequence[Simulated]) -> Iterator[tuple[str, str, list[int | None]]]:

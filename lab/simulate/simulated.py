@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Any
 
 from agent.budget import Prices
-from lab.replay.replay import ReplayedCall, ReplaySetting, counter_of, decides_by_price, figures, replay
+from lab.replay.recorded_replay import ReplayedCall, ReplaySetting, counter_of, decides_by_price, figures, replay
 from lab.replay.trajectories import Trajectory
 
 

@@ -9,23 +9,22 @@ from pathlib import Path
 
 from agent.budget import Prices, read_limit
 from agent.errors import UsageError
-from lab.flags import add_costs, add_jobs, add_lag, add_output, price_cards, whole
+from lab.experiment_flags import add_costs, add_jobs, add_lag, add_output, price_cards, whole
 from lab.publish import publish
 from lab.replay.command import replay_jobs
-from lab.replay.replay import counter_of, decides_by_price
+from lab.replay.recorded_replay import counter_of, decides_by_price
 from lab.replay.trajectories import Trajectory, read
 from lab.replay.work import replayed
-from lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURNS
+from lab.simulate.command import MOST_TOKENS, MOST_TURNS, TURN_LIMIT
 from lab.simulate.equal_turns import MeanTurn, run
 from lab.sweep.grid import Grid, parse_grid
 from lab.sweep.run_sheets import run_sheets
 from lab.sweep.sheet import Sheet, judged
 from lab.sweep.sweep_tables import findings
-from lab.table.outcomes import FEW
+from lab.table.outcomes import FEW_PAIRS
 from session.parser import Parser
 
-BUDGET = 8_000
-EPILOG = """\
+SWEEP_EPILOG = """\
 A GRID is a SPEC with values in braces: 'observation-masking:window={0,1,2,5},target={0.2,0.4}'. Put it in quotes:
 without them a shell takes the braces for its own. {1..5} are the numbers from 1 to 5. FILE is as for lab replay.
 """
@@ -52,15 +51,15 @@ def main(arguments: Sequence[str], prog: str) -> None:
 
 
 def _parser(prog: str) -> Parser:
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=SWEEP_EPILOG, allow_abbrev=False)
     add = parser.add_argument
     add("files", nargs="*", type=Path, metavar="FILE", help="recorded trajectories")
     add("--simulated", type=_mean_turn, metavar="R,A,O",
         help="simulated runs instead: tokens of reasoning, action and observation of each turn")  # fmt: skip
-    add("--turns", nargs="+", default=[TURNS], type=whole("--turns", 1, MOST_TURNS), metavar="N",
-        help=f"turns of the simulated runs, one run each; default: {TURNS}")  # fmt: skip
+    add("--turns", nargs="+", default=[TURN_LIMIT], type=whole("--turns", 1, MOST_TURNS), metavar="N",
+        help=f"turns of the simulated runs, one run each; default: {TURN_LIMIT}")  # fmt: skip
     add("--strategy", nargs="+", action="extend", required=True, metavar="GRID", help="SPECs, with values in braces")
-    add("--budget", nargs="+", default=[BUDGET], type=read_limit, metavar="N", help=f"or none; default: {BUDGET}")
+    add("--budget", nargs="+", default=[8_000], type=read_limit, metavar="N", help="or none; default: 8000")
     add_lag(parser, nargs="+", default=[0])
     add_costs(parser)
     add_jobs(parser)
@@ -102,5 +101,5 @@ def _runs(options: argparse.Namespace) -> list[Trajectory]:
 
 def _few(sheets: Sequence[Sheet]) -> Iterator[str]:
     number = min(len(sheet.runs) for sheet in sheets)
-    if 1 < number < FEW:
+    if 1 < number < FEW_PAIRS:
         yield f"{number} runs: so few make the intervals too narrow and p too small."

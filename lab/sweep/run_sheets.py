@@ -6,16 +6,20 @@ from collections.abc import Sequence
 
 from agent.budget import UNLIMITED, Prices
 from lab.replay.cost_tables import headline
-from lab.replay.costs import RAW, CostRow, Found, rows
+from lab.replay.costs import RAW_AGENT, CostRow, FiguresBySetting, rows
 from lab.replay.trajectories import Trajectory
 from lab.sweep.grid import Grid
 from lab.sweep.sheet import GridCell, Sheet, Value
 
-AMOUNTS = ("prompt_tokens", "prefill_tokens", "edits", "side_calls")
+SUMMED_AMOUNTS = ("prompt_tokens", "prefill_tokens", "edits", "side_calls")
 
 
 def run_sheets(
-    grids: Sequence[Grid], found: Found, runs: Sequence[Trajectory], prices: Sequence[Prices], apart: bool = False
+    grids: Sequence[Grid],
+    found: FiguresBySetting,
+    runs: Sequence[Trajectory],
+    prices: Sequence[Prices],
+    apart: bool = False,
 ) -> tuple[list[Sheet], list[str]]:
     """A sheet for each budget, lag, price and grid, and what the runs are, a line for each budget.
 
@@ -28,7 +32,7 @@ def run_sheets(
     for limit, lag in dict.fromkeys((setting.limit, setting.lag) for setting in found):
         under = {setting: figures for setting, figures in found.items() if (setting.limit, setting.lag) == (limit, lag)}
         table = {row["strategy"]: row for row in rows(under, runs, prices)}
-        told.append(headline(table[RAW]))
+        told.append(headline(table[RAW_AGENT]))
         sent = _sent(list(table.values()))
         budget = None if limit == UNLIMITED else limit
         for places in [[at] for at in sent] if apart else [sent] if sent else []:
@@ -61,15 +65,15 @@ def _sheet(
     key = str(price.cached)
 
     def cell(spec: str) -> GridCell:
-        every, raw = ([table[name]["by_run"][at] for at in places] for name in (spec, RAW))
+        every, raw = ([table[name]["by_run"][at] for at in places] for name in (spec, RAW_AGENT))
         amounts = [one.get("by_price", {}).get(key, one) for one in every]
         together, sending = (sum(one["cost"][key] for one in each) for each in (every, raw))
         more = {"all_tokens": 100 * (together / sending - 1)}
         return GridCell(
             spec,
             [one["change"][key] for one in every],
-            more | {name: sum(one[name] for one in amounts) for name in AMOUNTS},
+            more | {name: sum(one[name] for one in amounts) for name in SUMMED_AMOUNTS},
         )
 
-    names = [table[RAW]["by_run"][at]["run"] for at in places]
+    names = [table[RAW_AGENT]["by_run"][at]["run"] for at in places]
     return Sheet(grid, condition, names, {at: cell(spec) for at, spec in grid.settings()}, cell(grid.default))

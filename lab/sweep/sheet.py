@@ -10,7 +10,7 @@ from lab.statistics import Comparison, holm, interval, least, paired, resampled
 from lab.sweep.grid import Grid
 
 SIGNIFICANT = 0.05
-SECOND, DEFAULT = "second", "default"
+SECOND_BEST, DEFAULT_SETTING = "second", "default"
 Value = int | float | None
 
 
@@ -75,8 +75,8 @@ class Best:
     """The best cell of a sheet: the first one with the best mean.
 
     `same`: the SPECs of the other cells with the same score in each run. `share`: how often it is the best, alone or
-    not, in resamples of the runs. `rivals`: the SECOND, the best of those that are not the same, if there is one; and
-    the DEFAULT, unless the cell is it.
+    not, in resamples of the runs. `rivals`: the best of those that are not the same, if there
+    is one, and the default, unless the cell is it.
     """
 
     sheet: Sheet
@@ -107,7 +107,7 @@ def _best(sheet: Sheet) -> Best:
     shares = least([cell.scores for cell in cells])
     same = [cell.spec for cell in others if cell.scores == first.scores]
     second = next((cell for cell in others if cell.scores != first.scores), None)
-    rivals = {SECOND: against(second)} if second else {}
+    rivals = {SECOND_BEST: against(second)} if second else {}
     if sheet.default.spec != first.spec:
-        rivals[DEFAULT] = against(sheet.default)
+        rivals[DEFAULT_SETTING] = against(sheet.default)
     return Best(sheet, first, same, shares[cells.index(first)], rivals)

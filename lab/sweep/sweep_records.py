@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from lab.sweep.sheet import DEFAULT, SECOND, Best, GridCell, Rival, Sheet
+from lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, Best, GridCell, Rival, Sheet
 
 
 def objects(bests: Sequence[Best]) -> Iterator[dict[str, Any]]:
@@ -19,7 +19,10 @@ def objects(bests: Sequence[Best]) -> Iterator[dict[str, Any]]:
             "same": list(best.same),
             **_mean(best.cell),
             "chosen": best.share,
-            **{name: _rival(best.rivals[name]) if name in best.rivals else None for name in (SECOND, DEFAULT)},
+            **{
+                name: _rival(best.rivals[name]) if name in best.rivals else None
+                for name in (SECOND_BEST, DEFAULT_SETTING)
+            },
             "runs": list(sheet.runs),
             "cells": [_cell(sheet, at, cell) | {"scores": list(cell.scores)} for at, cell in sheet.cells.items()],
             "default_cell": _cell(sheet, (), sheet.default) | {"scores": list(sheet.default.scores)},

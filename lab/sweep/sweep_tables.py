@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from lab.findings import Findings, Table
+from lab.findings import Findings, ResultTable
 from lab.sweep.sheet import Best, GridCell, Sheet
 from lab.sweep.sweep_records import lines, objects
 
-BUDGET = "budget"
 MEANING = (
     "*: the best of its condition. In brackets: 95 % intervals, by a bootstrap over the runs. p: corrected for all "
     "comparisons (Holm). The best is chosen on the same runs that it is compared on, which flatters it; chosen: how "
     "often it is the best in resamples of the runs, where equal ones are chosen together."
 )
-Place = tuple[str, str]
+MapPlace = tuple[str, str]
 """A cell of a map: its row and its column; "" where there is one column."""
 
 
@@ -35,11 +34,11 @@ def conditions(sheet: Sheet) -> dict[str, str]:
     return {
         name.replace("_", " "): "none" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
         for name, value in sheet.condition.items()
-        if name == BUDGET or value is not None
+        if name == "budget" or value is not None
     }
 
 
-def _maps(sheets: Sequence[Sheet], marked: set[int]) -> Iterator[Table]:
+def _maps(sheets: Sequence[Sheet], marked: set[int]) -> Iterator[ResultTable]:
     """The maps of each grid: parameters come before conditions, in order; one map for each of the rest."""
     groups: dict[str, list[Sheet]] = {}
     for sheet in sheets:
@@ -54,7 +53,7 @@ def _maps(sheets: Sequence[Sheet], marked: set[int]) -> Iterator[Table]:
         if not swept:
             continue
         down, across = [*swept, ""][:2]
-        maps: dict[str, dict[Place, GridCell]] = {}
+        maps: dict[str, dict[MapPlace, GridCell]] = {}
         for at, cell in points:
             rest = ", ".join(f"{name} {value}" for name, value in at.items() if name not in (down, across))
             maps.setdefault(rest, {})[at[down], at.get(across, "")] = cell
@@ -63,14 +62,14 @@ def _maps(sheets: Sequence[Sheet], marked: set[int]) -> Iterator[Table]:
             yield _map(title, down, across, cells, marked)
 
 
-def _map(title: str, down: str, across: str, cells: Mapping[Place, GridCell], marked: set[int]) -> Table:
+def _map(title: str, down: str, across: str, cells: Mapping[MapPlace, GridCell], marked: set[int]) -> ResultTable:
     rows, columns = (list(dict.fromkeys(place[at] for place in cells)) for at in (0, 1))
     means = {place: shown(cell.mean) + ("*" if id(cell) in marked else " ") for place, cell in cells.items()}
     if across:
         names = [f"{down} ↓  {across} →", *columns]
-        return Table(title, names, [[row, *(means[row, column] for column in columns)] for row in rows])
+        return ResultTable(title, names, [[row, *(means[row, column] for column in columns)] for row in rows])
     written = [_interval(cell.interval, shown, len(cell.scores)) for cell in cells.values()]
-    return Table(title, [down, "mean", "95 %"], list(zip(rows, means.values(), written, strict=True)))
+    return ResultTable(title, [down, "mean", "95 %"], list(zip(rows, means.values(), written, strict=True)))
 
 
 def shown(change: float) -> str:
@@ -87,7 +86,7 @@ def _interval(ends: tuple[float, float], form: Callable[[float], str], runs: int
     return f"[{form(ends[0])}, {form(ends[1])}]" if runs > 1 else ""
 
 
-def _all(sheets: Sequence[Sheet]) -> Table:
+def _all(sheets: Sequence[Sheet]) -> ResultTable:
     """Every setting, and the defaults: a row for each budget, a column for each price."""
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for sheet in sheets:
@@ -98,10 +97,12 @@ def _all(sheets: Sequence[Sheet]) -> Table:
             row = rows.setdefault((cell.spec, *at.values()), {"setting": cell.spec} | at)
             row[name] = shown(cell.mean)
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
-    return Table("All settings, and the defaults", names, [[row[name] for name in names] for row in rows.values()])
+    return ResultTable(
+        "All settings, and the defaults", names, [[row[name] for name in names] for row in rows.values()]
+    )
 
 
-def _best(bests: Sequence[Best]) -> Table:
+def _best(bests: Sequence[Best]) -> ResultTable:
     """The best setting of each sheet, and the comparisons with the second best and the default."""
     rows = []
     for best in bests:
@@ -115,4 +116,4 @@ def _best(bests: Sequence[Best]) -> Table:
             difference = f"{apart(found.difference)} {_interval((found.low, found.high), apart, runs)}"
             p = f"{rival.corrected:.4f}" if runs > 1 else ""
             rows.append([f"  against the {name}, {rival.cell.spec}", difference.strip(), p, rival.verdict])
-    return Table("The best", ["setting", "mean, or difference", "p", "verdict"], rows, texts=4)
+    return ResultTable("The best", ["setting", "mean, or difference", "p", "verdict"], rows, texts=4)

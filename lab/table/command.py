@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.csv_records import read
-from lab.findings import Findings, Table
-from lab.flags import add_output
+from lab.experiment_flags import add_output
+from lab.findings import Findings, ResultTable
 from lab.publish import publish
 from lab.table.outcomes import OutcomeRow, chosen, compared, notes, outcomes
 from session.parser import Parser
 
-EPILOG = """\
+TABLE_EPILOG = """\
 FILE is CSV, gzipped or not, with the columns instance, strategy, solved (1 or 0) and cost, a row for each instance
 under each strategy.
 """
 INTERVALS = "In brackets: 95 % intervals, Wilson's for the share solved, a bootstrap over instances for the others."
-DIFFERENCES = ("strategy", "pairs", "Δ solved, points", "p", "Holm", "Δ cost", "p", "Holm")
+DIFFERENCE_COLUMNS = ("strategy", "pairs", "Δ solved, points", "p", "Holm", "Δ cost", "p", "Holm")
 
 
 def main(arguments: Sequence[str], prog: str) -> None:
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str], prog: str) -> None:
     Raises:
         UsageError: a flag, the file, a record, or the baseline.
     """
-    parser = Parser(prog, description=__doc__, epilog=EPILOG, allow_abbrev=False)
+    parser = Parser(prog, description=__doc__, epilog=TABLE_EPILOG, allow_abbrev=False)
     parser.add_argument("file", type=Path, metavar="FILE", help="rows of outcomes")
     parser.add_argument("--baseline", metavar="NAME", help="the strategy to compare with; default: the first in FILE")
     add_output(parser)
@@ -43,8 +43,8 @@ def findings(rows: Sequence[OutcomeRow], baseline: str) -> Findings:
         f"Strategies against {baseline}",
         [f"{INTERVALS} Δ is against {baseline}."],
         [
-            Table("Rates and costs", ("strategy", "instances", "solved, %", "cost"), [*map(_rates, rows)]),
-            Table("Differences", DIFFERENCES, [*map(_differences, pairs)]),
+            ResultTable("Rates and costs", ("strategy", "instances", "solved, %", "cost"), [*map(_rates, rows)]),
+            ResultTable("Differences", DIFFERENCE_COLUMNS, [*map(_differences, pairs)]),
         ],
         rows,
         after=list(notes(rows, baseline)),

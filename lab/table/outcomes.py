@@ -13,11 +13,11 @@ from agent.errors import UsageError
 from lab.csv_records import Record, require
 from lab.statistics import holm, interval, paired, resampled, wilson
 
-COLUMNS = ("instance", "strategy", "solved", "cost")
+OUTCOME_COLUMNS = ("instance", "strategy", "solved", "cost")
 MEASURES = ("solved", "cost")
-FEW = 20
+FEW_PAIRS = 20
 """With fewer pairs, the interval of a bootstrap is too narrow."""
-NAMED = 20
+MOST_NAMED = 20
 """The most instances that a line names."""
 
 OutcomeRow = dict[str, Any]
@@ -40,7 +40,7 @@ def outcomes(path: Path, columns: Sequence[str], records: Sequence[Record]) -> O
     Raises:
         UsageError: a column is missing, a value is wrong, an instance is there twice, or there is none.
     """
-    require(path, columns, COLUMNS)
+    require(path, columns, OUTCOME_COLUMNS)
     found: dict[str, dict[str, Outcome]] = {}
     for record in records:
         strategy, instance = record.name("strategy"), record.name("instance")
@@ -117,7 +117,7 @@ def notes(rows: Sequence[OutcomeRow], baseline: str) -> Iterator[str]:
     for row in rows:
         names, of = row["unpaired"], row["strategy"]
         if names:
-            more = f" and {len(names) - NAMED:,} more (--json names all)" if len(names) > NAMED else ""
-            yield f"Only {of} or only {baseline} has {', '.join(names[:NAMED])}{more}: left out of Δ."
-        if of != baseline and row["pairs"] < FEW:
+            more = f" and {len(names) - MOST_NAMED:,} more (--json names all)" if len(names) > MOST_NAMED else ""
+            yield f"Only {of} or only {baseline} has {', '.join(names[:MOST_NAMED])}{more}: left out of Δ."
+        if of != baseline and row["pairs"] < FEW_PAIRS:
             yield f"{of} has {row['pairs']} pairs: so few make the interval of Δ too narrow and p too small."

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from lab.csv_records import read
 from lab.exit_code import exit_code
-from lab.findings import Findings, Table
-from lab.flags import add_output
+from lab.experiment_flags import add_output
+from lab.findings import Findings, ResultTable
 from lab.publish import publish
 from scripts.paper_tables import cells
 from scripts.paper_tables.printed import TABLES
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> None:
     models = {model: Recomputed(of) for model, of in runs(options.file, columns, records).items()}
     made = {name: [*cells.cells(models, name)] for name in ([options.table] if options.table else TABLES)}
     tables = [
-        Table(
+        ResultTable(
             f"Table {name}. {TABLES[name].title}" if name.isdigit() else TABLES[name].title,
             COLUMNS,
             [[getattr(cell, column) for column in COLUMNS] for cell in found],

@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.errors import UsageError
-from lab.findings import Findings, Table
-from lab.flags import add_output
-from lab.page import write_page
+from lab.experiment_flags import add_output
+from lab.findings import Findings, ResultTable
+from lab.html_page import write_page
 from lab.publish import publish
 from session.parser import Parser
 
@@ -27,7 +27,7 @@ WORDS = st.one_of(
 )
 TABLES = st.integers(1, 4).flatmap(
     lambda width: st.builds(
-        Table,
+        ResultTable,
         WORDS,
         st.lists(WORDS, min_size=width, max_size=width),
         st.lists(st.lists(WORDS, min_size=width, max_size=width), max_size=4),
@@ -100,14 +100,14 @@ def test_any_words_make_a_page_that_runs_nothing(tmp_path_factory: pytest.TempPa
 
 
 def test_foreign_words_are_no_markup_of_the_terminal() -> None:
-    table = Table("[b]Costs", ["[i]strategy"], [["[red]none[/red]"]], "[link=x]")
+    table = ResultTable("[b]Costs", ["[i]strategy"], [["[red]none[/red]"]], "[link=x]")
     said = printed(Findings("", ["[dim]told"], [table], [], after=["[/b]"]))
     assert all(word in said for word in ("[dim]told", "[b]Costs", "[link=x]", "[i]strategy", "[red]none[/red]", "[/b]"))
 
 
 def test_text_stands_left_and_figures_right() -> None:
     found = Findings(
-        "", [], [Table("Costs", ["strategy", "cost"], [["none", "1"], ["a|b", "22"]], "Less is better.")], []
+        "", [], [ResultTable("Costs", ["strategy", "cost"], [["none", "1"], ["a|b", "22"]], "Less is better.")], []
     )
     assert printed(found, "markdown") == (
         "\n## Costs\n\nLess is better.\n\n| strategy | cost |\n|---|--:|\n| none | 1 |\n| a\\|b | 22 |\n"

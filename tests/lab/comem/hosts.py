@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lab.comem.agent_runs import AgentRun, TurnSize
 from lab.comem.hosts import USABLE, Gpu, Host, Model
-from lab.comem.pipeline import STRATEGIES, Deployment
+from lab.comem.pipeline import COMEM_STRATEGIES, Deployment
 
 MODEL = Model("small", parameters=1_000, active=1_000, width=2, kv=64)
 GPU = Gpu("old", memory=1e9, bandwidth=1e5, pcie=1e4, operations={2: 1e7}, chunk=16)
@@ -37,6 +37,6 @@ def scenes(draw: st.DrawFn, batches: st.SearchStrategy[list[AgentRun]] = BATCHES
     summary = draw(st.integers(1, 60))
     least = max(largest(run, summary) for run in runs)
     agent, memory = (host(least + draw(st.integers(0, least)), draw(MODELS)) for _ in range(2))
-    strategy = draw(st.sampled_from(STRATEGIES))
+    strategy = draw(st.sampled_from(COMEM_STRATEGIES))
     tool = draw(st.sampled_from([0.0, 0.01, 1.0]))
     return runs, Deployment(agent, memory, strategy, draw(st.integers(1, 3)), draw(st.booleans()), tool, summary)

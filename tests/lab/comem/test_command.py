@@ -17,10 +17,10 @@ from agent.errors import UsageError
 from agent.messages import Message
 from agent.repair import repair
 from lab.comem.agent_runs import recorded as of_trajectory
+from lab.comem.comem_paper import FIGURE_5, PAPER_TABLE
 from lab.comem.command import main
-from lab.comem.paper import FIGURE_5, TABLE
 from lab.comem.paper_cells import Assumed, figure_5, table_1
-from lab.replay.replay import counter_of
+from lab.replay.recorded_replay import counter_of
 from lab.replay.trajectories import Trajectory
 from tests.support.histories import nasty_histories
 from tests.support.paths import ROOT
@@ -47,7 +47,7 @@ def test_recorded_runs_are_shown_under_each_strategy(recorded: str, capsys: pyte
     main([recorded, "--batch", "4", "--json"], "lab comem")
     found = json.loads(capsys.readouterr().out)
     assert {cell["memory"] for cell in found} == {"full context", "no summary", "synchronous", "k-step-off"}
-    assert len(found) == len(TABLE) * 2 * 4
+    assert len(found) == len(PAPER_TABLE) * 2 * 4
     assert all(cell["calls"] == 2 and cell["printed"] is None and cell["simulated"] > 0 for cell in found)
     main([recorded, "--batch", "4", "--csv"], "lab comem")
     lines = list(csv.DictReader(StringIO(capsys.readouterr().out)))
@@ -68,11 +68,11 @@ def test_the_page_shows_what_is_simulated() -> None:
 
 
 def test_the_printed_speedups_are_those_of_the_paper() -> None:
-    for agent, speedup in zip(TABLE, [(1.68, 1.45), (1.61, 1.43), (1.92, 2.08)], strict=True):
+    for agent, speedup in zip(PAPER_TABLE, [(1.68, 1.45), (1.61, 1.43), (1.92, 2.08)], strict=True):
         full, ours = (next(row for row in agent.rows if row.memory == name) for name in ("Full-Context", "GRPO"))
         found = [a / b for a, b in zip(full.printed, ours.printed, strict=True) if a and b]
         assert [round(each, 2) for each in found] == list(speedup)
-    assert TABLE[-1].rows[0].printed[1] == FIGURE_5[128][0]
+    assert PAPER_TABLE[-1].rows[0].printed[1] == FIGURE_5[128][0]
 
 
 @given(nasty_histories())

@@ -9,13 +9,13 @@ from argparse import Namespace
 import pytest
 
 from corpus.questions import load
-from lab.questions.command import BUDGET, ROOM_ENOUGH, main, question_jobs
+from lab.questions.command import QUESTION_BUDGET, ROOM_ENOUGH, main, question_jobs
 from strategies import STRATEGIES
 
 
 def test_by_default_dialogues_are_asked_under_all_strategies_and_every_question_with_room_enough() -> None:
     questions = load().questions
-    jobs = question_jobs(questions, Namespace(strategy=None, budget=BUDGET, model="reader"))
+    jobs = question_jobs(questions, Namespace(strategy=None, budget=QUESTION_BUDGET, model="reader"))
     assert {job.strategy for job in jobs} == {*STRATEGIES}
     with_room = [job.question for job in jobs if (job.strategy, job.budget) == ("none", ROOM_ENOUGH)]
     assert with_room == list(questions)
@@ -31,7 +31,7 @@ def test_every_form_has_the_answers(capsys: pytest.CaptureFixture[str]) -> None:
     main([*flags, "--json"], "lab questions")
     answers = json.loads(capsys.readouterr().out)
     asked = sum(question.kind == "offtopic" for question in load().questions)
-    assert [answer["strategy"] for answer in answers] == ["none"] * asked + ["truncate"] * asked
+    assert [answer["strategy"] for answer in answers] == ["none", "truncate"] * asked
     right = sum(answer["right"] for answer in answers if answer["strategy"] == "none")
     assert f"{right / asked:.0%}".replace("%", " %") in text
     assert "Right answers by kind of question, %: reader" in text

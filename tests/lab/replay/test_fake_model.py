@@ -9,7 +9,7 @@ from agent.messages import Message
 from agent.protocols import Text
 from agent.side import SideModel
 from lab.replay.fake_model import FakeModel
-from lab.replay.replay import counter_of
+from lab.replay.recorded_replay import counter_of
 from tests.support.histories import TinyCounter
 
 MODELS = ["no such model", "qwen2.5:7b"]

@@ -14,9 +14,9 @@ from agent.budget import Budget
 from agent.messages import Message
 from agent.view import measure
 from corpus.questions import Fact, Proof
-from lab.run.analysis import TENTHS, Difference, StudySetting, by_kind, differences, groups, places, tenth
-from lab.run.ask import Answer, place
-from lab.run.results import StudyRow, made_by
+from lab.run.analysis import TENTHS, PairedDifference, StudySetting, by_kind, differences, groups, places, tenth
+from lab.run.ask import ScoredAnswer, place
+from lab.run.study_rows import StudyRow, made_by
 from lab.run.study_tables import findings
 from lab.statistics import holm, paired
 from tests.support.histories import TinyCounter
@@ -34,7 +34,7 @@ FIGURES = st.builds(
 )
 
 
-def unscored(answers: Sequence[Answer]) -> list[Answer]:
+def unscored(answers: Sequence[ScoredAnswer]) -> list[ScoredAnswer]:
     """What was said to messages of a dialogue that are no questions."""
     return [replace(each, right=None) for each in answers]
 
@@ -55,7 +55,7 @@ ROWS = st.lists(
 )
 
 
-def of(rows: Sequence[StudyRow], strategy: str) -> list[Answer]:
+def of(rows: Sequence[StudyRow], strategy: str) -> list[ScoredAnswer]:
     return [each for one in rows if one.strategy == strategy and not one.error for each in one.answers]
 
 
@@ -135,7 +135,7 @@ def test_p_values_are_corrected_over_all_budgets() -> None:
     assert [each.right.p for each in found] == holm(raw)
 
 
-def one_right(rows: Sequence[StudyRow], each: Difference, strategy: str) -> list[float]:
+def one_right(rows: Sequence[StudyRow], each: PairedDifference, strategy: str) -> list[float]:
     return [right(one) for one in rows if one.strategy == strategy and one.budget == each.setting.budget]
 
 

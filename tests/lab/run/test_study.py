@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from agent.errors import UsageError
 from corpus.questions import load
 from lab.pool import pooled
-from lab.run.ask import NO_ROOM, Result, ask, hold
+from lab.run.ask import NO_ROOM, JobResult, ask, hold
 from lab.run.jobs import Job, plan
-from lab.run.results import StudyRow, study_rows
 from lab.run.study import go_on, missing
+from lab.run.study_rows import StudyRow, study_rows
 from lab.store import Store
 from models.scripted import Scripted
 from session.session import Session
@@ -99,10 +99,10 @@ def test_nothing_is_asked_twice_and_the_ceiling_holds(tmp_path_factory: pytest.T
     jobs = [job(number) for number in range(6)]
     asked: list[Job] = []
 
-    def do(one: Job) -> Result:
+    def do(one: Job) -> JobResult:
         asked.append(one)
         failed = jobs.index(one) in fails and asked.count(one) == 1
-        return Result((answer(),), "the server is gone" if failed else "", 0.1, 3)
+        return JobResult((answer(),), "the server is gone" if failed else "", 0.1, 3)
 
     store = Store(tmp_path_factory.mktemp("study") / "s.jsonl", write=True)
     for stop in stops:
@@ -124,9 +124,9 @@ def test_nothing_is_asked_twice_and_the_ceiling_holds(tmp_path_factory: pytest.T
 def test_changed_flags_add_only_what_is_missing(store: Store) -> None:
     asked: list[Job] = []
 
-    def do(one: Job) -> Result:
+    def do(one: Job) -> JobResult:
         asked.append(one)
-        return Result((answer(),))
+        return JobResult((answer(),))
 
     questions = [question("a"), question("b")]
     go_on(plan(questions, ["none"], [8000]), store, serial, do=do)
@@ -155,7 +155,7 @@ def test_a_question_without_room_is_a_wrong_answer_and_no_failure() -> None:
     assert only.places == (None,)
 
 
-def scripted(one: Job, read: str) -> Result:
+def scripted(one: Job, read: str) -> JobResult:
     """A job whose model reads something and then answers by its seed."""
     session = Session(one.settings)
     said = f"It is {84 if one.seed else 85} % [observation-masking]."
@@ -241,7 +241,7 @@ def test_a_study_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
         while group(running.pid):  # its workers follow it
             time.sleep(0.05)
     store = Store(path, write=True)
-    go_on([job(number) for number in range(30)], store, serial, do=lambda _: Result((answer(),)))
+    go_on([job(number) for number in range(30)], store, serial, do=lambda _: JobResult((answer(),)))
     rows = study_rows(store)
     store.close()
     assert kept.items() <= {row.key: row.finished for row in rows}.items()

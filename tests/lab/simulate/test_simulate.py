@@ -17,8 +17,8 @@ from agent.budget import UNLIMITED, Budget, Prices
 from agent.errors import UsageError
 from agent.side import SideModel
 from lab.replay.fake_model import FakeModel
-from lab.replay.replay import ReplaySetting, counter_of
-from lab.simulate.command import DEFAULT, main
+from lab.replay.recorded_replay import ReplaySetting, counter_of
+from lab.simulate.command import DEFAULT_TURN, main
 from lab.simulate.equal_turns import MeanTurn, means, run
 from lab.simulate.growth import blocks
 from lab.simulate.simulated import Simulated, simulated
@@ -99,7 +99,7 @@ def test_strategies_do_what_the_equations_say_turn_by_turn(
 
 
 @pytest.mark.parametrize("spec", ["none", "observation-masking:paper", "llm-summary:paper", "hybrid:paper"])
-@pytest.mark.parametrize(("turn", "turns", "summary"), [(MeanTurn(60, 20, 100), 100, 70), (DEFAULT, 60, 700)])
+@pytest.mark.parametrize(("turn", "turns", "summary"), [(MeanTurn(60, 20, 100), 100, 70), (DEFAULT_TURN, 60, 700)])
 def test_the_settings_of_the_papers_do_too(spec: str, turn: MeanTurn, turns: int, summary: int) -> None:
     of = sizes(run(turn, 1, COUNTER), COUNTER, summary)
     assert differs_from(on(spec, turn, turns, summary), spec, of) is None

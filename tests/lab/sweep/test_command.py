@@ -12,8 +12,8 @@ import pytest
 from agent.budget import UNLIMITED, Prices
 from agent.errors import UsageError
 from agent.messages import Message
-from lab.replay.replay import ReplaySetting, counter_of, figures
-from lab.replay.replay import replay as play
+from lab.replay.recorded_replay import ReplaySetting, counter_of, figures
+from lab.replay.recorded_replay import replay as play
 from lab.replay.trajectories import read
 from lab.sweep.command import main
 from lab.sweep.grid import parse_grid

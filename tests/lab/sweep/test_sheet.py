@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lab.statistics import RESAMPLES, holm, least
 from lab.sweep.grid import parse_grid
-from lab.sweep.sheet import DEFAULT, SECOND, GridCell, Sheet, judged
+from lab.sweep.sheet import DEFAULT_SETTING, SECOND_BEST, GridCell, Sheet, judged
 from lab.sweep.sweep_tables import findings
 
 
@@ -43,10 +43,10 @@ def test_the_best_is_the_first_with_the_best_mean(tables: list[list[list[int]]])
         same = [at for at in range(len(means)) if at != first and scores[at] == scores[first]]
         assert best.same == [f"x:a={at}" for at in same]
         others = [at for at in range(len(means)) if at not in (first, *same)]
-        assert (SECOND in best.rivals) == bool(others)
+        assert (SECOND_BEST in best.rivals) == bool(others)
         if others:
-            assert best.rivals[SECOND].cell.spec == f"x:a={min(others, key=lambda at: (means[at], at))}"
-        rival = best.rivals[DEFAULT]
+            assert best.rivals[SECOND_BEST].cell.spec == f"x:a={min(others, key=lambda at: (means[at], at))}"
+        rival = best.rivals[DEFAULT_SETTING]
         assert rival.found.difference == pytest.approx(mean(map(sub, scores[first], default)))
         ps += [each.found.p for each in best.rivals.values()]
         if len(default) > 1:
@@ -65,7 +65,7 @@ def test_a_setting_that_is_the_default_is_not_compared_with_it() -> None:
 def test_equal_settings_are_the_same_and_chosen_together() -> None:
     (best,) = judged([sheet([[3, 9], [1, 2], [1, 2]], [1, 2])])
     assert (best.cell.spec, best.same, best.share) == ("x:a=1", ["x:a=2"], 1.0)
-    assert (best.rivals[SECOND].cell.spec, best.rivals[DEFAULT].verdict) == ("x:a=0", "same")
+    assert (best.rivals[SECOND_BEST].cell.spec, best.rivals[DEFAULT_SETTING].verdict) == ("x:a=0", "same")
 
 
 def test_one_run_tells_nothing_apart() -> None:
@@ -75,8 +75,8 @@ def test_one_run_tells_nothing_apart() -> None:
 
 def test_many_comparisons_ask_for_more() -> None:
     scores, default = [[0] * 6, [1, 1, 1, 1, 1, -1]], [9, 9, 8, 9, 9, 8]
-    alone = judged([sheet(scores, default)])[0].rivals[SECOND]
-    many = judged([sheet(scores, default)] * 20)[0].rivals[SECOND]
+    alone = judged([sheet(scores, default)])[0].rivals[SECOND_BEST]
+    many = judged([sheet(scores, default)] * 20)[0].rivals[SECOND_BEST]
     assert alone.corrected < many.corrected
 
 

@@ -9,7 +9,7 @@ from time import monotonic
 
 from agent.figures import duration
 
-PAUSE_SECONDS = 10.0
+LINE_PAUSE_SECONDS = 10.0
 """The fewest seconds between two lines."""
 Advance = Callable[[int], None]
 
@@ -23,7 +23,7 @@ def progress(did: str, jobs: int, total: int, clock: Callable[[], float] = monot
     def advance(more: int) -> None:
         nonlocal done, size, last
         done, size = done + 1, size + more
-        if clock() - last >= PAUSE_SECONDS and sys.stderr:
+        if clock() - last >= LINE_PAUSE_SECONDS and sys.stderr:
             last = clock()
             left = f", about {duration((last - began) / size * (total - size))} left" if size else ""
             print(f"{did} {done:,} of {jobs:,}{left}", file=sys.stderr, flush=True)

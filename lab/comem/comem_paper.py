@@ -34,7 +34,7 @@ def _agent(model: Model, gpu: Gpu, k: int, *rows: PaperRow) -> PaperAgent:
     return PaperAgent(model, gpu, k, [*rows, PaperRow("awaited at once", "synchronous", rows[-1].calls)])
 
 
-TABLE = (
+PAPER_TABLE = (
     _agent(
         QWEN3_32B, A100, 2,
         PaperRow("Full-Context", "full context", 34.39, (9457.78, 6390.62)),
@@ -59,7 +59,7 @@ TABLE = (
         PaperRow("GRPO", "k-step-off", 51.21, (3318.42, 2821.38)),
     ),
 )  # fmt: skip
-BATCH = 128
+PAPER_BATCH = 128
 """Issues of a batch in Table 1."""
 
 FIGURE_5: Mapping[int, tuple[float | None, float | None]] = {

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from agent.errors import UsageError
 from corpus.writing import write_whole
-from lab.findings import Findings, Table
+from lab.findings import Findings, ResultTable
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
@@ -28,6 +28,7 @@ def write_page(path: Path, found: Findings, command: str) -> None:
 
 def _page(found: Findings, command: str) -> Iterator[str]:
     style = (Path(__file__).parent / "page.css").read_text("utf-8")
+    told = "\n".join(found.told)
     yield f"""\
 <!DOCTYPE html>
 <html lang="en">
@@ -41,14 +42,14 @@ def _page(found: Findings, command: str) -> Iterator[str]:
 <body>
 <h1>{escape(found.title)}</h1>
 <p>Command: <code>{escape(command)}</code></p>"""
-    yield from (f"<p>{escape(line)}</p>" for line in found.told)
+    yield f"<pre>{escape(told)}</pre>"
     for table in found.tables:
         yield from _table(table)
     yield from (f"<p>{escape(line)}</p>" for line in found.after)
     yield "</body>\n</html>"
 
 
-def _table(table: Table) -> Iterator[str]:
+def _table(table: ResultTable) -> Iterator[str]:
     yield f"<h2>{escape(table.title)}</h2>\n<p>{escape(table.told)}</p>\n<table>"
     for name, row in (("th", table.columns), *(("td", row) for row in table.rows)):
         cells = (

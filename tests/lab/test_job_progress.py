@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.figures import duration
-from lab.progress import PAUSE_SECONDS, progress
+from lab.job_progress import LINE_PAUSE_SECONDS, progress
 from lab.replay.trajectories import Trajectory
 from tests.support.histories import react
 
@@ -32,8 +32,8 @@ def test_lines_are_apart_and_tell_the_time_for_the_rest_of_the_size(done: list[t
         so_far = sum(size for size, _ in done[: int(found[1])])
         assert found[2] == (duration(at / so_far * (total - so_far)) if so_far else None)
     times = [0.0, *(at for at, _ in told)]
-    assert all(later - earlier >= PAUSE_SECONDS for earlier, later in pairwise(times))
-    assert now - times[-1] < PAUSE_SECONDS
+    assert all(later - earlier >= LINE_PAUSE_SECONDS for earlier, later in pairwise(times))
+    assert now - times[-1] < LINE_PAUSE_SECONDS
 
 
 @given(st.integers(0, 30))

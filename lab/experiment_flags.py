@@ -12,8 +12,8 @@ from agent.budget import UNLIMITED, Prices, read_limit
 from agent.errors import UsageError
 from agent.prices import MOST
 
-CACHED = "1.0,0.4,0.25,0.1"
-MODEL = "qwen2.5:7b"
+CACHED_PRICES = "1.0,0.4,0.25,0.1"
+COUNTED_MODEL = "qwen2.5:7b"
 
 
 def whole(flag: str, least: int, most: int) -> Callable[[str], int]:
@@ -61,7 +61,7 @@ def add_lag(parser: argparse.ArgumentParser, **more: object) -> None:
     parser.add_argument("--lag", type=whole("--lag", 0, 1_000), metavar="N", help=told, **more)  # type: ignore[arg-type]
 
 
-def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str = CACHED) -> None:
+def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str = CACHED_PRICES) -> None:
     """Add the flags that say how prompts are prepared, counted and priced; `strategies` and `cached` are defaults."""
     add = parser.add_argument
     add("--strategy", nargs="+", action="extend", metavar="SPEC", help=f"default: {strategies}")
@@ -69,17 +69,22 @@ def add_prompts(parser: argparse.ArgumentParser, strategies: str, cached: str = 
     add_costs(parser, cached)
 
 
-def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED) -> None:
+def add_costs(parser: argparse.ArgumentParser, cached: str = CACHED_PRICES) -> None:
     """Add those of them that say how prompts are counted and priced."""
     add = parser.add_argument
     add("--price", action="append", default=[], metavar="cached=C,…", help=f"default: cached={cached},output=4")
-    add("--model", default=MODEL, metavar="NAME", help=f"the model whose tokens are counted; default: {MODEL}")
+    add(
+        "--model",
+        default=COUNTED_MODEL,
+        metavar="NAME",
+        help=f"the model whose tokens are counted; default: {COUNTED_MODEL}",
+    )
     tokens = whole("--summary-tokens", 0, 100_000)
     add("--summary-tokens", default=700, type=tokens, metavar="N", help="length of each summary; default: 700")
     add("--uncached-summaries", action="store_true", help="no cache holds the prompts of a strategy's own model calls")
 
 
-def price_cards(given: Sequence[str], usual: str = CACHED) -> list[Prices]:
+def price_cards(given: Sequence[str], usual: str = CACHED_PRICES) -> list[Prices]:
     """A price card for each cached price in `--price`: `cached=1.0,0.1,output=4`.
 
     Raises:

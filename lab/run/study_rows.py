@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from lab.run.ask import Answer, Result
-from lab.run.jobs import FIGURES, Job, fingerprint, named
+from lab.run.ask import JobResult, ScoredAnswer
+from lab.run.jobs import JOB_FIGURES, Job, fingerprint, named
 from lab.store import Store
 
-CODE = (
+ANSWERING_CODE = (
     *(f"{room}/**/*.py" for room in ("agent", "corpus", "models", "session", "strategies", "tools")),
     "corpus/articles/*.md",
     "corpus/files/**/*.*",
@@ -25,7 +25,7 @@ class StudyRow:
     """A finished job.
 
     `made_by` is the fingerprint of the code that answered. `finished` is in seconds since 1970. `tries` counts how
-    often it was done, and `spent` is the cost of all tries. The rest is as in Job and Result.
+    often it was done, and `spent` is the cost of all tries. The rest is as in Job and JobResult.
     """
 
     key: str
@@ -47,18 +47,18 @@ class StudyRow:
     tries: int
     spent: float
     error: str
-    answers: Sequence[Answer]
+    answers: Sequence[ScoredAnswer]
 
 
 @cache
 def made_by() -> str:
     """The fingerprint of the code and the articles that are asked now."""
-    return fingerprint(*CODE)
+    return fingerprint(*ANSWERING_CODE)
 
 
-def study_row(job: Job, result: Result, before: StudyRow | None = None) -> StudyRow:
+def study_row(job: Job, result: JobResult, before: StudyRow | None = None) -> StudyRow:
     """The row of a job that has just been finished; `before` is that of an earlier try, which failed."""
-    figures: dict[str, Any] = {name: getattr(job, name) for name in FIGURES}
+    figures: dict[str, Any] = {name: getattr(job, name) for name in JOB_FIGURES}
     return StudyRow(
         key=job.key,
         question=job.question.id,
@@ -82,7 +82,7 @@ def study_rows(store: Store) -> list[StudyRow]:
 
 
 def _row(record: dict[str, Any]) -> StudyRow:
-    answers = [Answer(**answer | {"places": tuple(answer["places"])}) for answer in record["answers"]]
+    answers = [ScoredAnswer(**answer | {"places": tuple(answer["places"])}) for answer in record["answers"]]
     return StudyRow(**record | {"answers": tuple(answers)})
 
 
