@@ -11,7 +11,6 @@ from typing import Literal
 from agent.budget import Budget
 from agent.history import History
 from agent.messages import LONGEST, Message, pending
-from strategies import llmlingua
 from strategies.kinds.excerpt import excerpt
 from strategies.kinds.registry import recognised
 from strategies.parameter import parameter
@@ -19,7 +18,6 @@ from strategies.rewriting import Rewriting
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
-MARK = "[compressed from {letters:,} characters: words that say little are left out]"
 OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
 """How often an old observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on. New ones go slower."""
 TWICE = 2
@@ -58,8 +56,6 @@ class Compress(Stateful):
     `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
     prefix never changes. Over the budget the next strategy makes room, as in `compress:when=arrival+thrifty`, or else
     `fit` (/help budget).
-
-    With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """
 
     tools = ("recall",)
@@ -67,17 +63,12 @@ class Compress(Stateful):
     window: int = parameter(2, "newest turns whose observations stay if they can")
     ratio: float = parameter(0.5, "share of an observation's size that stays", 0.1, 0.9)
     target: float = parameter(0.5, "share of the budget to come down to when over it", 0.1, 1)
-    by: Literal["information", "llmlingua"] = parameter(
-        "information", "who chooses: the kind and self-information, or LLMLingua (an extra)"
-    )
     when: Literal["over", "arrival"] = parameter("over", "compress when over the budget, or long results as they come")
     memory: Compressed = field(default_factory=Compressed)
     _view: Rewriting = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         self._view = Rewriting(self._copy)
-        if self.by == "llmlingua":
-            llmlingua.load()
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with old observations compressed; see the class."""
@@ -143,18 +134,14 @@ class Compress(Stateful):
         return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
 
     def _copy(self, message: Message, times: float) -> Message:
-        return compressed(message, self.ratio**times, self.by) if times else message
+        return compressed(message, self.ratio**times) if times else message
 
 
 @lru_cache(maxsize=8192)
-def compressed(message: Message, ratio: float, by: str) -> Message:
+def compressed(message: Message, ratio: float) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
     if len(message.content) > LONGEST:
         return message
-    if by == "llmlingua":
-        mark = MARK.format(letters=len(message.content))
-        text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
-        return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
     most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
     if "\n" not in text.rstrip("\n"):

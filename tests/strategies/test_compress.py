@@ -160,13 +160,13 @@ def test_facts_stay_and_what_is_said_again_goes() -> None:
 
 def test_a_copy_depends_on_its_message_alone() -> None:
     (message,) = [message for message in reading(1) if message.role == "tool"]
-    copy = compressed(message, 0.5, "information")
+    copy = compressed(message, 0.5)
     head, _, rest = copy.content.partition("\n")
     of = len(message.content.split())
     assert head == f'[{len(rest.split())} of {of} words; recall(id="{message.id}") shows all]'
     assert rest.startswith("# Result 1\n")
     assert copy.why == "compressed to 879 of 1,763 characters, as prose"
-    assert compressed(replace(message), 0.5, "information") == copy
+    assert compressed(replace(message), 0.5) == copy
 
 
 # --- when -------------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ def test_the_newest_turns_stay_where_older_ones_can_make_room(
         newest = {messages[index].id for turn in turns(messages)[-max(1, window) :] for index in turn}
         if newest & (times.keys() - done):
             old = {id_: step for id_, step in times.items() if id_ not in newest}
-            view = [compressed(one, 0.5 ** old[one.id], "information") if one.id in old else one for one in messages]
+            view = [compressed(one, 0.5 ** old[one.id]) if one.id in old else one for one in messages]
             assert budget(limit).size(view) > limit
 
 
