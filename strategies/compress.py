@@ -41,8 +41,8 @@ class Compressed:
 class Compress(Stateful):
     """Keep the most informative parts of old observations. `recall` shows the whole.
 
-    The kind of an observation says what its parts, the units, are: the records of a log, the rows of a table, failed
-    tests, signatures, sentences. What one tells is counted in bits of self-information (`kinds/excerpt.py`). The first
+    The kind of an observation says what its parts, the units, are: the records of a log or of JSON, the rows of a
+    table, signatures, sentences, lines. What one tells is counted in bits of self-information (`kinds/excerpt.py`). The first
     and the last unit stay, and a marker in each gap says how many are left out. Prose first loses its least informative
     words (Selective Context: Li et al., 2023).
 
@@ -146,5 +146,5 @@ def compressed(message: Message, ratio: float) -> Message:
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
     if "\n" not in text.rstrip("\n"):
         return message.rewritten(text, "compressed until only the line that opens it is left", ref=message.id)
-    kind, size = recognised(message.content)[0].name, len(message.content)
+    kind, size = recognised(message.content)[0], len(message.content)
     return message.rewritten(text, f"compressed to {len(text):,} of {size:,} characters, as {kind}")

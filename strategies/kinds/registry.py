@@ -1,67 +1,59 @@
-"""The kinds, in the order in which a text is tried: the first that cuts it wins."""
+"""The kinds of text that tools return: the first one that cuts a text into units wins."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
-from strategies.kinds import numbered
-from strategies.kinds.aligned_table import TABLE
-from strategies.kinds.diff import DIFF
-from strategies.kinds.html_page import HTML_PAGE
-from strategies.kinds.json_records import JSON, JSON_LINES
-from strategies.kinds.kind import Kind, Unit, line_unit, lines_of
-from strategies.kinds.lines import LINES
-from strategies.kinds.listing import LISTING
-from strategies.kinds.log import LOG
-from strategies.kinds.markdown import MARKDOWN
-from strategies.kinds.paths import PATHS
-from strategies.kinds.prose import PROSE
-from strategies.kinds.search_hits import SEARCH_HITS
-from strategies.kinds.separated import SEPARATED
-from strategies.kinds.source_code import SOURCE_CODE
-from strategies.kinds.stack_trace import STACK_TRACE
-from strategies.kinds.test_report import TEST_REPORT
-from strategies.kinds.tidied_json import TIDIED
+from strategies.kinds import html_page, json_records, log, prose, source_code, table
+from strategies.kinds.unit import Unit, line_unit, lines_of
 
-BY_FORM = (
-    HTML_PAGE,
-    TIDIED,
-    JSON,
-    DIFF,
-    TEST_REPORT,
-    LOG,
-    STACK_TRACE,
-    JSON_LINES,
-    MARKDOWN,
-    TABLE,
-    SEPARATED,
-    SEARCH_HITS,
-    PATHS,
-)
-KINDS: tuple[Kind, ...] = (*BY_FORM, SOURCE_CODE, LISTING, PROSE, LINES)
-"""The last one cuts every text."""
+Units = Callable[[str], Sequence[Unit] | None]
+"""Cuts a text, or returns None if it is not of this kind. It takes time in proportion to the text, and never fails."""
+
+KINDS: dict[str, tuple[str, Units]] = {
+    "HTML": ("pieces of the page", html_page.units),
+    "JSON": ("JSON records", json_records.units),
+    "log": ("log records", log.units),
+    "source code": ("lines of code", source_code.units),
+    "prose": ("sentences", prose.units),
+    "table": ("rows", table.units),
+}
+"""By name: what the units of the kind are called, and what cuts a text into them."""
+NUMBER = re.compile(r" {0,8}(\d{1,9})(?:: |\t)")
+"""How `read_file` and `cat -n` number a line."""
 
 
-WRAPPED = re.compile(
-    r"(?P<before>(?:<(\w+)>[^<\n]*+</\2>\n)*<(\w+)>\n)(?P<inside>(?!\s*<).*\n)(?P<after></\3>\s*)", re.DOTALL
-)
-"""A text between tags that some agents write around what a tool prints."""
+Recognised = tuple[str, str, Sequence[Unit]]
 
 
 @lru_cache(maxsize=64)
-def recognised(text: str) -> tuple[Kind, Sequence[Unit]]:
-    """The kind of a text, and its units; the tags around it, and what stands around numbered lines, are units too.
+def recognised(text: str) -> Recognised:
+    """The name of the kind of a text, what its units are called, and these. Numbers before its lines do not matter."""
+    lines = lines_of(text)
+    numbers = [found[0] if (found := NUMBER.match(line)) else "" for line in lines]
+    counted = [int(number.rstrip(": \t")) for number in numbers if number]
+    if len(counted) < max(3, 0.9 * len(lines) - 2) or counted != list(range(counted[0], counted[0] + len(counted))):
+        return _cut(text)
+    name, noun, units = _cut("".join(map(str.removeprefix, lines, numbers)))
+    return name, noun, list(_with_numbers(units, numbers))
 
-    Neither these nor the numbers say anything about the kind.
-    """
-    if wrapped := WRAPPED.fullmatch(text):
-        kind, inside = recognised(wrapped["inside"])
-        return kind, [*map(line_unit, lines_of(wrapped["before"])), *inside, line_unit(wrapped["after"])]
-    if (parts := numbered.cut(text)) and not (TIDIED.units(text) or TABLE.units(text)):  # with such a column
-        before, lines, behind = parts
-        kind, inside = recognised("".join(line for _, line in lines))
-        units = numbered.with_numbers(inside, (number for number, _ in lines))
-        return kind, [*map(line_unit, before), *units, *map(line_unit, behind)]
-    return next((kind, found) for kind in KINDS if (found := kind.units(text)) is not None)
+
+def _cut(text: str) -> Recognised:
+    for name, (noun, cut) in KINDS.items():
+        if (units := cut(text)) is not None:
+            return name, noun, units
+    return "lines", "lines", list(map(line_unit, lines_of(text)))
+
+
+def _with_numbers(units: Sequence[Unit], numbers: Sequence[str]) -> Iterator[Unit]:
+    """The units of a text with a number before each of its lines."""
+    left, begins = iter(numbers), True
+    for unit in units:
+        written = list[str]()
+        for line in lines_of(unit.text):
+            written += [next(left, "") if begins else "", line]
+            begins = line.endswith("\n")
+        yield replace(unit, text="".join(written))
