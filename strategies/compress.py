@@ -42,9 +42,9 @@ class Compress(Stateful):
     """Keep the most informative parts of old observations. `recall` shows the whole.
 
     The kind of an observation says what its parts, the units, are: the records of a log or of JSON, the rows of a
-    table, signatures, sentences, lines. What one tells is counted in bits of self-information (`kinds/excerpt.py`). The first
-    and the last unit stay, and a marker in each gap says how many are left out. Prose first loses its least informative
-    words (Selective Context: Li et al., 2023).
+    table, the pieces of a page, signatures, lines. What one tells is counted in bits of self-information
+    (`kinds/excerpt.py`). The first and the last unit stay, and a marker in each gap says how many are left out. Prose
+    loses its least informative words instead (Selective Context: Li et al., 2023).
 
     Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
     first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
