@@ -56,15 +56,14 @@ class Notes(Stateful):
     words: int = parameter(150, "length of the recited notes (the newest), at six letters a word", 10, 10_000)
     memory: Noted = field(default_factory=Noted)
     _view: Rewriting = field(default_factory=lambda: Rewriting(mask), init=False, repr=False, compare=False)
-    _notes: _Written = field(default_factory=lambda: _Written(), init=False, repr=False, compare=False)
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
         """The history with noted observations masked, and notes or a request for notes at its end; see the class."""
         history, masked = History.of(messages), self.memory.masked
         self.memory.asked = ""
-        self._notes.goes_on(history)
+        written, upto = _written(history)
         self._view.goes_on(history, budget, masked, mask)
-        upto, whole = self._notes.upto, len(history) - len(pending(history))
+        whole = len(history) - len(pending(history))
         old, size = self._view.offers(0, min(history.newest(self.window), upto)), budget.size(self._view.view)
         least = size - sum(saved for _, _, saved in old)
         if size > budget.limit:
@@ -75,7 +74,7 @@ class Notes(Stateful):
         ask = ASK if least > self.warn * budget.limit and self._view.offers(upto, whole) else ""
         if pending(view):
             return view
-        notes = _recital(list(self._notes.notes), self.words) if masked else ""
+        notes = _recital(written, self.words) if masked else ""
         spare = min(budget.limit, budget.size(history) if masked else size) - size
         for words in filter(None, ("\n\n".join(filter(None, (notes, ask))), ask, notes)):
             said = _said(view, words)
@@ -102,23 +101,16 @@ def _said(view: History, words: str) -> Message:
     return recital(f"notes-after-{view[-1].id}", words, "notes, where a model reads best: at the end")
 
 
-class _Written:
-    """The notes in the history, each once, the newest last; and where the call that wrote each begins."""
-
-    def __init__(self) -> None:
-        self.history, self.notes, self.upto = History(), dict[str, None](), 0
-
-    def goes_on(self, history: History) -> None:
-        """Read the new messages of the history, and its newest turn again: a result may have come."""
-        if history.shared(self.history) < len(self.history):
-            self.notes, self.upto, self.history = {}, 0, History()
-        begun, self.history = self.history.newest(1), history
-        for turn in turns(history[begun:]):
-            for call in history[begun + turn.start].calls:
-                note = _note(call.arguments) if call.name == "save_note" else ""
-                if note and _kept(call.id, history[begun + turn.start + 1 : begun + turn.stop]):
-                    self.notes.pop(note, None)
-                    self.notes[note], self.upto = None, begun + turn.start
+def _written(messages: Sequence[Message]) -> tuple[list[str], int]:
+    """The notes in the history, each once, the newest last; and where the call that wrote the newest begins."""
+    notes, upto = dict[str, None](), 0
+    for turn in turns(messages):
+        for call in messages[turn.start].calls:
+            note = _note(call.arguments) if call.name == "save_note" else ""
+            if note and _kept(call.id, messages[turn.start + 1 : turn.stop]):
+                notes.pop(note, None)
+                notes[note], upto = None, turn.start
+    return list(notes), upto
 
 
 def _kept(call_id: str, results: Sequence[Message]) -> bool:
