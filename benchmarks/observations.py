@@ -28,7 +28,7 @@ from corpus.library import ARTICLES, load
 from models.counting.message_counter import ChatCounter
 from strategies.dedup import Dedup
 from strategies.kinds.excerpt import excerpt, judged
-from strategies.kinds.registry import recognised
+from strategies.kinds.recognised import recognised
 from strategies.tidy import smallest
 
 SIZES = (4_000, 40_000, 390_000)

@@ -12,7 +12,7 @@ from agent.budget import Budget
 from agent.history import History
 from agent.messages import LONGEST, Message, pending
 from strategies.kinds.excerpt import excerpt
-from strategies.kinds.registry import recognised
+from strategies.kinds.recognised import recognised
 from strategies.parameter import parameter
 from strategies.rewriting import Rewriting
 from strategies.sliding_window import Slid, SlidingWindow

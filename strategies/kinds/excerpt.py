@@ -17,7 +17,7 @@ from itertools import groupby, islice
 from math import log2
 from statistics import fmean, median, pstdev
 
-from strategies.kinds.registry import recognised
+from strategies.kinds.recognised import recognised
 from strategies.kinds.unit import Unit
 from strategies.self_information import AROUND, fewer_words, self_information
 

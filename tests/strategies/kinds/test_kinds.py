@@ -9,53 +9,21 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from strategies.kinds.registry import KINDS, recognised
+from strategies.kinds.recognised import KINDS, recognised
+from tests.support.hostile_texts import HOSTILE, TEXTS
 
 ROOT = Path(__file__).parents[3]
-LINES = st.sampled_from(
-    [
-        "2026-11-23T06:29:00Z INFO started 3",
-        "Nov 23 06:29:00 host app[7]: stopped",
-        'time=2026-11-23T06:29:00Z level=info msg="x" a=1',
-        '{"time": 1, "level": "info", "msg": "served 3"}',
-        '{"time": 1, "level": "info", "msg": ' + "[" * 5_000,
-        "Traceback (most recent call last):",
-        '  File "a.py", line 3, in f',
-        "    f(n - 1)",
-        "ValueError: 3",
-        "\tat a.B.c(B.java:3)",
-        "=== RUN   TestOne",
-        "tests/test_a.py::test_b PASSED",
-        "=== 1 failed, 3 passed in 0.1s ===",
-        "E   assert 1 == 2",
-        "agent/loop.py:12:def run():",
-        "agent/loop.py-13-    pass",
-        "12:def run():",
-        "--",
-        "./agent/loop.py",
-        "./agent:",
-        "loop.py",
-        "",
-        " ",
-        "\r",
-        "\x00\x1b[31m",
-        "words of a sentence",
-    ]
-)
-TEXTS = st.one_of(
-    st.text(),
-    st.lists(LINES, max_size=30).map("\n".join),
-    st.lists(st.one_of(LINES, st.text(max_size=20)), max_size=30).map("\n".join),
-    st.tuples(LINES, st.integers(3, 30), st.text(max_size=20)).map(lambda parts: f"{parts[0]}\n" * parts[1] + parts[2]),
-)
 LONG = ["a", "(", " ", '"', "1-", "1:", "a/", "{", '="\\', "    at ", '  File "', " |", "[I", "\n", " \n", "a\n"]
-BEFORE = ["", "2026-11-23 06:29:00 a\n" * 3, "=== RUN a\n", "Traceback (most recent call last):\n", "a/b:1:x\n" * 3]
+BEFORE = ["", "2026-11-23 06:29:00 a\n" * 3, "def a():\n  b\n" * 3, "1: a\n2: b\n3: c\n"]
 
 
-@given(TEXTS)
+@given(TEXTS | st.sampled_from(list(HOSTILE.values())))
+@example("2026-11-23T06:29:00Z INFO a\n\tat b\n" * 3)
+@example("<p>a</p>\n<p>b\n")
+@example("a,b,c\n1,2,3\n4,5,6\n7,8,9")
 def test_units_joined_are_the_text(text: str) -> None:
     name, _, units = recognised(text)
     assert name == "JSON" or "".join(unit.text for unit in units) == text

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from strategies.kinds import html_page, json_records, log, prose, source_code, table
+from strategies.kinds import html_page, json_records, log, prose, source_code, table_rows
 from strategies.kinds.unit import Unit, line_unit, lines_of
 
 Units = Callable[[str], Sequence[Unit] | None]
@@ -19,7 +19,7 @@ KINDS: dict[str, tuple[str, Units]] = {
     "log": ("log records", log.units),
     "source code": ("lines of code", source_code.units),
     "prose": ("sentences", prose.units),
-    "table": ("rows", table.units),
+    "table": ("rows", table_rows.units),
 }
 """By name: what the units of the kind are called, and what cuts a text into them."""
 NUMBER = re.compile(r" {0,8}(\d{1,9})(?:: |\t)")

@@ -1,4 +1,4 @@
-"""table: rows of fields between tabs, semicolons, bars, commas or blanks; a unit is a row."""
+"""table_rows: rows of fields between tabs, semicolons, bars, commas or blanks; a unit is a row."""
 
 from __future__ import annotations
 
