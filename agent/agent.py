@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from agent.budget import Budget, Prices
 from agent.events import Cancelled, Entry, Replied
-from agent.history import History
 from agent.ledger import Ledger
 from agent.marks import CANCELLED
 from agent.messages import Message, Schema, last_turn
@@ -69,7 +68,7 @@ class Agent:
         self.side.prefixes = self.prefixes
 
     @property
-    def history(self) -> History:
+    def history(self) -> list[Message]:
         """Every message of the session."""
         return self.state.history
 

@@ -28,7 +28,6 @@ from agent import loop
 from agent.agent import Agent
 from agent.budget import Budget, Counter
 from agent.events import Prepared, Preparing, Replied, ToolReturned
-from agent.history import History
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import Delta, Strategy, Text, Usage
 from agent.side import SideModel
@@ -128,7 +127,7 @@ def _mebibytes(spec: str, length: int) -> str:
 
 def _agent(spec: str, history: list[Message]) -> Agent:
     backend = Scripted([], QuickCounter())
-    state = State(spec, LIMIT_TOKENS, history=History(history))
+    state = State(spec, LIMIT_TOKENS, history=history)
     return Agent(backend, _strategy(spec), state, {}, SideModel(backend))
 
 

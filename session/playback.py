@@ -31,7 +31,6 @@ from agent.events import (
     TidyChanged,
     Withdrawn,
 )
-from agent.history import History
 from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, ModelId
 from agent.repair import is_sound, repair
@@ -196,7 +195,7 @@ class Playback:
             yield from self._play(agent, first, remember)
         finally:
             if not is_sound(agent.history):  # a line of it is damaged
-                agent.state.history = History(repair(agent.history).messages)
+                agent.state.history = repair(agent.history).messages
             agent.close_calls()
 
     def aside(self, agent: Agent, asked: tuple[str, ...], kind: type[T]) -> T:

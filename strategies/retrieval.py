@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
 from agent.errors import ModelError, UsageError
-from agent.history import History, question
 from agent.messages import LONGEST, Message, pending
 from agent.protocols import Embedder, Mapper
+from agent.turns import question
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import Masks, ObservationMasking
@@ -107,16 +107,16 @@ class Retrieval(Stateful):
             raise UsageError("retrieval:by=meaning needs embeddings", EMBEDDINGS)
         self._masking = ObservationMasking(self.window, target=self.target)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shortened history, with the passages after it; see the class."""
-        history = History.of(messages)
+        history = [*messages]
         view = self._shorter_with_map(history, budget) if self.map else self._shorter(history, budget, self.target)
         self._index.goes_on(history, view)
         size = budget.size(view)
         room = min(self.share * budget.limit, budget.limit - size, budget.size(history) - size)
         if not self._index.results or room <= 0 or pending(history):
             return view
-        whole: Sequence[Message] = view
+        whole = view
         near = self._near(history)
         alone = f" (by words alone: {self._vectors.error})" if self._vectors.error else ""
         for passages in self._choices(ranked(self._index, need(history), near), view):
@@ -131,7 +131,7 @@ class Retrieval(Stateful):
         """The rule by which the newest view leaves a message out."""
         return self.memory.window.why
 
-    def _shorter_with_map(self, history: History, budget: Budget) -> History:
+    def _shorter_with_map(self, history: list[Message], budget: Budget) -> list[Message]:
         """The shorter history with the map in its place; the map goes if it has no room any more.
 
         The map counts against the budget and the target: an edit hides as much more as the map may take, so that the
@@ -148,23 +148,23 @@ class Retrieval(Stateful):
         if self.memory.edits != edits:
             self.memory.map = self._draw(view, history, budget)
             said = self._said(history)
-        if not said or (place := view.place(self.memory.map.after)) is None:
+        if not said or (place := _place(view, self.memory.map.after)) is None:
             return view
-        return History([*view[: place + 1], said, *view[place + 1 :]])
+        return [*view[: place + 1], said, *view[place + 1 :]]
 
-    def _said(self, history: History) -> Message | None:
+    def _said(self, history: list[Message]) -> Message | None:
         """The message with the map; None if there is none, or not in this history."""
         drawn = self.memory.map
-        if not drawn.text or history.place(drawn.after) is None or history.place(MAP) is not None:
+        if not drawn.text or _place(history, drawn.after) is None or _place(history, MAP) is not None:
             return None
         return _map_of(drawn.text)
 
-    def _room(self, view: History, history: History, budget: Budget, most: float) -> float:
+    def _room(self, view: list[Message], history: list[Message], budget: Budget, most: float) -> float:
         """The most tokens for a map: the view with it must not be larger than `most` or than the history."""
         size = budget.size(view)
         return min(self.map * budget.limit, most - size, budget.size(history) - size)
 
-    def _draw(self, view: History, history: History, budget: Budget) -> Drawn:
+    def _draw(self, view: list[Message], history: list[Message], budget: Budget) -> Drawn:
         room = self._room(view, history, budget, max(self.target, FILLED) * budget.limit)
         asked = question(history)
         if not self.mapper or room <= 0 or pending(history):
@@ -172,14 +172,14 @@ class Retrieval(Stateful):
         text = self.mapper(asked.content if asked else "", room, lambda text: budget.count(_map_of(text)))
         return Drawn(text, view[-1].id) if text else Drawn()
 
-    def _shorter(self, history: History, budget: Budget, target: float) -> History:
+    def _shorter(self, history: list[Message], budget: Budget, target: float) -> list[Message]:
         self._masking.memory, self._masking.target = self.memory.masks, target
         sliding = SlidingWindow(target, memory=self.memory.window)
         view = sliding.prepare(self._masking.prepare(history, budget), budget)
         self.memory.window = sliding.memory
-        return History.of(view)
+        return view
 
-    def _near(self, history: History) -> dict[Place, float]:
+    def _near(self, history: list[Message]) -> dict[Place, float]:
         """The cosine of each passage with the query; nothing by words, or where no vectors can be had."""
         if self.by == "words" or self.embedder is None:
             return {}
@@ -229,7 +229,7 @@ class Index:
     """
 
     def __init__(self) -> None:
-        self._history, self._shown = History(), list[int]()
+        self._history, self._shown = list[Message](), list[int]()
         self.results, self.length = 0, 0
         self.passages: dict[Place, Passage] = {}
         self.words: dict[str, dict[Place, int]] = defaultdict(dict)
@@ -237,14 +237,15 @@ class Index:
     def __deepcopy__(self, memo: object) -> Index:
         return Index()  # a copy rebuilds its index from the history
 
-    def goes_on(self, history: History, view: History) -> None:
+    def goes_on(self, history: list[Message], view: list[Message]) -> None:
         """Add the results of the history that the view hides or changes."""
-        if history.shared(self._history) < len(self._history):
+        if history[: len(self._history)] != self._history:
             self.__init__()  # type: ignore[misc]
         new = enumerate(history[len(self._history) :], len(self._history))
         seen = [*self._shown, *(at for at, message in new if message.role == "tool")]
         self._history = history
-        self._shown = [at for at in seen if view.named(history[at].id) is history[at]]
+        shown = {message.id: message for message in view}
+        self._shown = [at for at in seen if shown.get(history[at].id) is history[at]]
         for at in sorted(set(seen).difference(self._shown)):
             self._add(at, history[at])
 
@@ -351,13 +352,17 @@ def _map_of(text: str) -> Message:
     return recital(MAP, f"{MAP_HEADER}\n\n{text}", "what the library holds for the question, since results were hidden")
 
 
-def _quoted(passages: Sequence[Passage], history: History) -> str:
+def _place(messages: Sequence[Message], id_: str) -> int | None:
+    return next((at for at, message in enumerate(messages) if message.id == id_), None)
+
+
+def _quoted(passages: Sequence[Passage], history: list[Message]) -> str:
     return "\n\n".join([HEADER, *(f"From {_source(one.result, history)}:\n{one.text}" for one in passages)])
 
 
-def _source(result: Message, history: History) -> str:
+def _source(result: Message, history: list[Message]) -> str:
     """The call that a result answers: the tool and its arguments."""
-    place = history.place(result.id) or 0
+    place = _place(history, result.id) or 0
     while place and history[place].role == "tool":
         place -= 1
     caller = history[place]

@@ -9,11 +9,9 @@ from typing import Any, Literal, get_args
 
 from agent.budget import Budget
 from agent.figures import several
-from agent.history import History
 from agent.messages import HERE, LONGEST, Message, pending
 from agent.protocols import Stage, Strategy
 from strategies import json_table, terminal_text
-from strategies.rewriting import Rewriting
 from strategies.state import Stateful
 
 Form = Literal["minified", "table", "text"]
@@ -37,13 +35,19 @@ def written(message: Message, form: Form) -> Message:
     return message.rewritten(text, f"{why}, nothing left out", ref=HERE) if text != message.content else message
 
 
-def smallest(message: Message, budget: Budget) -> tuple[Message, Form | None]:
-    """The copy with the fewest tokens, and its form; the message itself where none saves a tenth."""
-    size = len(message.content or "")
-    if message.role != "tool" or message.why or message.name == "recall" or not LEAST <= size <= LONGEST:
-        return message, None
-    tokens, form = min((budget.count(written(message, form)), form) for form in FORMS)
-    return (written(message, form), form) if tokens <= 0.9 * budget.count(message) else (message, None)
+@lru_cache(maxsize=16_384)
+def forms_of(message: Message) -> Sequence[Form]:
+    """The forms in which a result is another text than it was."""
+    if message.why or message.name == "recall" or not LEAST <= len(message.content or "") <= LONGEST:
+        return ()
+    return [form for form in FORMS if written(message, form) is not message]
+
+
+def smallest(message: Message, budget: Budget) -> Form | None:
+    """The form of a result with the fewest tokens; None where none saves a tenth."""
+    forms = ((budget.count(written(message, form)), form) for form in forms_of(message))
+    tokens, form = min(forms, default=(0, None))
+    return form if tokens <= 0.9 * budget.count(message) else None
 
 
 @dataclass
@@ -67,16 +71,14 @@ class Tidy(Stateful):
     """
 
     memory: Forms = field(default_factory=Forms)
-    _view: Rewriting = field(default_factory=lambda: Rewriting(written), init=False, repr=False, compare=False)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with each result in its smallest form; see the class. A form stays."""
-        history = History.of(messages)
-        self._view.goes_on(history, budget, self.memory.forms, lambda message: smallest(message, budget)[0])
-        offers = self._view.offers(0, len(history) - len(pending(history)))
-        forms = ((one.id, smallest(one, budget)[1]) for _, one, _ in offers)
-        self._view.choose({id_: form for id_, form in forms if form})
-        return self._view.view
+        forms = self.memory.forms
+        for message in messages[: len(messages) - len(pending(messages))]:
+            if message.role == "tool" and message.id not in forms and (form := smallest(message, budget)):
+                forms[message.id] = form
+        return [written(message, forms[message.id]) if message.id in forms else message for message in messages]
 
 
 @dataclass

@@ -15,7 +15,8 @@ from agent.budget import Budget, Prices
 from agent.errors import UsageError
 from agent.ledger import Call, Ledger, Totals, cost, totals
 from agent.messages import Message
-from agent.view import FIT, View
+from agent.steps import FIT
+from agent.view import View
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.footer import level
 from repl.screen.pager import MORE, show

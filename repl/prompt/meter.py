@@ -11,7 +11,8 @@ from rich.cells import cell_len
 
 from agent import figures
 from agent.errors import ThimbleError
-from agent.view import Fate, View
+from agent.fates import Fate
+from agent.view import View
 from repl.screen.footer import Level, fitting, level
 from repl.screen.sanitise import line
 from session.forecast import Forecast, forecast

@@ -14,9 +14,11 @@ from rich.cells import cell_len, chop_cells
 from agent import figures
 from agent.errors import Halted
 from agent.events import Prepared, PromptCut, Replied, SideBegan, SideCalled, ToolReturned
+from agent.fates import Fate
 from agent.frame import SAID_ALOUD, is_framing
 from agent.messages import Message, ToolCall
-from agent.view import FIT, Fate, Step, View
+from agent.steps import FIT, Step
+from agent.view import View
 from repl.screen.sanitise import line
 
 GLYPHS = {"list": "≡", "search": "⌕", "read": "▤", "save": "✎", "get": "✎", "recall": "↺"}

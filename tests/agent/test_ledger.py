@@ -18,7 +18,7 @@ from agent.ledger import NOTHING, Amount, Call, Ledger, totals
 from agent.loop import run
 from agent.messages import Message
 from agent.prefix_cache import LEAST_CALLS
-from agent.protocols import Text, Usage
+from agent.protocols import Strategy, Text, Usage
 from agent.side import SideModel
 from agent.view import measure
 from tests.support.histories import TinyCounter, budget, react40
@@ -242,7 +242,7 @@ def test_a_reply_without_a_view_is_a_bug() -> None:
 
 
 @dataclass
-class Asking:
+class Asking(Strategy):
     """A strategy that asks its model at every call."""
 
     model: SideModel

@@ -19,7 +19,7 @@ from agent.errors import ModelError, ThimbleError, UsageError
 from agent.events import Answered, SideCalled
 from agent.loop import run
 from agent.messages import Message
-from agent.protocols import Backend
+from agent.protocols import Backend, Strategy
 from models.scripted import Scripted
 from models.server import ServedBackend
 from repl.screen import trace
@@ -399,7 +399,7 @@ def test_a_task_is_delegated_to_the_agents_own_model() -> None:
     assert session.notes.kept == []
 
 
-class Recalling:
+class Recalling(Strategy):
     """A strategy that brings recall."""
 
     tools = ("recall",)

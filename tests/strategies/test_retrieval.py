@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.history import History
 from agent.messages import Message, pending
 from agent.prompts import SUMMARY_TAG
 from agent.side import SideModel
@@ -219,7 +218,7 @@ def test_ranked_by_the_equation(texts: list[str]) -> None:
     wanted = ["server", "moss", "tram"]
     results = tuple(Message(f"m{number}", "tool", text) for number, text in enumerate(texts))
     found = Index()
-    found.goes_on(History(results), History())
+    found.goes_on([*results], [])
     scores = [bm25(texts, int(passage.result.id[1:]), wanted) for passage in ranked(found, wanted)]
     assert scores == sorted(scores, reverse=True)
     assert all(2 * score >= scores[0] > 0 for score in scores)

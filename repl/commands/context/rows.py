@@ -10,9 +10,10 @@ from typing import Literal
 
 from agent import figures
 from agent.errors import UsageError
+from agent.fates import Fate
 from agent.ledger import Amount
 from agent.messages import Message
-from agent.view import Fate, View
+from agent.view import View
 from repl.screen.sanitise import line
 from repl.screen.trace import who
 from session.session import Session
