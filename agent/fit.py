@@ -35,11 +35,12 @@ def fit(
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
-    over = budget.size(view) - budget.limit
+    counts = [budget.count(message) for message in view]
+    over = budget.overhead + sum(counts) - budget.limit
     if over <= 0:
         return [*view]
     large = max(SMALLEST, budget.limit // 8)
-    pieces = [_Piece(message, message, budget.count(message)) for message in view]
+    pieces = [_Piece(message, message, tokens) for message, tokens in zip(view, counts, strict=True)]
     halved = [_halved(piece, budget, large) for piece in pieces]
     if budget.overhead + sum(piece.tokens for piece in halved) <= budget.limit:
         over = _halve_largest(pieces, over, budget, large)

@@ -15,8 +15,8 @@ Step = tuple[float, str, Iterable[Offer]]
 
 def offers(view: Sequence[Message], copy: Callable[[Message], Message], budget: Budget) -> list[Offer]:
     """The observations that have a smaller copy, oldest first."""
-    results = (message for message in view if message.role == "tool")
-    found = ((message, budget.count(message) - budget.count(copy(message))) for message in results)
+    copies = ((message, copy(message)) for message in view if message.role == "tool")
+    found = ((one, budget.count(one) - budget.count(other)) for one, other in copies if other is not one)
     return [(message, saved) for message, saved in found if saved > 0]
 
 
