@@ -34,6 +34,7 @@ from session.journal.state import SavedState
 from session.memory import remember
 from session.parts import Parts
 from session.plant import plant
+from session.prices import fixed
 from session.settings import Settings
 from session.trust import check_strategy
 from tools.notes import Notes
@@ -383,7 +384,7 @@ class Session:
         strategy = self.parts.strategy_of(spec, side, agent.state.tidy) if spec else self.copied_strategy(side)
         ledger = Ledger(prepared=agent.ledger.prepared)
         state = replace(agent.state, strategy=spec or agent.strategy_name, ledger=ledger)
-        fork = replace(agent, strategy=strategy, state=state, side=side, prices=agent.price_card(), record=None)
+        fork = replace(agent, strategy=strategy, state=state, side=side, prices=fixed(agent.price_card()), record=None)
         notes = Notes()
         notes.state = self.notes.state
         self.parts.equip(fork, notes)

@@ -20,7 +20,7 @@ MASKED = "[masked: "
 """How a mask begins."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=65_536)
 def mask(message: Message, why: str = "") -> Message:
     """A copy that says only what it replaces: the tool, and the length of its result. A mask stays as it is."""
     if is_mask(message):

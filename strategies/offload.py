@@ -18,7 +18,7 @@ LEAST, MOST = 100, 400
 """Characters of a result that its reference shows: a tenth, fewer in a small budget, none if that is too short."""
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=65_536)
 def reference(message: Message, tokens: int, shown: int, why: str) -> Message:
     """A copy that says how large the result is, how it begins (at most `shown` characters), and how to get it back."""
     letters = min(len(message.content) // 10, shown)

@@ -14,7 +14,6 @@ from agent.budget import UNLIMITED, Budget, Prices, read_limit
 from agent.errors import BudgetError, ModelError, UsageError
 from agent.events import SideCalled
 from agent.messages import Message, Schema, pending
-from agent.prices import read_prices
 from agent.protocols import Strategy
 from agent.repair import Repaired, repair
 from agent.side import SideModel
@@ -26,6 +25,7 @@ from repl.screen.trace import side_began_line, side_line
 from session.bounded import MOST_INPUT_BYTES, bounded
 from session.embeddings import embedder_of
 from session.jsonl import from_json, to_line
+from session.prices import read_prices
 from session.replay import replay
 from session.settings import AUTO
 from strategies import parse

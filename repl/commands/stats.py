@@ -13,7 +13,7 @@ from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget, Prices
 from agent.errors import UsageError
-from agent.ledger import Call, Ledger, Totals, cost, totals
+from agent.ledger import Call, Ledger
 from agent.messages import Message
 from agent.steps import FIT
 from agent.view import View
@@ -24,7 +24,9 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import TIDY
+from session.prices import by_timings
 from session.session import Session
+from session.totals import Totals, cost, totals
 
 ROLES = ("system", "user", "assistant", "tool")
 ROLE_NAMES = {"system": "system prompt", "tool": "tool results"}
@@ -116,7 +118,7 @@ def _tell_grounds(ledger: Ledger, console: Console) -> None:
 def price_line(agent: Agent) -> str:
     """The price card in use: what the strategies that weigh an edit go by, for a token of each kind."""
     card = agent.price_card()
-    origin = "as set" if agent.prices else "usual" if card == Prices() else "from timings"
+    origin = "as set" if agent.prices is not by_timings else "usual" if card == Prices() else "from timings"
     dollars = f" · ${card.dollars:g} a million computed" if card.dollars else ""
     return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g}{dollars} ({origin})"
 

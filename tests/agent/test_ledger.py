@@ -14,13 +14,14 @@ from agent.agent import Agent
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
 from agent.events import Answered, Asked, Event, Prepared, Preparing, PromptCut, Replied, SideCalled, ToolReturned
-from agent.ledger import NOTHING, Amount, Call, Ledger, totals
+from agent.ledger import NOTHING, Amount, Call, Ledger
 from agent.loop import run
 from agent.messages import Message
 from agent.prefix_cache import LEAST_CALLS
 from agent.protocols import Strategy, Text, Usage
 from agent.side import SideModel
 from agent.view import measure
+from session.totals import totals
 from tests.support.histories import TinyCounter, budget, react40
 from tests.support.scripted_loop import Script, agent, call, says
 

@@ -26,6 +26,7 @@ from repl.screen import trace
 from session import jsonl
 from session.forecast import forecast
 from session.once import Once
+from session.prices import by_timings
 from session.session import Session, open_session
 from session.settings import Settings, resolve
 from strategies import STRATEGIES
@@ -357,7 +358,7 @@ def test_a_memory_model_of_its_own_outlives_every_swap() -> None:
 
 
 def test_prices_are_as_set_or_as_the_timings_say() -> None:
-    assert reader().agent.prices is None
+    assert reader().agent.prices is by_timings
     session = reader(price="cached=0.25")
     assert session.agent.budget([]).prices == Prices(cached=0.25)
     session.use_strategy("hybrid")

@@ -12,10 +12,11 @@ from agent.agent import Agent
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError, NotRecorded
 from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
-from agent.ledger import NOTHING, Amount, Call, totals
+from agent.ledger import NOTHING, Amount, Call
 from agent.loop import run
 from agent.protocols import Waiting
 from repl.commands.compare.replay import broke
+from session.totals import totals
 
 ENDINGS: dict[Ending, str] = {
     "answered": "answered",

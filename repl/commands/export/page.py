@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent import figures
-from agent.ledger import totals
 from agent.messages import Message
 from repl.commands.export.story import Differences, Exchange, Made, Story, grounds, left_out, stories
 from repl.commands.timeline import sums, words
@@ -28,6 +27,7 @@ from repl.screen.gantt import KINDS, name_of
 from repl.screen.sanitise import clean, line
 from session.journal.header import sampling
 from session.timeline import Kind, Lane, timeline
+from session.totals import totals
 from session.why import why
 
 if TYPE_CHECKING:

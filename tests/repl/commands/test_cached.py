@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import thimble
 from agent import figures
-from agent.ledger import Amount, totals
+from agent.ledger import Amount
 from agent.protocols import Text, Usage
 from models.scripted import Scripted
 from repl.commands.export.document import export
@@ -25,6 +25,7 @@ from session.journal.journal import Journal
 from session.journal.state import saved_state
 from session.session import Session, open_session
 from session.settings import Settings
+from session.totals import totals
 from tests.support.histories import TinyCounter
 from tests.support.sessions import Paper, ask, scripted, tool_call
 
