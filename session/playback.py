@@ -13,7 +13,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Counter
 from agent.errors import BudgetError, ModelError, NotRecorded, ThimbleError, UsageError
@@ -35,6 +34,7 @@ from agent.messages import Message, Schema
 from agent.protocols import BackendDefaults, Delta, ModelId
 from agent.repair import is_sound, repair
 from models import READER
+from session import figures
 from session.journal.lines import Damage, Line, read
 from session.journal.records import (
     Aside,
@@ -149,7 +149,7 @@ class Playback:
 
     def models(self) -> list[str]:
         """The names that /model takes."""
-        return [figures.called(one) for one in self._models]
+        return [one.called for one in self._models]
 
     def first_model(self) -> RecordedModel:
         """The model that the session began with."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agent import figures
 from agent.agent import Agent
 from agent.background import Lagged
 from agent.budget import LEAST_BUDGET, MOST_BUDGET
@@ -202,7 +201,7 @@ class Session:
         backend = agent.backend
         agent.nudges = isinstance(backend, ServedBackend)
         if isinstance(backend, ToolCaller) and backend.is_open:
-            yield Waiting(f"trying how {figures.called(backend.id)} calls tools")
+            yield Waiting(f"trying how {backend.id.called} calls tools")
             yield from backend.loading()
             titles = [article.title for article in self.library.articles[: len(QUESTIONS)]]
             backend.settle("tools" if calls_tools(agent, titles) else "schema")

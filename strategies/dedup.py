@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from agent.budget import Budget
-from agent.figures import several
 from agent.marks import ABOVE, OURS
 from agent.messages import HERE, Message, pending
 from agent.references import arguments, parted
@@ -19,7 +18,8 @@ NOWHERE = "", 0, ""
 
 def reference(lines: str, moved: bool, id_: str = "") -> str:
     """The line that stands for these; with an id, it also says how to get the whole result."""
-    first, many = lines.partition("\n")[0], several(lines.count("\n") + 1, "line")
+    first, count = lines.partition("\n")[0], lines.count("\n") + 1
+    many = f"{count:,} line{'s' * (count != 1)}"
     lead, head = parted(first)
     recall = f'; recall(id="{id_}") shows all' if id_ else ""
     return f"[{many}{ABOVE}{'now ' * moved}from `{lead}{head}`{recall}]"

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any, Literal, get_args
 
 from agent.budget import Budget
-from agent.figures import several
 from agent.messages import HERE, LONGEST, Message, pending
 from agent.protocols import Stage, Strategy
 from strategies import json_table, terminal_text
@@ -25,7 +24,7 @@ def written(message: Message, form: Form) -> Message:
     """A copy in this form, which depends on nothing but the message; itself where it has no such form."""
     if form == "text":
         text, went = terminal_text.tidied(message.content)
-        what = ", ".join(several(count, name) for name, count in went.items())
+        what = ", ".join(f"{count:,} {name}{'s' * (count != 1)}" for name, count in went.items())
         return message.rewritten(f"[left out: {what}]\n{text}", f"without {what}", ref=HERE) if went else message
     json = json_table.found(message.content)
     if not json or not json.stands_alone:

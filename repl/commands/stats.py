@@ -9,7 +9,6 @@ from itertools import chain, groupby
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget, Prices
 from agent.errors import UsageError
@@ -24,6 +23,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import TIDY
+from session import figures
 from session.prices import by_timings
 from session.session import Session
 from session.totals import Totals, cost, totals
@@ -48,7 +48,7 @@ def show_stats(session: Session, rest: str, console: Console) -> None:
         raise UsageError(f"/stats takes no {rest[:40]!r}", f"write /stats or /stats {MORE}")
     agent = session.agent
     counted = "" if agent.backend.counter.exact else " · ~ is an estimate"
-    say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))
+    say(console, line(f"{session.spec} · budget {agent.limit:,} · {agent.backend.id.called}{counted}"))
     view = agent.ledger.view
     if view is None:
         say(console, price_line(agent))
@@ -112,7 +112,7 @@ def _tell_grounds(ledger: Ledger, console: Console) -> None:
         from_memory, invented = sum(one.from_memory for one in its), sum(one.invented for one in its)
         if from_memory or invented:
             answers, cited = figures.several(len(its), "answer"), figures.several(invented, "citation")
-            say(console, f"{figures.called(model)}: {from_memory} of {answers} from memory, {cited} not read", "warn")
+            say(console, f"{model.called}: {from_memory} of {answers} from memory, {cited} not read", "warn")
 
 
 def price_line(agent: Agent) -> str:

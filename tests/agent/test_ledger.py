@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget
 from agent.errors import BudgetError, ModelError
@@ -21,6 +20,7 @@ from agent.prefix_cache import LEAST_CALLS
 from agent.protocols import Strategy, Text, Usage
 from agent.side import SideModel
 from agent.view import measure
+from session import figures
 from session.totals import totals
 from tests.support.histories import TinyCounter, budget, react40
 from tests.support.scripted_loop import Script, agent, call, says

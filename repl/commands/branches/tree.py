@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.budget import Prices
 from agent.errors import UsageError
 from agent.ledger import Call
@@ -20,6 +19,7 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import cut
+from session import figures
 from session.session import Session
 from session.totals import totals
 

@@ -7,7 +7,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError, NotRecorded
@@ -16,6 +15,7 @@ from agent.ledger import NOTHING, Amount, Call
 from agent.loop import run
 from agent.protocols import Waiting
 from repl.commands.compare.replay import broke
+from session import figures
 from session.totals import totals
 
 ENDINGS: dict[Ending, str] = {

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent import figures
 from agent.budget import Prices
 from agent.ledger import Amount, Call, Ledger
 from agent.protocols import Usage
@@ -29,6 +28,7 @@ from repl.commands.stats import (
     without_management,
 )
 from repl.screen.tables import Table
+from session import figures
 from session.session import Session
 from session.totals import cost, totals
 from tests.repl.screen.test_sanitise import NASTY
