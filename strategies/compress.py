@@ -9,12 +9,12 @@ from itertools import product
 from typing import Literal
 
 from agent.budget import Budget
-from agent.history import History
 from agent.messages import LONGEST, Message, pending
+from agent.turns import newest
 from strategies.kinds.excerpt import excerpt
 from strategies.kinds.recognised import recognised
+from strategies.making_room import offers
 from strategies.parameter import parameter
-from strategies.rewriting import Rewriting
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
@@ -65,36 +65,36 @@ class Compress(Stateful):
     target: float = parameter(0.5, "share of the budget to come down to when over it", 0.1, 1)
     when: Literal["over", "arrival"] = parameter("over", "compress when over the budget, or long results as they come")
     memory: Compressed = field(default_factory=Compressed)
-    _view: Rewriting = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        self._view = Rewriting(self._copy)
-
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with old observations compressed; see the class."""
-        history = History.of(messages)
         if self.when == "arrival":
-            self._view.goes_on(history, budget, self.memory.times, self._arrived)
-            come = self._view.offers(0, len(history) - len(pending(history)))
-            self._view.choose(dict.fromkeys((one.id for _, one, _ in come), 1))
-            return self._view.view
-        self._view.goes_on(history, budget, self.memory.times)
-        size = budget.size(self._view.view)
+            whole = messages[: len(messages) - len(pending(messages))]
+            come = [message for message in whole if message.id not in self.memory.times]
+            self.memory.times.update((message.id, 1) for message, _ in offers(come, self._arrived, budget))
+            return self._view(messages)
+        view = self._view(messages)
+        size = budget.size(view)
         if size > budget.limit:
-            self._view.choose(self._more(history, size, budget))
+            self.memory.times.update(self._more(messages, size, budget))
+            view = self._view(messages)
         sliding = SlidingWindow(self.target, memory=self.memory.window)
-        view = sliding.prepare(self._view.view, budget)
+        view = sliding.prepare(view, budget)
         self.memory.window = sliding.memory
         return view
 
-    def _reachable(self, history: History, budget: Budget) -> tuple[list[Message], list[Message]]:
+    def _view(self, messages: Sequence[Message]) -> list[Message]:
+        times = self.memory.times
+        return [self._copy(message, times[message.id]) if message.id in times else message for message in messages]
+
+    def _reachable(self, history: Sequence[Message], budget: Budget) -> tuple[list[Message], list[Message]]:
         """The results before the newest turns and those of these, without a turn that waits for more.
 
         Those so old that they slide out even when they are compressed are left out.
         """
         results: list[Message] = []
         waiting = pending(history)
-        done = history.upto(len(history) - len(waiting))
+        done = history[: len(history) - len(waiting)]
         left = budget.limit - sum(map(budget.count, waiting))
         for message in reversed(done):
             result = message.role == "tool"
@@ -103,11 +103,11 @@ class Compress(Stateful):
                 break
             if result:
                 results.append(message)
-        newest = {message.id for message in history[history.newest(max(1, self.window)) :]}
-        old = [message for message in reversed(results) if message.id not in newest]
-        return old, [message for message in reversed(results) if message.id in newest]
+        new = {message.id for message in history[newest(history, max(1, self.window)) :]}
+        old = [message for message in reversed(results) if message.id not in new]
+        return old, [message for message in reversed(results) if message.id in new]
 
-    def _more(self, history: History, size: int, budget: Budget) -> dict[str, float]:
+    def _more(self, history: Sequence[Message], size: int, budget: Budget) -> dict[str, float]:
         """How often to compress results, by id: old ones twice down to the target, further and new ones to fit.
 
         If that cannot bring the view into the budget (then the oldest turns go), it waits until it saves a quarter of

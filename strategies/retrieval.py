@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 from agent.budget import Budget
 from agent.errors import ModelError, UsageError
-from agent.history import question
 from agent.messages import LONGEST, Message, pending
 from agent.protocols import Embedder, Mapper
+from agent.turns import question
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
 from strategies.observation_masking import Masks, ObservationMasking
@@ -103,7 +103,7 @@ class Retrieval(Stateful):
         if self.by == "meaning" and self.embedder is None:
             raise UsageError("retrieval:by=meaning needs embeddings", EMBEDDINGS)
 
-    def prepare(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shortened history, with the passages after it; see the class."""
         view = self._shorter_with_map(messages, budget) if self.map else self._shorter(messages, budget, self.target)
         shown = {message.id: message for message in view}
@@ -127,7 +127,7 @@ class Retrieval(Stateful):
         """The rule by which the newest view leaves a message out."""
         return self.memory.window.why
 
-    def _shorter_with_map(self, messages: Sequence[Message], budget: Budget) -> Sequence[Message]:
+    def _shorter_with_map(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The shorter history with the map in its place; the map goes if it has no room any more.
 
         The map counts against the budget and the target: an edit hides as much more as the map may take, so that the
@@ -166,7 +166,7 @@ class Retrieval(Stateful):
         text = self.mapper(asked.content if asked else "", room, lambda text: budget.count(_map_of(text)))
         return Drawn(text, view[-1].id) if text else Drawn()
 
-    def _shorter(self, messages: Sequence[Message], budget: Budget, target: float) -> Sequence[Message]:
+    def _shorter(self, messages: Sequence[Message], budget: Budget, target: float) -> list[Message]:
         masking = ObservationMasking(self.window, target=target, memory=self.memory.masks)
         sliding = SlidingWindow(target, memory=self.memory.window)
         view = sliding.prepare(masking.prepare(messages, budget), budget)
