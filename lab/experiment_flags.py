@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent.budget import UNLIMITED, Prices, read_limit
 from agent.errors import UsageError
-from agent.prices import MOST
+from session.prices import MOST
 
 CACHED_PRICES = "1.0,0.4,0.25,0.1"
 COUNTED_MODEL = "qwen2.5:7b"

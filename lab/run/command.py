@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 from agent.errors import Stopped, UsageError
-from agent.prices import read_prices
 from corpus.questions import QUESTIONS, Kind, Question, load
 from lab.experiment_flags import add_output, whole
 from lab.pool import pooled
@@ -25,6 +24,7 @@ from lab.run.study_tables import findings
 from lab.store import Store
 from models import READER
 from session.parser import Parser
+from session.prices import read_prices
 from session.session import Session
 from session.settings import SETTINGS, Given, Settings
 from strategies import STRATEGIES

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
 
-from agent.figures import several
 from lab.findings import Findings, ResultTable
 from lab.replay.costs import RAW_AGENT
 from lab.run.analysis import (
@@ -22,6 +21,7 @@ from lab.run.analysis import (
 )
 from lab.run.study_rows import StudyRow, made_by
 from lab.statistics import wilson
+from session.figures import several
 
 
 def findings(rows: Sequence[StudyRow], baseline: str = RAW_AGENT) -> Findings:
