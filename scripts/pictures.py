@@ -25,7 +25,7 @@ from pyte.screens import Char
 from rich.segment import Segment
 from rich.style import Style
 
-from repl.commands.export.drawing import COLOURS, svg_of
+from scripts.drawing import COLOURS, svg_of
 from tests.support.pty_terminal import Terminal
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"

@@ -293,7 +293,7 @@ ASKED: dict[str, Callable[[str], Sequence[Step]]] = {
 LOOKS = (
     *("/stats", "/strategy", "/tidy", "/help {}", "/help strategy {}", "/articles {}", "/{}"),
     *("/context", "/context next", "/context raw", "/context prompt"),
-    *("/context 1-9", "/context 4", "/context 4 more", "/context +1", "/context {}"),
+    *("/context 1-9", "/context 4", "/context +1", "/context {}"),
     *("/why 4", "/why +1", "/why {}", "/compare none", "/compare {}"),
     *("/sessions", "/sessions {}", "/save", "/load", "/load {}", "/tree"),
     *("/timeline", "/timeline all", "/timeline {}"),
