@@ -130,8 +130,7 @@ class Lines:
         self._end_said(called)
 
     def _act(self, event: Prepared) -> None:
-        for act in trace.acted_lines(event, self._width()):
-            self._line("act", act)
+        self._line("act", trace.acted_line(event, self._width()))
 
     def _returned(self, event: ToolReturned) -> None:
         self._line("tool" if event.ok else "error", trace.tool_line(event, self._width()))
