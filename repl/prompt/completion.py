@@ -31,14 +31,18 @@ PATHS = (".", "/", "~")
 """What a path begins with."""
 OF_SPECS = ("/strategy ", "/compare ", "/fork ", "/retry ")
 """Commands that take SPECs: of one, only what is new is displayed."""
-BUDGETS = ("2000", "4000", "8000", "16000", "32000")
-CONTEXTS = (
-    ("next", "what the next call would be sent"),
-    ("raw", "the exact request of the last call"),
-    ("prompt", "the last call as the model reads it"),
-)
-TIDY = (("on", "each result in the smallest form that says the same"), ("off", "each result as it came"))
-GUESSES = (("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back"))
+FIXED = {
+    "budget": [(size, "tokens") for size in ("2000", "4000", "8000", "16000", "32000")],
+    "context": [
+        ("next", "what the next call would be sent"),
+        ("raw", "the exact request of the last call"),
+        ("prompt", "the last call as the model reads it"),
+    ],
+    "tidy": [("on", "each result in the smallest form that says the same"), ("off", "each result as it came")],
+    "predict": [("all", "every message stays"), ("none", "none stays"), ("off", "take the guess back")],
+    "timeline": [("all", "the whole session")],
+}
+"""What goes after a command that has few arguments."""
 
 Offer = tuple[str, str]
 """The text to insert, and its explanation."""
@@ -56,16 +60,11 @@ class Completions(Completer):
             "compare": self._compared,
             "model": self._models,
             "articles": self._topics,
-            "tidy": lambda _: TIDY,
-            "budget": lambda _: [(size, "tokens") for size in BUDGETS],
             "help": _topics_of_help,
-            "context": lambda _: CONTEXTS,
             "why": self._changed_messages,
-            "predict": lambda _: GUESSES,
             "fork": self._last_spec,
             "retry": self._specs,
             "tree": lambda _: self._branches(),
-            "timeline": lambda _: [("all", "the whole session")],
             "export": self._formats,
             "load": self._kept_sessions,
         }
@@ -90,7 +89,8 @@ class Completions(Completer):
         if not space:
             return command, [(f"/{name}", known.summary) for name, known in _commands().items()]
         name = command[1:]
-        return rest.lstrip(), self._arguments[name](rest.lstrip()) if name in self._arguments else ()
+        rest = rest.lstrip()
+        return rest, self._arguments[name](rest) if name in self._arguments else FIXED.get(name, ())
 
     def _specs(self, text: str) -> Iterator[Offer]:
         """Continuations of a SPEC; each is offered with all that stands before it."""

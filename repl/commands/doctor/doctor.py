@@ -120,7 +120,6 @@ def looks(settings: Settings, console: Console) -> list[Look]:
         Look("tokens", "vocabulary", machine.vocabulary),
         Look("terminal", "terminal", partial(machine.terminal, console)),
         Look("folders", "folders", partial(machine.folders, settings.session_dir)),
-        Look("settings", "settings", partial(machine.sources, settings)),
         Look("environment", "environment", machine.environment),
         Look("versions", "versions", machine.versions),
     ]

@@ -1,4 +1,4 @@
-"""Checks of this machine: articles, files, terminal, our own folders, settings, environment, packages."""
+"""Checks of this machine: articles, files, terminal, our own folders, environment, packages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from agent import figures
 from models.openai.api_key import VARIABLES
 from models.server import Check
 from models.wire.address import hidden
-from session.settings import ADDRESSES, Settings
+from session.settings import ADDRESSES
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 PACKAGES = ("httpx", "rich", "prompt_toolkit", "pydantic", "tiktoken")
@@ -92,19 +92,6 @@ def _writable(name: str, folder: Path, otherwise: str, another: str) -> Check:
 def _above(folder: Path) -> Path:
     """The folder, or its nearest existing parent."""
     return next((each for each in (folder, *folder.parents) if each.exists()), folder)
-
-
-def sources(settings: Settings) -> Iterator[Check]:
-    """Which settings are not the usual ones. A file that cannot be read stops thimble before this, with its name."""
-    from session.settings import FOLDERS, HOW_TO_SET, settings_files
-
-    for called, path in settings_files().items():
-        used = ", ".join(name for name, origin in settings.origins.items() if origin == called)
-        yield Check("file", "ok", f"{called}: {used or ('nothing used of it' if path.exists() else 'not there')}")
-    if settings.left_out:
-        yield Check("left out", "warn", f"{FOLDERS}: {', '.join(settings.left_out)}, as it could do harm", HOW_TO_SET)
-    given = (origin for origin in settings.origins.values() if origin.startswith(("flag", "environment")))
-    yield Check("given", "ok", ", ".join(given) or "no flags, no environment variables")
 
 
 def environment() -> Iterator[Check]:

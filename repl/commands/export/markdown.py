@@ -12,7 +12,6 @@ from agent.ledger import Call, totals
 from repl.commands.export.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
 from repl.screen.sanitise import clean, line
 from session.journal.header import sampling
-from session.timeline import timeline
 
 if TYPE_CHECKING:
     from session.session import Session
@@ -106,24 +105,6 @@ def _account(told: Transcript) -> Iterator[str]:
     yield f"| Σ | | | {figures.amount(sums.prompt)} | | {amounts} | {sums.seconds:.1f} |\n"
     without = f"Had nothing been managed: {sums.raw_prompt:,} tokens of prompt, {sums.raw_prefill:,} computed anew."
     yield f"\n`~` is an estimate, `?` is not known, `≥` is the known part. {without}\n"
-    yield from _times(told)
-
-
-def _times(told: Transcript) -> Iterator[str]:
-    """The sums of the timeline."""
-    of = timeline(told.past.ledger)
-    sums = {
-        "in all": of.seconds,
-        "agent": of.busy("agent"),
-        "side models": of.busy("memory", "side"),
-        "of it beside the agent": of.overlapped,
-        "the agent waited": of.waited,
-        "saved against waiting for each": of.saved,
-        "tools": of.busy("tools"),
-    }
-    if of.steps:
-        yield f"\n| {' | '.join(sums)} |\n|{'--:|' * len(sums)}\n"
-        yield f"| {' | '.join(map(figures.duration, sums.values()))} |\n"
 
 
 def _row(number: str, of: Call) -> str:

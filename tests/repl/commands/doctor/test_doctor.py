@@ -351,14 +351,6 @@ def test_a_folder_that_cannot_be_written_is_told(home: Path, monkeypatch: pytest
     assert "--session-dir" in found["sessions"].fix
 
 
-def test_settings_are_told_by_their_sources(home: Path) -> None:
-    (home / "thimble.toml").write_text("budget = 4000\n")
-    found = "\n".join(check.found for check in machine.sources(resolve({"plain": True})))
-    assert "./thimble.toml: budget" in found
-    assert "flag --plain" in found
-    assert "environment OLLAMA_HOST" in found
-
-
 @pytest.mark.parametrize(
     ("environ", "state"),
     [
@@ -441,7 +433,7 @@ def test_json_has_a_line_for_each_finding_and_one_for_the_verdict(capsys: pytest
         assert each["state"] in STATES
         assert each["state"] == "ok" or each["fix"]
     assert verdict["type"] == "doctor"
-    groups = "session, ollama, vllm, openai, gguf, corpus, tokens, terminal, folders, settings, environment, versions"
+    groups = "session, ollama, vllm, openai, gguf, corpus, tokens, terminal, folders, environment, versions"
     assert [*dict.fromkeys(each["group"] for each in findings)] == groups.split(", ")
     page = (ROOT / "docs" / "reference" / "formats.md").read_text()
     for name in (*findings[0], *verdict):
