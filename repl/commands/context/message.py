@@ -69,12 +69,12 @@ def _texts(xray: Xray, row: Row) -> Iterator[tuple[str, str]]:
         yield from ((f"  {each}", LINE_STYLES.get(each[0], "quiet")) for each in found)
         return
     same = bool(before and after and after.same(before))
-    if before:
-        yield from _text(f"{'unchanged' if same else 'before'}, {xray.tokens(row.tokens_before)} tokens", before)
-    if after and not same:
-        yield from _text(f"after, {xray.tokens(row.tokens_after)} tokens", after)
     if after is None:
         yield "after: it is not sent", "bold"
+    elif not same:
+        yield from _text(f"after, {xray.tokens(row.tokens_after)} tokens", after)
+    if before:
+        yield from _text(f"{'unchanged' if same else 'before'}, {xray.tokens(row.tokens_before)} tokens", before)
 
 
 def _text(title: str, of: Message) -> Iterator[tuple[str, str]]:
