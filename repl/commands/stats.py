@@ -9,12 +9,12 @@ from itertools import chain, groupby
 from rich.console import Console
 from rich.text import Text
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Budget, Prices
-from agent.ledger import Call, Ledger, cost, totals
+from agent.ledger import Call, Ledger
 from agent.messages import Message
-from agent.view import FIT, View
+from agent.steps import FIT
+from agent.view import View
 from repl.screen.fate_letters import FATE_LETTERS
 from repl.screen.footer import level
 from repl.screen.pager import paged
@@ -22,7 +22,10 @@ from repl.screen.sanitise import line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, say
 from repl.screen.trace import TIDY
+from session import figures
+from session.prices import by_timings
 from session.session import Session
+from session.totals import cost, totals
 
 MOST_EXCHANGES = 12
 MOST_CALLS = 60
@@ -41,7 +44,7 @@ def show_stats(session: Session, _: str, console: Console) -> None:
     ledger, view, exact = agent.ledger, agent.ledger.view, agent.backend.counter.exact
     counted = "" if exact else " · ~ is an estimate"
     with paged(console):
-        say(console, line(f"{session.spec} · budget {agent.limit:,} · {figures.model(agent.backend)}{counted}"))
+        say(console, line(f"{session.spec} · budget {agent.limit:,} · {agent.backend.id.called}{counted}"))
         say(console, price_line(agent))
         if view is None:
             say(console, "Nothing is asked yet: /context shows what every prompt will hold.")
@@ -72,13 +75,13 @@ def remarks(ledger: Ledger) -> Iterable[tuple[str, str]]:
         from_memory, invented = sum(one.from_memory for one in its), sum(one.invented for one in its)
         if from_memory or invented:
             answers, cited = figures.several(len(its), "answer"), figures.several(invented, "citation")
-            yield line(f"{figures.called(model)}: {from_memory} of {answers} from memory, {cited} not read"), "warn"
+            yield line(f"{model.called}: {from_memory} of {answers} from memory, {cited} not read"), "warn"
 
 
 def price_line(agent: Agent) -> str:
     """The price card in use: what the strategies that weigh an edit go by, for a token of each kind."""
     card = agent.price_card()
-    origin = "as set" if agent.prices else "usual" if card == Prices() else "from timings"
+    origin = "as set" if agent.prices is not by_timings else "usual" if card == Prices() else "from timings"
     dollars = f" · ${card.dollars:g} a million computed" if card.dollars else ""
     return f"prices: computed 1 · cached {card.cached:.3g} · written {card.output:.3g}{dollars} ({origin})"
 

@@ -12,12 +12,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from agent import figures
 from agent.agent import Agent
 from agent.budget import Prices
 from agent.errors import BudgetError, ModelError, NotRecorded, Stopped
 from agent.events import Answered, Ending, Event, Prepared, Preparing, PromptCut, ToolCalled
-from agent.ledger import NOTHING, Amount, Call, Totals, cost, totals
+from agent.ledger import NOTHING, Amount, Call
 from agent.loop import run
 from agent.protocols import Waiting
 from corpus.questions import Exchange
@@ -28,7 +27,9 @@ from repl.screen.sanitise import clean, line
 from repl.screen.tables import Table
 from repl.screen.theme import is_drawn, moving, say
 from repl.screen.trace import cut
+from session import figures
 from session.session import Session
+from session.totals import Totals, cost, totals
 
 ENDED: dict[Ending, str] = {
     "answered": "answered",

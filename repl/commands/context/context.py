@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from rich.cells import cell_len
 from rich.console import Console
 
-from agent import figures
 from agent.errors import UsageError
 from repl.commands.context.listing import folded, most_rows, show_list, span
 from repl.commands.context.message import sentence, show_message
@@ -19,6 +18,7 @@ from repl.screen.footer import fitting
 from repl.screen.pager import paged
 from repl.screen.theme import say
 from repl.screen.trace import cut
+from session import figures
 from session.session import Session
 
 MESSAGE = re.compile(r"\+?\d{1,9}")

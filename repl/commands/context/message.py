@@ -8,13 +8,13 @@ from itertools import islice, takewhile
 
 from rich.console import Console
 
-from agent import figures
 from agent.messages import Message
 from repl.commands.context.rows import Row, Xray
 from repl.screen.pager import paged
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import say
 from repl.screen.trace import call_line
+from session import figures
 from session.why import UNSAID, why
 
 MOST_COMPARED = 10_000

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from agent import figures
 from models.openai.api_key import VARIABLES
 from models.server import Check
 from models.wire.address import hidden
+from session import figures
 from session.settings import ADDRESSES
 
 PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")

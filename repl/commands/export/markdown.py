@@ -7,11 +7,12 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from agent import figures
-from agent.ledger import Call, totals
+from agent.ledger import Call
 from repl.commands.export.transcript import Exchange, ModelCall, Transcript, grounds, shared, transcripts
 from repl.screen.sanitise import clean, line
+from session import figures
 from session.journal.header import sampling
+from session.totals import totals
 
 if TYPE_CHECKING:
     from session.session import Session

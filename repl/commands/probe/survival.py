@@ -13,7 +13,8 @@ from rich.text import Text
 
 from agent.errors import BudgetError, Stopped
 from agent.events import Planted
-from agent.view import Fate, View
+from agent.fates import Fate
+from agent.view import View
 from corpus.missing import quotes
 from repl.screen.sanitise import line
 from repl.screen.tables import Table

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from agent.budget import Prices
 from agent.errors import ModelError, UsageError
-from agent.ledger import Amount, totals
+from agent.ledger import Amount
 from agent.messages import Message, Schema, ToolCall
 from agent.protocols import BackendDefaults, Delta, Text, Thinking, Usage, Waiting
 from corpus.questions import load
@@ -25,6 +25,7 @@ from repl.commands.table import obey
 from session.forecast import forecast
 from session.session import Session, open_session
 from session.settings import Settings
+from session.totals import totals
 from tests.repl.commands.compare.test_replay import all_of, text_of
 from tests.repl.screen.test_sanitise import FORBIDDEN, NASTY
 from tests.support.histories import TinyCounter, is_sound
