@@ -1,4 +1,4 @@
-"""The story of a session from its journal: exchanges, their calls, and the messages sent in each call."""
+"""The transcript of a session from its journal: exchanges, their calls, and the messages sent in each call."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ from agent.ledger import Amount, Call
 from agent.messages import Message
 from repl.screen.footer import FROM_MEMORY
 from repl.screen.trace import unread
-from session.journal.records import Aside, Change, Command, Named, Record
+from session.journal.records import Aside, Change, Command, Record
 from session.journal.state import SavedState
 from session.journal.tree import Tree
 
 if TYPE_CHECKING:
     from agent.view import View
-    from session.journal.lines import Line
     from session.session import Session
 
 
 @dataclass
-class Made:
+class ModelCall:
     """A model call. `at` is its time in seconds since 1970; fields without a value are None.
 
     `asides` are what its strategy and its tools asked a model.
@@ -71,12 +70,12 @@ class Exchange:
     from_memory: bool = False
     invented: Sequence[str] = ()
     until: float = 0.0
-    calls: list[Made] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
     asides: list[SideCalled] = field(default_factory=list)
 
 
 @dataclass
-class Story:
+class Transcript:
     """One branch. `past` is the session after its last line, `damaged` the number of unreadable lines.
 
     `parent` is the branch that it grew from, 0 for none.
@@ -90,7 +89,7 @@ class Story:
     branches: int
     damaged: int
     parent: int = 0
-    calls: list[Made] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
 
 
 def grounds(of: Exchange) -> list[str]:
@@ -98,8 +97,8 @@ def grounds(of: Exchange) -> list[str]:
     return [FROM_MEMORY] * of.from_memory + [unread(of.invented)] * bool(of.invented)
 
 
-def stories(session: Session) -> list[Story]:
-    """The story of each branch on which something was asked, the one in use first, then the newest first.
+def transcripts(session: Session) -> list[Transcript]:
+    """The transcript of each branch on which something was asked, the one in use first, then the newest first.
 
     Raises:
         UsageError: nothing was asked on any.
@@ -108,16 +107,16 @@ def stories(session: Session) -> list[Story]:
     tree = Tree(lines)
     told = []
     for branch in sorted(tree.branches.values(), key=lambda one: (one.number != tree.current, -one.number)):
-        story = Story(SavedState(), [], branch.number, len(tree.branches), len(damaged), branch.parent)
+        transcript = Transcript(SavedState(), [], branch.number, len(tree.branches), len(damaged), branch.parent)
         for line in tree.path(branch.number):
-            _take(story, story.past.read(line), line.at)
-        told += [story] if story.exchanges else []
+            _take(transcript, transcript.past.read(line), line.at)
+        told += [transcript] if transcript.exchanges else []
     if not told:
-        beginning(())
+        raise UsageError("there is nothing to export yet", "ask something first")
     return told
 
 
-def shared(one: Story, other: Story) -> int:
+def shared(one: Transcript, other: Transcript) -> int:
     """How many exchanges both branches begin with."""
     pairs = zip(one.exchanges, other.exchanges, strict=False)
     return sum(
@@ -125,27 +124,7 @@ def shared(one: Story, other: Story) -> int:
     )
 
 
-def path(session: Session) -> Sequence[Line]:
-    """The lines of the current branch."""
-    tree = Tree(session.journal.read()[0])
-    return tree.path(tree.current)
-
-
-def beginning(lines: Sequence[Line]) -> tuple[float, str, str]:
-    """The time and the words of the first question on these lines, and the name of the session or "".
-
-    Raises:
-        UsageError: nothing was asked.
-    """
-    said = (one for one in lines if isinstance(one.stored, Asked | Planted))
-    named = [one.stored.name for one in lines if isinstance(one.stored, Named)]
-    for first in said:
-        question = first.stored.message if isinstance(first.stored, Asked) else first.stored.messages[0]  # type: ignore[union-attr]
-        return first.at, question.content, named[-1] if named else ""
-    raise UsageError("there is nothing to export yet", "ask something first")
-
-
-def _take(told: Story, record: Record, at: float) -> None:
+def _take(told: Transcript, record: Record, at: float) -> None:
     """Go on by one record, which `past` has taken already."""
     exchange = told.exchanges[-1] if told.exchanges else None
     match record:
@@ -160,11 +139,11 @@ def _take(told: Story, record: Record, at: float) -> None:
         told.exchanges[-1].until = at
 
 
-def _go_on(told: Story, exchange: Exchange, record: Record, at: float) -> None:
+def _go_on(told: Transcript, exchange: Exchange, record: Record, at: float) -> None:
     call = exchange.calls[-1] if exchange.calls else None
     match record:
         case Prepared():
-            told.calls.append(Made(len(told.calls) + 1, exchange.number, at, record, asides=exchange.asides))
+            told.calls.append(ModelCall(len(told.calls) + 1, exchange.number, at, record, asides=exchange.asides))
             exchange.calls.append(told.calls[-1])
             exchange.asides = []
         case Replied() if call and told.past.ledger.calls:

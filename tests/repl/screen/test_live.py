@@ -1,10 +1,8 @@
-"""The private parts of libraries are as `repl/screen/pinned.py` expects them: this fails first after an upgrade."""
+"""The private parts of libraries are as `repl/screen/live.py` expects them: this fails first after an upgrade."""
 
 from __future__ import annotations
 
 import inspect
-from importlib.util import find_spec
-from pathlib import Path
 
 from rich.control import Control
 from rich.live import Live
@@ -22,11 +20,3 @@ def test_rich_draws_live_lines_with_what_is_put_in_its_place() -> None:
     assert "self._shape = " in inspect.getsource(LiveRender.__rich_console__)
     assert isinstance(LiveRender.last_render_height, property)
     assert Control.bell().segment.control is not None
-
-
-def test_prompt_toolkit_names_its_error_so() -> None:
-    found = find_spec("prompt_toolkit")
-    assert found is not None
-    assert found.origin is not None
-    source = Path(found.origin).parent / "output" / "win32.py"
-    assert "class NoConsoleScreenBufferError(Exception)" in source.read_text(encoding="utf-8")
