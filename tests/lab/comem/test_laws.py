@@ -129,6 +129,37 @@ def test_offload_prefills_only_what_is_new(scene: tuple[list[AgentRun], Deployme
     assert copies.prefilled == ample.prefilled
 
 
+@given(scenes())
+def test_everything_twice_as_fast_takes_half_of_the_time(scene: tuple[list[AgentRun], Deployment]) -> None:
+    runs, setting = scene
+
+    def faster(at: Host) -> Host:
+        gpu = at.gpu
+        operations = {width: 2 * each for width, each in gpu.operations.items()}
+        return replace(at, gpu=replace(gpu, bandwidth=2 * gpu.bandwidth, pcie=2 * gpu.pcie, operations=operations))
+
+    twice = replace(setting, agent=faster(setting.agent), memory=faster(setting.memory), tool=setting.tool / 2)
+    assert simulate(runs, setting).seconds == 2 * simulate(runs, twice).seconds
+
+
+@given(ALONE, st.floats(1, 100))
+def test_more_bandwidth_is_never_slower(scene: tuple[list[AgentRun], Deployment], times: float) -> None:
+    runs, setting = scene
+    gpu = replace(setting.agent.gpu, bandwidth=times * setting.agent.gpu.bandwidth)
+    wide = replace(setting, agent=replace(setting.agent, gpu=gpu))
+    assert simulate(runs, wide).seconds <= simulate(runs, setting).seconds * (1 + 1e-9)
+
+
+@given(ALONE)
+def test_an_agent_alone_is_never_slower_k_steps_off_than_when_it_awaits_each_summary(
+    scene: tuple[list[AgentRun], Deployment],
+) -> None:
+    runs, setting = scene
+    ahead, at_once = (simulate(runs, replace(setting, strategy=name)) for name in ("k-step-off", "synchronous"))
+    assert ahead.seconds <= at_once.seconds * (1 + 1e-9)
+    assert ahead.waited <= at_once.waited * (1 + 1e-9)
+
+
 @st.composite
 def chains(draw: st.DrawFn) -> tuple[list[PromptRequest], Host]:
     """Requests of a few owners, each asked when the one before is done, and a host with room for the largest."""
@@ -216,6 +247,15 @@ def test_the_least_recently_used_goes_first_and_its_end_before_its_beginning(
     time, counts = in_turn(requests, at, offload=False)
     assert counts.cached == cached
     assert time == pytest.approx(seconds)
+
+
+@given(chains())
+def test_offload_is_never_slower_where_fetching_is_faster(chain: tuple[list[PromptRequest], Host]) -> None:
+    """One request after the other: where they overlap, another order may turn out worse, whatever is faster."""
+    requests, at = chain
+    at = replace(at, gpu=replace(at.gpu, pcie=1e15))
+    fetched, again = (in_turn(requests, at, offload)[0] for offload in (True, False))
+    assert fetched <= again * (1 + 1e-9)
 
 
 def test_one_link_brings_back_one_prompt_after_the_other() -> None:
