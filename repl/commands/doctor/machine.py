@@ -19,9 +19,9 @@ from agent.errors import UsageError
 from agent.messages import Message
 from agent.protocols import Text
 from models import SERVERS
-from models.openai.api_key import VARIABLES
 from models.server import Check
 from models.wire.address import hidden, host_url, is_loopback
+from models.wire.api_key import VARIABLES
 from repl.commands.doctor.examine import Look
 from session.settings import ADDRESSES, Settings, address_of
 
