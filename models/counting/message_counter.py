@@ -10,7 +10,7 @@ from agent import foreign
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 
-REMEMBERED = 16_384
+REMEMBERED = 131_072
 """The most counts that are remembered; then they are counted anew."""
 
 REMEMBERED_TOOLS = 16

@@ -7,7 +7,6 @@ from contextlib import closing, suppress
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
-from agent import figures
 from agent.budget import Counter
 from agent.errors import Circled, ModelError
 from agent.messages import Message, Schema, last_turn
@@ -186,7 +185,7 @@ class ToolCaller(BackendDefaults):
             return served
         self._warned = True
         how = "each turn is an object of a schema" if self.calls == "schema" else "it is told of them in text"
-        without = f"{figures.called(self.id)} cannot call tools: {how} ({self.protocol})"
+        without = f"{self.id.called} cannot call tools: {how} ({self.protocol})"
         return f"{without}; {served}" if served else without
 
     @cached_property
