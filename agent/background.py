@@ -25,9 +25,10 @@ def check() -> None:
         raise Halted
 
 
-def is_here() -> bool:
-    """Whether the code that asks is a call in the background."""
-    return getattr(_here, "errand", None) is not None
+def halt() -> threading.Event | None:
+    """Is set when the call in the background that asks is stopped; None anywhere else."""
+    errand: Errand | None = getattr(_here, "errand", None)
+    return errand.halt if errand else None
 
 
 def pause(seconds: float) -> None:

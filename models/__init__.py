@@ -6,23 +6,28 @@ A server is a row of `SERVERS`; the built-in reader needs none.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from agent.errors import ModelError, UsageError
+from agent.errors import UsageError
 from agent.protocols import Backend, Embedder
-from models.gguf import GGUF
-from models.ollama import OLLAMA
-from models.openai import OPENAI, VLLM
-from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Kind, Server, ServerOptions
+from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Server, ServerOptions
 
 if TYPE_CHECKING:
     from models.hardware import Hardware
 
 READER = "reader"
 
-SERVERS: Mapping[str, Kind] = {"ollama": OLLAMA, "vllm": VLLM, "openai": OPENAI, "gguf": GGUF}
-"""The kinds of model server by name, in the order in which they are looked for; `gguf` is this machine, without one."""
+SERVERS: Mapping[str, str] = {"ollama": "ollama", "vllm": "openai", "openai": "openai", "gguf": "gguf"}
+"""The folder of each kind of model server, in the order in which they are looked for; `gguf` is this machine.
+
+A folder has the files server.py, backend.py, checks.py and embedder.py, each with a function of the name of its file.
+"""
+
+
+def _of(kind: str, part: str) -> Any:
+    """The function of a part of a kind of server, whose file is imported when it is needed."""
+    return getattr(import_module(f"models.{SERVERS[kind]}.{part}"), part)
 
 
 def built_in(pace: Hardware | None = None) -> Backend:
@@ -46,19 +51,21 @@ def server_at(name: str, base_url: str = "", options: ServerOptions | None = Non
     """
     if name not in SERVERS:
         raise UsageError(f"there is no backend {name!r}", f"choose one of {', '.join([*SERVERS, READER])}")
-    return SERVERS[name].server(base_url, options or ServerOptions())
+    found: Server = _of(name, "server")(name, base_url, options or ServerOptions())
+    return found
 
 
 def backend_on(server: Server, model: str, room: int) -> Backend:
     """A backend for a model of this server, with room for so many tokens of prompt and reply. Raises ModelError."""
     from models.text_calls.caller import ToolCaller
 
-    return ToolCaller(SERVERS[server.name].backend(server, model, room), server.options.calls)
+    return ToolCaller(_of(server.name, "backend")(server, model, room), server.options.calls)
 
 
 def embedder_on(server: Server, model: str) -> Embedder:
     """The embeddings of a model of this server. Sends nothing."""
-    return SERVERS[server.name].embedder(server, model)
+    found: Embedder = _of(server.name, "embedder")(server, model)
+    return found
 
 
 def checks(server: Server, model: str) -> Iterator[Check]:
@@ -68,11 +75,7 @@ def checks(server: Server, model: str) -> Iterator[Check]:
         server: The server to examine.
         model: The model that was asked for; "" for the server's own choice.
     """
-    from models.text_calls.caller import ToolCaller
-
-    yield from SERVERS[server.name].checks(server, model)
-    with suppress(ModelError):
-        yield ToolCaller(SERVERS[server.name].backend(server, server.choose(model), 0), server.options.calls).how()
+    yield from _of(server.name, "checks")(server, model)
 
 
 def find(base_url: str = "", options: ServerOptions | None = None, seconds: float = 0.3) -> Server | None:

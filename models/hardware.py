@@ -56,26 +56,12 @@ class Hardware:
         return [end - start for start, end in pairwise([0.0, *ends])]
 
 
-def seconds_saved(on: Hardware, full: int, summary: int) -> float:
-    """Seconds that each output token is faster with a summary in place of a full context, both in tokens.
-
-    CoMem, Eq. 6: Δt = (L_full - L_sum) · S / W.
-    """
-    return (full - summary) * on.slope
-
-
-def pays(on: Hardware, full: int, summary: int, output: int) -> bool:
-    """Whether a new summary saves more seconds of decode than its own prefill takes.
-
-    CoMem, Eq. 7: Y · (L_full - L_sum) · S / W > L_sum / P. All are tokens; `output` is written before the next summary.
-    """
-    return output * seconds_saved(on, full, summary) > on.prefill_seconds(summary)
-
-
 def largest_ratio(on: Hardware, output: int) -> float:
     """The share of the full context below which a summary pays, 0 to 1.
 
-    CoMem, Eq. 8: L_sum / L_full < Y · S · P / (Y · S · P + W). The case study of the paper (W = 2 TB/s, P = 3,000,
+    A summary pays where it saves more seconds of decode than its own prefill takes. CoMem, Eq. 7:
+    Y · (L_full - L_sum) · S / W > L_sum / P; Y tokens are written before the next summary. From it follows
+    Eq. 8: L_sum / L_full < Y · S · P / (Y · S · P + W). The case study of the paper (W = 2 TB/s, P = 3,000,
     S = 2e-4 GB, Y = 1,000) gives 600 / (600 + 2,000) = 0.2308; the paper says 0.23.
     """
     saved = output * on.slope

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from agent.budget import LEAST_BUDGET
 from agent.errors import ModelError
-from agent.protocols import Backend, Embedder
+from agent.protocols import Backend
 from models.wire.bounds import ASK_SECONDS, ASK_WHOLE_SECONDS, REPLY_BYTES, REPLY_SECONDS, Bounds
 
 Think = Literal["on", "off", "low", "medium", "high"]
@@ -138,20 +138,3 @@ class Server(Protocol):
 
     def choose(self, wanted: str = "") -> str:
         """The wanted model, or without a wish the one that suits best."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """One kind of model server: a row of `models.SERVERS`. Its functions import the server's files when called."""
-
-    server: Callable[[str, ServerOptions], Server]
-    """The server at an address ("" for the usual one). Raises UsageError for an invalid address."""
-
-    backend: Callable[[Any, str, int], ServedBackend]
-    """A backend for a model of this server with room for so many tokens of prompt and reply. Raises ModelError."""
-
-    checks: Callable[[Any, str], Iterator[Check]]
-    """The doctor's findings about this server and a model ("" for the server's choice). Never raises ModelError."""
-
-    embedder: Callable[[Any, str], Embedder]
-    """The embeddings of a model of this server. Sends nothing."""

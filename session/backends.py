@@ -20,7 +20,7 @@ from session.settings import ADDRESS_OF, AUTO, Settings, address_of
 from session.trust import is_named, is_said
 
 if TYPE_CHECKING:
-    from models.gguf.local_models import LocalModels
+    from models.gguf.server import LocalModels
     from session.playback import Playback
 
 PROBE_SECONDS = 0.3
@@ -173,7 +173,7 @@ class Backends:
         return backend_on(server, name, room(self.widest))
 
     def _local(self) -> LocalModels:
-        from models.gguf.local_models import LocalModels
+        from models.gguf.server import LocalModels
 
         return LocalModels(self._options)
 

@@ -3,20 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from models.counting.estimate import EstimateCounter
 from models.counting.message_counter import ChatCounter
-from models.counting.vocabulary import (
-    QWEN_2_5,
-    QWEN_FAMILIES,
-    TIKTOKEN_FAMILIES,
-    VocabularyCounter,
-    is_cached,
-    qwen_encoding,
-    qwen_file,
-    tiktoken_encoding,
-)
+from models.counting.vocabulary import QWEN_2_5, QWEN_FAMILIES, QwenCounter, qwen_file
 
 
 def counter_for(model: str) -> ChatCounter:
@@ -26,14 +16,10 @@ def counter_for(model: str) -> ChatCounter:
     estimate for every other model, and a plain estimate where it is missing.
 
     Args:
-        model: Name as a server knows it: "qwen2.5:7b", "Qwen/Qwen3-8B", "gpt-oss:20b".
+        model: Name as a server knows it: "qwen2.5:7b", "Qwen/Qwen3-8B", "llama3.2:3b".
     """
-    name = model.rsplit("/", 1)[-1].lower()
-    for prefix, encoding in TIKTOKEN_FAMILIES.items():
-        if name.startswith(prefix) and is_cached(encoding):
-            return VocabularyCounter(partial(tiktoken_encoding, encoding), exact=False)
     if qwen_file() is None:
         return EstimateCounter()
-    family = re.match(r"qwq|qwen\d*(?:\.\d+)?", name)
+    family = re.match(r"qwq|qwen\d*(?:\.\d+)?", model.rsplit("/", 1)[-1].lower())
     added = QWEN_FAMILIES.get(family[0]) if family else None
-    return VocabularyCounter(partial(qwen_encoding, added or QWEN_2_5), exact=added is not None)
+    return QwenCounter(added or QWEN_2_5, exact=added is not None)

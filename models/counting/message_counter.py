@@ -10,8 +10,8 @@ from agent import foreign
 from agent.budget import Counter
 from agent.messages import Message, Schema, ToolCall
 
-REMEMBERED = 65_536
-"""The least number of counts that are remembered; at most twice as many."""
+REMEMBERED = 131_072
+"""The most counts that are remembered; then they are counted anew."""
 
 REMEMBERED_TOOLS = 16
 """Sets of tools whose tokens are kept at most."""
@@ -36,8 +36,7 @@ class MessageCounter(Counter):
     def __init__(self) -> None:
         self._ratio = 1.0
         self._calibrated = False
-        self._young: dict[_Key, int] = {}
-        self._old: dict[_Key, int] = {}
+        self._counted: dict[_Key, int] = {}
 
     def measured(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included."""
@@ -46,9 +45,12 @@ class MessageCounter(Counter):
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
         key = (message.role, message.content, message.calls)
-        tokens = self._young.get(key)
+        tokens = self._counted.get(key)
         if tokens is None:
-            tokens = self._remember(key, message)
+            tokens = self.measured(message)
+            if len(self._counted) >= REMEMBERED:
+                self._counted.clear()
+            self._counted[key] = tokens
         return tokens if self._ratio == 1.0 else self._scaled(tokens)
 
     def calibrate(self, counted: int, reported: int) -> bool:
@@ -81,16 +83,6 @@ class MessageCounter(Counter):
 
     def _scaled(self, tokens: int) -> int:
         return round(tokens * self._ratio)
-
-    def _remember(self, key: _Key, message: Message) -> int:
-        """Count anew or find among the older counts; forget the oldest half when there are many."""
-        if len(self._young) >= REMEMBERED:
-            self._old, self._young = self._young, {}
-        tokens = self._old.get(key)
-        if tokens is None:
-            tokens = self.measured(message)
-        self._young[key] = tokens
-        return tokens
 
 
 class ChatCounter(MessageCounter):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from threading import RLock
+from time import monotonic
 from typing import Any, Protocol
 
 from agent.budget import Counter
@@ -15,6 +18,8 @@ from models.counting.message_counter import MessageCounter
 # The smallest conversation around a message. Some templates require ids of nine letters.
 _IDS = ("callaaaaa", "callbbbbb")
 SYSTEM, USER, ASSISTANT = Message("s", "system", "x."), Message("u", "user", "x"), Message("a", "assistant", "x")
+REST_SECONDS = 10.0
+"""Seconds until a server that failed to count is asked again."""
 TEMPLATE_TOKENS = 10_000
 """What a template may add to a prompt. A count of more than two tokens a byte besides is not believed."""
 RESULTS = tuple(Message("t", "tool", "x", call_id=call_id) for call_id in _IDS)
@@ -37,16 +42,6 @@ class Tokenizer(Protocol):
         """A whole prompt as the model reads it, special tokens as text."""
 
 
-class Finder(Protocol):
-    """Finds a tokenizer."""
-
-    def found(self) -> Tokenizer | None:
-        """The tokenizer, if it can be used now."""
-
-    def rest(self) -> None:
-        """Wait for a while before it is used again: it failed."""
-
-
 class PromptCounter(MessageCounter):
     """Counts with a model's own tokenizer and chat template; by an estimate while there are none.
 
@@ -54,48 +49,60 @@ class PromptCounter(MessageCounter):
     conversation. The part common to all conversations belongs to the overhead; the part common to several results
     belongs to the message with the calls. So the counts of a prompt's messages add up to the prompt.
 
+    Any thread may be the first. Subclasses implement `found`.
+
     Args:
-        tokenizer: Finds the tokenizer.
-        estimate: Counts while it cannot be used.
+        estimate: Counts while the tokenizer cannot be used.
     """
 
-    def __init__(self, tokenizer: Finder, estimate: Counter) -> None:
+    def __init__(self, estimate: Counter) -> None:
         super().__init__()
-        self._tokenizer = tokenizer
         self._estimate = estimate
+        self._found: Tokenizer | None = None
+        self._none = False
+        self._resting_until = 0.0
+        self._finding = RLock()
         self._known: dict[tuple[Message, ...], int] = {}
         self._overheads: dict[str, int] = {}
+
+    def found(self) -> Tokenizer:
+        """Find the tokenizer. Raises ModelError where there is none now, Refused where there will never be one."""
+        raise NotImplementedError
+
+    @property
+    def tokenizer(self) -> Tokenizer | None:
+        """The tokenizer, if it can be used now: after a failure it rests."""
+        with self._finding:
+            if self._none or monotonic() < self._resting_until:
+                return None
+            try:
+                self._found = self._found or self.found()
+            except Refused:
+                self._none = True
+            except ModelError:
+                self._rest()
+            return self._found
+
+    def begin(self) -> None:
+        """Ask again at once: the server has the model by now."""
+        self._resting_until = 0.0
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
         """Whether the tokenizer can be used now."""
-        return self._tokenizer.found() is not None
+        return self.tokenizer is not None
 
     def count(self, message: Message) -> int:
         """Tokens of a message in a prompt, its role markers included; its thinking is not sent and not counted."""
-        if self._tokenizer.found():
-            try:
-                return super().count(message)
-            except Refused:
-                pass
-            except ModelError:
-                self._tokenizer.rest()
-        return self._estimate.count(message)
+        return self._tried(lambda: super(PromptCounter, self).count(message), lambda: self._estimate.count(message))
 
     def overhead(self, tools: Sequence[Schema]) -> int:
         """Tokens of the schemas, of the template around them, and of the start of the reply."""
-        if self._tokenizer.found():
-            try:
-                return self._scaled(self._overhead(tools))
-            except Refused:
-                pass
-            except ModelError:
-                self._tokenizer.rest()
-        return self._estimate.overhead(tools)
+        return self._tried(lambda: self._scaled(self._overhead(tools)), lambda: self._estimate.overhead(tools))
 
     def calibrate(self, counted: int, reported: int) -> bool:
         """Learn from the number of tokens that the server read."""
-        if self._tokenizer.found():
+        if self.tokenizer:
             return super().calibrate(counted, reported)
         return self._estimate.calibrate(counted, reported)
 
@@ -110,19 +117,15 @@ class PromptCounter(MessageCounter):
 
     def whole(self, messages: Sequence[Message], tools: Sequence[Schema]) -> int | None:
         """Tokens of exactly this prompt; None if they cannot be counted."""
-        tokenizer = self._tokenizer.found()
-        try:
-            return _believed(tokenizer.prompt(messages, tools), messages, tools) if tokenizer else None
-        except (ModelError, Refused):
-            return None
+        with suppress(ModelError, Refused):
+            return self._prompt(*messages, tools=tools) if self.tokenizer else None
+        return None
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """This prompt as the model reads it; None if nothing tells it. Raises ModelError."""
-        tokenizer = self._tokenizer.found()
-        try:
-            return tokenizer.rendered(messages, tools) if tokenizer else None
-        except Refused:
-            return None
+        with suppress(Refused):
+            return self._known_tokenizer().rendered(messages, tools)
+        return None
 
     def measured(self, message: Message) -> int:
         """Tokens that the message adds to a prompt. If the template refuses it alone, it costs its text and markers."""
@@ -130,7 +133,7 @@ class PromptCounter(MessageCounter):
             return max(0, self._added(message))
         except Refused:
             calls = [f'{{"name": "{call.name}", "arguments": {call.arguments}}}' for call in message.calls]
-            return self._found().text("\n".join([message.content or "", *calls])) + self._short() - 1
+            return self._known_tokenizer().text("\n".join([message.content or "", *calls])) + self._short() - 1
 
     def _added(self, message: Message) -> int:
         match message.role:
@@ -152,8 +155,7 @@ class PromptCounter(MessageCounter):
     def _overhead(self, tools: Sequence[Schema]) -> int:
         key = json.dumps(tools, default=dict)
         if key not in self._overheads:
-            whole = _believed(self._found().prompt((SYSTEM, USER), tools), (SYSTEM, USER), tools)
-            self._overheads[key] = whole - 2 * self._short()
+            self._overheads[key] = self._prompt(SYSTEM, USER, tools=tools) - 2 * self._short()
         return self._overheads[key]
 
     def _short(self) -> int:
@@ -177,24 +179,33 @@ class PromptCounter(MessageCounter):
             self._known[messages] = self._prompt(*messages)
         return self._known[messages]
 
-    def _prompt(self, *messages: Message) -> int:
-        return _believed(self._found().prompt(messages), messages)
-
-    def _found(self) -> Tokenizer:
-        tokenizer = self._tokenizer.found()
-        if tokenizer is None:
+    def _prompt(self, *messages: Message, tools: Sequence[Schema] = ()) -> int:
+        """Tokens of a prompt. Raises Refused also for more tokens than a template can make of this."""
+        tokens = self._known_tokenizer().prompt(messages, tools)
+        texts = [json.dumps(tools, default=dict)]
+        for one in messages:
+            texts += [one.content or "", *(call.name + call.arguments for call in one.calls)]
+        if tokens > TEMPLATE_TOKENS + 2 * sum(len(text.encode("utf-8", "replace")) for text in texts):
             raise Refused
-        return tokenizer
+        return tokens
 
+    def _tried(self, ask: Callable[[], int], guess: Callable[[], int]) -> int:
+        if self.tokenizer:
+            try:
+                return ask()
+            except Refused:
+                pass
+            except ModelError:
+                self._rest()
+        return guess()
 
-def _believed(tokens: int, messages: Sequence[Message], tools: Sequence[Schema] = ()) -> int:
-    """A count that a server tells; Refused for more tokens than a template can make of this."""
-    texts = [json.dumps(tools, default=dict)]
-    for one in messages:
-        texts += [one.content or "", *(call.name + call.arguments for call in one.calls)]
-    if tokens > TEMPLATE_TOKENS + 2 * sum(len(text.encode("utf-8", "replace")) for text in texts):
-        raise Refused
-    return tokens
+    def _known_tokenizer(self) -> Tokenizer:
+        if not (found := self.tokenizer):
+            raise Refused
+        return found
+
+    def _rest(self) -> None:
+        self._resting_until = monotonic() + REST_SECONDS
 
 
 def _calling(name: str, calls: int = 1) -> Message:

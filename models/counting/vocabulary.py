@@ -1,12 +1,11 @@
 """Counting with a vocabulary that is on this disk. Nothing here uses the network.
 
-A vocabulary is read once, on the first count; any thread may be the first.
+A vocabulary is read on the first count; any thread may be the first.
 """
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,8 +42,6 @@ _QWEN_PATTERN = (
 )
 _QWEN_FILE_BYTES = 2_561_218
 
-_loading = threading.Lock()
-
 
 def qwen_file() -> Path | None:
     """The vocabulary inside the installed `dashscope` package, which is not imported; None when it is missing."""
@@ -57,14 +54,9 @@ def qwen_file() -> Path | None:
     return path if path.is_file() and path.stat().st_size == _QWEN_FILE_BYTES else None
 
 
+@lru_cache
 def qwen_encoding(added: Sequence[str] = QWEN_2_5) -> Encoding:
     """The vocabulary of the Qwen models with the tokens that a family added to it. Takes 0.3 s once."""
-    with _loading:
-        return _read_qwen(tuple(added))
-
-
-@lru_cache
-def _read_qwen(added: Sequence[str]) -> Encoding:
     from base64 import b64decode
 
     from tiktoken import Encoding
@@ -77,50 +69,22 @@ def _read_qwen(added: Sequence[str]) -> Encoding:
     return Encoding("qwen", pat_str=_QWEN_PATTERN, mergeable_ranks=ranks, special_tokens=special)
 
 
-TIKTOKEN_FAMILIES = {"gpt-oss": "o200k_base"}
-"""Families whose vocabulary tiktoken knows. Their template is another, so that their counts are estimates."""
+class QwenCounter(ChatCounter):
+    """Counts with the vocabulary of the Qwen models, which is loaded on the first count.
 
-_TIKTOKEN_FILES = {
-    "o200k_base": (
-        "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken",
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-    ),
-}
+    Args:
+        added: The tokens that a family of models added to it.
+        exact: Whether the model is of such a family.
+    """
 
-
-def is_cached(encoding: str) -> bool:
-    """Whether tiktoken would find this encoding on the disk, whole; it downloads what it does not find."""
-    import os
-    from hashlib import sha1, sha256
-    from tempfile import gettempdir
-
-    url, digest = _TIKTOKEN_FILES[encoding]
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if folder == "":  # tiktoken's way to say: no cache
-        return False
-    file = Path(folder or Path(gettempdir(), "data-gym-cache")) / sha1(url.encode()).hexdigest()
-    return file.is_file() and sha256(file.read_bytes()).hexdigest() == digest
-
-
-def tiktoken_encoding(name: str) -> Encoding:
-    """A vocabulary of tiktoken's, which `is_cached`."""
-    from tiktoken import get_encoding
-
-    with _loading:
-        return get_encoding(name)
-
-
-class VocabularyCounter(ChatCounter):
-    """Counts with a vocabulary, which is loaded on the first count."""
-
-    def __init__(self, load: Callable[[], Encoding], *, exact: bool) -> None:
+    def __init__(self, added: Sequence[str] = QWEN_2_5, *, exact: bool = True) -> None:
         super().__init__()
         self.exact = exact
-        self._load = load
+        self._added = added
 
     def tokens(self, text: str) -> int:
         """Tokens of a text, composed (NFC) as Qwen models read it."""
         from unicodedata import normalize
 
-        encoding = self._load()
+        encoding = qwen_encoding(self._added)
         return sum(len(encoding.encode(piece, allowed_special="all")) for piece in pieces(normalize("NFC", text)))

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from copy import copy
 from typing import Any
 
 from agent.errors import ModelError
-from agent.messages import Message
+from agent.messages import Message, Schema
 from agent.protocols import Delta, Waiting
 from models.gguf.child import Child
 from models.gguf.header import read_header
-from models.gguf.local_models import LocalModel
+from models.gguf.server import LocalModel, LocalModels
 from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
 from models.server import ServerOptions
+
+
+def backend(server: LocalModels, model: str, room: int) -> GgufBackend:
+    """A backend for a model of this machine. Raises ModelError."""
+    found = server.found(model)
+    return GgufBackend(found, server.child(found), room, server.options)
 
 
 class GgufBackend(OpenAIBackend):
@@ -64,11 +70,13 @@ class GgufBackend(OpenAIBackend):
         unused = f"{self.model} runs without {self._unused}: only Ollama can use it" if self._unused else ""
         return super().check() or unused
 
-    def _answered(self, body: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:
-        """The reply to a request, as it streams. Raises ModelError, also where the process was killed."""
+    def stream(
+        self, messages: Sequence[Message], tools: Sequence[Schema], **asked: Any
+    ) -> Generator[Delta, None, None]:
+        """Stream one reply. Raises ModelError, also where the process was killed."""
         yield from self.loading()
         try:
-            yield from super()._answered(body, messages)
+            yield from super().stream(messages, tools, **asked)
         except ModelError as error:
             if not self._child.has_ended():
                 raise

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from importlib.metadata import version
 
 from agent.errors import ModelError
+from models.gguf.backend import backend
 from models.gguf.child import fits
 from models.gguf.header import read_header
-from models.gguf.local_models import LocalModels
+from models.gguf.server import LocalModels
 from models.gguf.this_machine import INSTALL, cores, is_installed, threads
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, fitting
+from models.text_calls.caller import ToolCaller
 
 LEAST_ROOM = 8_000 + REPLY_TOKENS + THINKING_TOKENS
 
@@ -27,16 +29,17 @@ def checks(server: LocalModels, wanted: str) -> Iterator[Check]:
         yield Check(place, "ok", model.name)
         place = "file"
         header = read_header(model.path)
-        yield Check(place, "ok", f"{header.architecture}, {header.file_bytes / 1e9:,.1f} GB, of the right length")
+        yield Check(place, "ok", f"{header.architecture}, {model.path.stat().st_size / 1e9:,.1f} GB")
         room = min(room, header.context)
         told = f"trained for {header.context:,} tokens, {room:,} are asked for"
         yield Check.of("context", room == LEAST_ROOM, told, told, f"--budget {fitting(room)}")
         place = "memory"
-        fits(model.path, room)
+        fits(model.path)
     except ModelError as error:
         yield Check(place, "fail", error.what, error.fix)
         return
-    yield Check(place, "ok", f"about {header.memory_bytes(room) / 1e9:,.1f} GB are taken, and free")
+    yield Check(place, "ok", "its weights fit")
     if model.unused:
         yield Check("parts", "warn", f"it runs without {model.unused}", "ollama serve")
     yield Check("threads", "ok", f"{threads()}, of {cores()} cores")
+    yield from ToolCaller(backend(server, model.name, 0), server.options.calls).how()

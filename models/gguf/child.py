@@ -60,7 +60,7 @@ class Child:
             if self.runs(context):
                 return
             self.end()
-            fits(self.path, context)
+            fits(self.path)
             handle, log = tempfile.mkstemp(".log", f"thimble-{self.path.stem[:40]}-")
             self._log, self._context, self.key = Path(log), context, secrets.token_urlsafe(32)
             program, pipe = [sys.executable, "-P", str(PROGRAM)], subprocess.PIPE
@@ -104,16 +104,15 @@ class Child:
         return ModelError(what, f"{'ask again: it is loaded anew' if self.url else ANEW}; its log: {self._log}")
 
 
-def fits(path: Path, context: int) -> None:
-    """Raise ModelError where a model cannot run with so much room: package, file and memory are looked at."""
+def fits(path: Path) -> None:
+    """Raise ModelError where a model cannot run: package, file and memory for its weights are looked at."""
     if not is_installed():
         raise ModelError("models without a server need the package xllamacpp", INSTALL)
-    needed, free = read_header(path).memory_bytes(context), free_bytes()
+    read_header(path)
+    needed, free = path.stat().st_size, free_bytes()
     if free is not None and needed > free:
-        what = (
-            f"{path.name} takes {needed / 1e9:,.1f} GB with room for {context:,} tokens, and {free / 1e9:,.1f} are free"
-        )
-        raise ModelError(what, "take a smaller model, or lower the budget (/budget N, --budget N)")
+        what = f"{path.name} takes {needed / 1e9:,.1f} GB and the memory of its context, and {free / 1e9:,.1f} are free"
+        raise ModelError(what, "take a smaller model")
 
 
 def _end(process: subprocess.Popen[bytes], log: Path) -> None:

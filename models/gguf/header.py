@@ -1,11 +1,10 @@
-"""The header of a GGUF file: read by ourselves, before llama.cpp is given a file that may be cut short or hostile."""
+"""The header of a GGUF file: read by ourselves, before llama.cpp is given a file that may be none."""
 
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent.errors import ModelError
 
@@ -17,22 +16,11 @@ NUMBERS = dict(enumerate("BbHhIif?")) | {10: "Q", 11: "q", 12: "d"}
 ANEW = "get the file anew, or name another: --model FILE.gguf"
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """What a session needs to know of a model's file.
-
-    `context`: the tokens that it was trained for. `file_bytes`: its size. `token_bytes`: what a token of prompt or
-    reply takes in the KV cache, at 16 bits a number; 0 where the file does not tell.
-    """
+class Header(NamedTuple):
+    """What a session needs to know of a model's file: its architecture, and the tokens that it was trained for."""
 
     architecture: str
     context: int
-    file_bytes: int
-    token_bytes: int
-
-    def memory_bytes(self, context: int) -> int:
-        """The memory that it takes with room for so many tokens, about: the weights and the KV cache."""
-        return self.file_bytes + self.token_bytes * context
 
 
 def read_header(path: Path) -> Header:
@@ -45,7 +33,7 @@ def read_header(path: Path) -> Header:
         if path.exists() and not path.is_file():  # a pipe or a device would be read for ever
             raise ValueError("it is no file")
         with path.open("rb") as file:
-            return _header(_Reader(file.read(HEADER_BYTES)), path.stat().st_size)
+            return _header(_Reader(file.read(HEADER_BYTES)))
     except OSError as error:
         raise ModelError(f"{path} cannot be read: {error.strerror}", ANEW) from error
     except ValueError as error:
@@ -87,30 +75,15 @@ class _Reader:
         return None
 
 
-def _header(reader: _Reader, size: int) -> Header:
+def _header(reader: _Reader) -> Header:
     if reader.numbers("4s") != (b"GGUF",):
         raise ValueError("it is no GGUF file")
-    version, tensors, fields = reader.numbers("IQQ")
+    version, _, fields = reader.numbers("IQQ")
     if version not in (2, 3):
         raise ValueError(f"its version of GGUF is {version}, not 2 or 3")
     known = {reader.text(): reader.value() for _ in range(fields)}
-    begins = [0]
-    for _ in range(tensors):
-        reader.text()
-        reader.numbers(f"{reader.numbers('I')[0]}Q")
-        begins.append(reader.numbers("IQ")[1])
-    if reader.at + max(begins) > size:
-        raise ValueError(f"it is cut short: of its weights, {size:,} bytes are here")
     kind = known.get("general.architecture")
-
-    def told(name: str) -> int:
-        found = known.get(f"{kind}.{name}")
-        return found if isinstance(found, int) else sum(found) if isinstance(found, tuple) else 0
-
-    if told("context_length") <= 0:
+    context = known.get(f"{kind}.context_length")
+    if not isinstance(context, int) or context <= 0:
         raise ValueError("it is no model that can chat")
-    each = known.get(f"{kind}.attention.head_count_kv")
-    heads = told("attention.head_count_kv") * (1 if isinstance(each, tuple) else told("block_count"))
-    usual = told("embedding_length") // (told("attention.head_count") or 1)
-    numbers = sum(told(f"attention.{name}_length") or usual for name in ("key", "value"))
-    return Header(str(kind), told("context_length"), size, 2 * heads * numbers)
+    return Header(str(kind), context)

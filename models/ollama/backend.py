@@ -5,36 +5,35 @@ Ollama's compatible `/v1` is not used: it has no setting for the context window.
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing, suppress
-from dataclasses import replace
 from functools import cached_property, partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from agent.budget import Counter
 from agent.errors import Circled, ModelError
 from agent.messages import Message, Schema, ToolCall
-from agent.protocols import BackendDefaults, Delta, Sent, Usage, Waiting
+from agent.protocols import BackendDefaults, Delta, Sent, Waiting
 from models.ollama import guard, wire
 from models.ollama.model_info import ModelInfo, keep_seconds, think
 from models.ollama.server import CHAT, OllamaServer
 from models.server import THINKING_TOKENS, fitting
-from models.wire import http, thinking
+from models.wire import http
 from models.wire.address import hidden
 from models.wire.bounds import REPLY_CALLS, Allowance, endless
+from models.wire.connection import encoded
 from models.wire.retry import retried
-
-if TYPE_CHECKING:
-    from models.ollama.client import Line
+from models.wire.thinking import ThinkingTags
 
 CONTEXT_STEP_TOKENS = 16_384
 """The context grows in steps, because the server reloads the model for each new size."""
 
-COUNTS_WITHOUT_CACHED = "0.30."
-"""Versions that count a prompt without its cached part and do not report that part."""
+
+def backend(server: OllamaServer, model: str, room: int) -> Ollama:
+    """A backend for a model of this server. Sends nothing."""
+    return Ollama(model, server, room=room)
 
 
 class Ollama(BackendDefaults):
@@ -105,13 +104,12 @@ class Ollama(BackendDefaults):
 
         Closing it closes the connection, so the server stops computing. Raises ModelError.
         """
-        taken = {call.id for message in messages for call in message.calls}
         if self._must_load():
             yield Waiting(f"loading {self.model}")
-        request = json.dumps(self._request(messages, tools, max_tokens, temperature, shape))
-        yield Sent(hidden(f"{self.server.url}{CHAT}"), request)
-        allowance = Allowance(self.server.options.reply, self.server.url)
-        asks = partial(self._reply, request, taken, allowance)
+        request = encoded(self._request(messages, tools, max_tokens, temperature, shape))
+        yield Sent(hidden(f"{self.server.url}{CHAT}"), request.decode())
+        allowance = self.server.allowance(self.server.options.reply)
+        asks = partial(self._reply, request, messages, allowance)
         yield from retried(asks, sleep=self.server.sleep, seconds_left=allowance.seconds_left)
         self._loaded_until = monotonic() + keep_seconds(self.server.options.keep_alive)
 
@@ -120,10 +118,12 @@ class Ollama(BackendDefaults):
 
         Where the model is loaded it stays as it is. A server that does not know the field replies, with one token.
         """
-        if not self._renders:
-            return None
+        return self.render(messages, tools, self.server.loaded(self.model) or self.context) if self._renders else None
+
+    def render(self, messages: Sequence[Message], tools: Sequence[Schema], context: int) -> str | None:
+        """The same, with a context of so many tokens."""
         body = self._request(messages, tools, None)
-        body["options"] |= {"num_ctx": self.server.loaded(self.model) or self.context, "num_predict": 1}
+        body["options"] |= {"num_ctx": context, "num_predict": 1}
         answer = self.server.ask(CHAT, body | {"stream": False, "_debug_render_only": True}, self.model)
         told = answer.get("_debug_info")
         prompt = told.get("rendered_template") if isinstance(told, dict) else None
@@ -148,25 +148,26 @@ class Ollama(BackendDefaults):
             return f"{holds}, and this budget wants up to {self._enough():,}: /budget {fitting(loaded)}"
         return f"{self.model} is loaded with a context of {loaded:,} tokens, not the {self.context:,} asked for"
 
-    def _reply(self, request: str, taken: set[str], allowance: Allowance) -> Generator[Delta, None, None]:
+    def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
         """The reply to one request, as it streams. Raises Busy before its first line, ModelError after it."""
-        with closing(self.server.chat(request, self.model, allowance)) as lines:
-            yield from thinking.apart(self._deltas(lines, set(taken), allowance))
-
-    def _deltas(self, lines: Iterable[Line], taken: set[str], allowance: Allowance) -> Iterator[Delta]:
+        taken, tags = {call.id for message in messages for call in message.calls}, ThinkingTags()
         said: deque[Delta] = deque(maxlen=guard.MOST_EQUAL + 1)
-        calls = 0
-        for line in http.alive(lines, allowance):
-            for delta in wire.deltas(line, taken):
-                calls += isinstance(delta, ToolCall)
+        calls = length = 0
+        with closing(self.server.stream(CHAT, request, allowance, self.model)) as lines:
+            for line in lines:
+                new = wire.deltas(line, taken)
+                said += new
+                calls += sum(isinstance(delta, ToolCall) for delta in new)
+                length += sum(map(wire.length, new))
                 if calls > REPLY_CALLS:
                     raise endless()
-                said.append(delta)
-                allowance.said += wire.length(delta)
-                yield delta
-            if line.done:
-                yield self._truly(wire.usage(line))
-                return
+                if line.get("done"):
+                    new.append(wire.usage(line))
+                for delta in new:
+                    yield from tags.take(delta)
+                if line.get("done"):
+                    return
+                allowance.say(length)
         raise Circled if guard.stopped([*said]) else http.stopped()
 
     def _request(
@@ -178,8 +179,6 @@ class Ollama(BackendDefaults):
         shape: Schema | None = None,
     ) -> dict[str, Any]:
         """The body of a chat request."""
-        from models.ollama.client import Chat
-
         options = self.server.options
         body: dict[str, Any] = {
             "model": self.model,
@@ -198,7 +197,7 @@ class Ollama(BackendDefaults):
             body["think"] = thinks
         if max_tokens is not None:
             body["options"]["num_predict"] = max_tokens + (THINKING_TOKENS if thinks else 0)
-        return Chat(**body).model_dump(exclude_unset=True)
+        return body
 
     def _must_load(self) -> bool:
         """Whether the server must load the model first; the server is asked only if that is possible.
@@ -217,15 +216,6 @@ class Ollama(BackendDefaults):
     def _enough(self) -> int:
         """The tokens that must fit in: fewer for a model that does not think."""
         return self._needed - (0 if think(self.server.options.think, self.model, self._info()) else THINKING_TOKENS)
-
-    def _truly(self, usage: Usage) -> Usage:
-        """The usage, without a prompt count that is wrong."""
-        if usage.prompt_tokens is None or usage.cached_tokens is not None:
-            return usage
-        with suppress(ModelError):
-            if self.server.version().startswith(COUNTS_WITHOUT_CACHED):
-                return replace(usage, prompt_tokens=None)
-        return usage
 
     def _info(self) -> ModelInfo:
         """The facts about the model; if the server does not answer, the chat request will raise the error."""

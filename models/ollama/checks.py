@@ -12,6 +12,7 @@ from models.ollama.errors import DEFAULT_MODEL
 from models.ollama.model_info import Level, ModelInfo, keep_seconds, think
 from models.ollama.server import OllamaServer
 from models.server import REPLY_TOKENS, THINKING_TOKENS, Check, Think, fitting
+from models.text_calls.caller import ToolCaller
 
 REPORTS_CACHED = (0, 33, 3)
 """The first version that reports the cached tokens of a prompt."""
@@ -40,12 +41,14 @@ def checks(server: OllamaServer, wanted: str) -> Iterator[Check]:
         found = f"its Modelfile puts {info.examples} messages of its own before every prompt"
         yield Check("prompt", "warn", found, f"see them: ollama show --modelfile {model}")
     exact, estimated = "counts are exact", "counts are estimates (~) until the model has replied once"
-    yield Check.of("tokenizer", Ollama(model, server).counter.exact, exact, estimated, "ask it something")
+    backend = Ollama(model, server)
+    yield Check.of("tokenizer", backend.counter.exact, exact, estimated, "ask it something")
     yield _cache(version)
     alive = server.options.keep_alive
     stays = f"the model stays loaded {'for good' if alive[:1] == '-' else alive}"
     leaves = f"the model is unloaded {alive} after a reply, and its cache with it"
     yield Check.of("keep-alive", keep_seconds(alive) >= 60, stays, leaves, "THIMBLE_KEEP_ALIVE=10m")
+    yield from ToolCaller(backend, server.options.calls).how()
 
 
 def _thinking(how: Think, model: str, info: ModelInfo) -> Check:

@@ -14,6 +14,11 @@ from models.wire.bounds import Bounds
 EMBED = "/api/embed"
 
 
+def embedder(server: OllamaServer, model: str) -> OllamaEmbedder:
+    """The embeddings of a model of this server. Sends nothing."""
+    return OllamaEmbedder(server, model)
+
+
 class OllamaEmbedder(ServedEmbedder):
     """A model such as all-minilm. Ollama itself cuts a text that is longer than the model holds."""
 

@@ -5,30 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, suppress
-from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from agent import foreign
 from agent.background import pause
 from agent.errors import ModelError
 from models.ollama.choose import choose_model, missing
 from models.ollama.download import Progress
-from models.ollama.errors import pull_refusal, refusal, unreadable
+from models.ollama.errors import START, pull_refusal, refusal, unreadable
 from models.ollama.model_info import ModelInfo, model_info, tagged
 from models.server import ServerOptions
 from models.wire import bounds, http
 from models.wire.address import gets, host_url
-from models.wire.bounds import REPLY_BYTES, Allowance, Bounds
+from models.wire.bounds import REPLY_BYTES, Allowance, Bounds, silent
+from models.wire.connection import ServerConnection, encoded
 from models.wire.retry import after_seconds
 
 if TYPE_CHECKING:
     import httpx
 
-    from models.ollama.client import Line, OllamaClient
-
 CHAT, PULL, SHOW, PS = "/api/chat", "/api/pull", "/api/show", "/api/ps"
 REST_SECONDS = 10.0
-"""How long a server that failed slowly to tell of a model is not asked again: a session asks many times in a row."""
+"""How long a server that was too slow to tell of a model is not asked again: a session asks many times in a row."""
 PULL_SECONDS = 600.0
 """Longest silence of a download: the server sends nothing while it verifies a large layer."""
 PULL_WHOLE_SECONDS = 86_400.0
@@ -37,7 +36,12 @@ VERSION_CHARACTERS = 40
 Body = Mapping[str, Any]
 
 
-class OllamaServer:
+def server(name: str, base_url: str, options: ServerOptions) -> OllamaServer:
+    """The server at an address. Raises UsageError for an invalid one."""
+    return OllamaServer(base_url, options)
+
+
+class OllamaServer(ServerConnection):
     """The server at an address, in any form that OLLAMA_HOST may have, with or without /api or /v1 at its end.
 
     Raises UsageError for an invalid address.
@@ -50,6 +54,7 @@ class OllamaServer:
     """
 
     name = "ollama"
+    start = START
 
     def __init__(
         self,
@@ -58,10 +63,9 @@ class OllamaServer:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], object] = pause,
     ) -> None:
-        self.url = host_url(base_url).removesuffix("/v1").removesuffix("/api")
         self.options = options or ServerOptions()
-        self.sleep = sleep
-        self._transport = transport
+        url = host_url(base_url).removesuffix("/v1").removesuffix("/api")
+        super().__init__(url, transport, sleep, self.options.answer)
         self._infos: dict[str, ModelInfo] = {}
         self._rests: dict[str, float] = {}
 
@@ -98,9 +102,8 @@ class OllamaServer:
         Models of the same files are loaded once; the server lists them under the name that was asked for first.
         """
         listed = self._listed(PS)
-        named = (each for each in listed if tagged(_name(each)) == tagged(model))
-        same = (each for each in listed if self._shares(_name(each), model))
-        found = next(chain(named, same), None)
+        named = [each for each in listed if tagged(_name(each)) == tagged(model)]
+        found = next(iter(named or [each for each in listed if self._shares(_name(each), model)]), None)
         return None if found is None else http.figure(found.get("context_length")) or 0
 
     def pull(self, model: str) -> Generator[Progress, None, None]:
@@ -112,8 +115,8 @@ class OllamaServer:
         from models.ollama.download import Download
 
         download = Download()
-        allowance = Allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, REPLY_BYTES), self.url)
-        with closing(self._replies(PULL, json.dumps({"model": model}), allowance, model)) as steps:
+        allowance = self.allowance(Bounds(PULL_SECONDS, PULL_WHOLE_SECONDS, REPLY_BYTES))
+        with closing(self.stream(PULL, {"model": model}, allowance, model)) as steps:
             for number, step in enumerate(steps, 1):
                 allowance.grow(number)
                 yield download.add(step)
@@ -124,55 +127,54 @@ class OllamaServer:
 
     def ask(self, path: str, body: Body | None = None, model: str = "", bounds: Bounds | None = None) -> dict[str, Any]:
         """The answer to a request, as a JSON object; without a body it is a GET. Raises ModelError."""
-        allowance = Allowance(bounds or self.options.answer, self.url)
-        if monotonic() < self._rests.get(path, 0.0):
-            raise allowance.late()
+        began = monotonic()
+        if began < self._rests.get(path, 0.0):
+            raise silent(self.url, self.bounds.quiet_seconds)
         try:
-            with self._client(path, allowance, model) as client:
-                answer: dict[str, Any] = client.ask(path, None if body is None else json.dumps(body))
+            answer = self.asked(path, body, model, bounds)
         except ModelError:
-            if path in (SHOW, PS) and allowance.is_costly:
+            if path in (SHOW, PS) and monotonic() - began >= self.bounds.quiet_seconds:
                 self._rests[path] = monotonic() + REST_SECONDS
             raise
+        if not isinstance(answer, dict):
+            raise unreadable(encoded(answer))
         return answer
 
-    def chat(self, request: str, model: str, allowance: Allowance | None = None) -> Generator[Line, None, None]:
-        """The lines of a model's reply, within the allowance or a whole one. Closing it closes the connection.
+    def stream(
+        self, path: str, body: Body | bytes, allowance: Allowance, model: str
+    ) -> Generator[dict[str, Any], None, None]:
+        """The lines of a streamed answer, each a JSON object. Closing it closes the connection.
 
         Raises:
             Busy: The server accepts no request now, or the connection was lost before the first line.
             ModelError: The server refused, or is not Ollama.
         """
-        from models.ollama.client import Line
+        request = body if isinstance(body, bytes) else encoded(body)
+        with self.opened(path, request, allowance, model) as response:
+            for line in filter(bytes.strip, http.lines(response, allowance)):
+                try:
+                    answer = foreign.read(line)
+                except ValueError as error:
+                    raise (http.stopped() if line.startswith(b"{") else unreadable(line)) from error
+                if not isinstance(answer, dict):
+                    raise unreadable(line)
+                if answer.get("error") is not None:
+                    raise self.refused(response, json.dumps(answer), model)
+                yield answer
 
-        with self._client(CHAT, allowance or Allowance(self.options.reply, self.url), model) as client:
-            yield from client.replies(Line, CHAT, request)
-
-    def _replies(
-        self, path: str, request: str, allowance: Allowance, model: str
-    ) -> Generator[dict[str, Any], None, None]:
-        """The lines of a streamed answer, each a JSON object. Closing it closes the connection."""
-        with self._client(path, allowance, model) as client:
-            yield from client.replies(dict, path, request)
-
-    def refused(self, status: int, body: str, model: str, after_seconds: float | None = None) -> ModelError:
+    def refused(self, response: httpx.Response, said: str, model: str) -> ModelError:
         """The error for a refused request; if the model is missing, the error names the installed ones."""
-        error = refusal(status, body, model, after_seconds)
+        if response.request.url.path.endswith(PULL):
+            return pull_refusal(said, model)
+        error = refusal(response.status_code, said, model, after_seconds(response.headers))
         if model and error.fix == f"ollama pull {model}":
             with suppress(ModelError):
                 return missing(model, self.models())
         return error
 
-    def _client(self, path: str, allowance: Allowance, model: str) -> OllamaClient:
-        """A client for one request, whose refusals name the model. Raises ModelError."""
-        from models.ollama.client import OllamaClient
-
-        def refused(response: httpx.Response, text: str) -> ModelError:
-            if path == PULL:
-                return pull_refusal(text, model)
-            return self.refused(response.status_code, text, model, after_seconds(response.headers))
-
-        return OllamaClient(self.url, allowance, self._transport, refused)
+    def unreadable(self, body: bytes) -> ModelError:
+        """The error for what Ollama would not send."""
+        return unreadable(body)
 
     def _listed(self, path: str) -> list[dict[str, Any]]:
         answer = self.ask(path)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from agent.messages import Message, ToolCall
 from agent.protocols import Delta, Text, Thinking, Usage
 from models.chat import UNREADABLE
+from models.ollama.errors import unreadable
+from models.wire.bounds import REPLY_CALLS, endless
 from models.wire.calls import arguments, given
+from models.wire.http import figure
 
-if TYPE_CHECKING:
-    from models.ollama.client import Line
+FINISH: Mapping[object, Literal["stop", "length"]] = {"stop": "stop", "length": "length"}
 
 
 def prompt(messages: Sequence[Message]) -> list[dict[str, Any]]:
@@ -37,15 +40,27 @@ def sent(message: Message) -> dict[str, Any]:
     return body
 
 
-def deltas(line: Line, taken: set[str]) -> Iterator[Delta]:
-    """The deltas in one line of the reply. The ids of its tool calls are added to `taken`, the ids in use."""
-    message = line.message
-    if message.thinking:
-        yield Thinking(str(message.thinking))
-    if message.content:
-        yield Text(str(message.content))
-    for call in message.tool_calls or ():
-        yield given(call.id, call.function.name, call.function.arguments, taken)
+def deltas(line: Mapping[str, Any], taken: set[str]) -> list[Delta]:
+    """The deltas in one line of the reply. The ids of its tool calls are added to `taken`, the ids in use.
+
+    Raises ModelError for a line that is none.
+    """
+    message, said = line.get("message") or {}, list[Delta]()
+    calls = message.get("tool_calls") or [] if isinstance(message, dict) else None
+    if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
+        raise unreadable(json.dumps(line).encode())
+    if len(calls) > REPLY_CALLS:
+        raise endless()
+    if message.get("thinking"):
+        said.append(Thinking(str(message["thinking"])))
+    if message.get("content"):
+        said.append(Text(str(message["content"])))
+    for call in calls:
+        function = call.get("function")
+        if not isinstance(function, dict):
+            raise unreadable(json.dumps(line).encode())
+        said.append(given(call.get("id"), function.get("name"), function.get("arguments"), taken))
+    return said
 
 
 def length(delta: Delta) -> int:
@@ -55,22 +70,23 @@ def length(delta: Delta) -> int:
     return len(delta.text) if isinstance(delta, Text | Thinking) else 0
 
 
-def usage(line: Line) -> Usage:
+def usage(line: Mapping[str, Any]) -> Usage:
     """The usage in the last line; None for values that it leaves out.
 
     For a cached prompt, early servers left out the prompt's count or sent 0.
     """
-    reason, prompt, cached = line.done_reason, line.prompt_eval_count or None, line.prompt_eval_cached_count
+    prompt, cached = figure(line.get("prompt_eval_count")) or None, figure(line.get("prompt_eval_cached_count"))
     return Usage(
         prompt_tokens=prompt,
         cached_tokens=cached if prompt is not None and cached is not None and cached <= prompt else None,
-        output_tokens=line.eval_count,
-        load_seconds=_seconds(line.load_duration),
-        prefill_seconds=_seconds(line.prompt_eval_duration),
-        decode_seconds=_seconds(line.eval_duration),
-        finish="stop" if reason == "stop" else "length" if reason == "length" else "",
+        output_tokens=figure(line.get("eval_count")),
+        load_seconds=_seconds(line.get("load_duration")),
+        prefill_seconds=_seconds(line.get("prompt_eval_duration")),
+        decode_seconds=_seconds(line.get("eval_duration")),
+        finish=FINISH.get(line.get("done_reason"), ""),
     )
 
 
-def _seconds(nanoseconds: int | None) -> float | None:
-    return None if nanoseconds is None else nanoseconds / 1e9
+def _seconds(nanoseconds: object) -> float | None:
+    known = figure(nanoseconds)
+    return None if known is None else known / 1e9

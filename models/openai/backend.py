@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
-from dataclasses import replace
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from agent import foreign
 from agent.errors import ModelError
 from agent.messages import Message, Schema
-from agent.protocols import BackendDefaults, Delta, Sent, Thinking, Usage
+from agent.protocols import BackendDefaults, Delta, Sent, Thinking
 from models.openai import model_list, wire
-from models.openai.connection import JSON, Connection, encoded
-from models.openai.errors import CHAT, NoModel, missing, refusal, unreadable
-from models.openai.metrics import PrefixCache, prefix_cache
-from models.server import THINKING_TOKENS, OptionRefused, ServerOptions, fitting
+from models.openai.connection import Connection
+from models.openai.errors import CHAT, missing, refusal, unreadable
+from models.server import THINKING_TOKENS, NoModel, OptionRefused, ServerOptions, fitting
 from models.wire import http
 from models.wire.address import hidden
 from models.wire.bounds import Allowance
+from models.wire.connection import encoded
 from models.wire.retry import retried
-from models.wire.thinking import apart
+from models.wire.thinking import ThinkingTags
 
 if TYPE_CHECKING:
     import httpx
@@ -43,6 +43,12 @@ CALL_TOKENS = (
 """What begins a call in the templates of Qwen, Mistral, Granite and Phi, Llama, LFM2, Kimi and DeepSeek."""
 NEVER = -100
 """The bias that rules a token out."""
+
+
+def backend(server: OpenAIServer, model: str, room: int) -> OpenAIBackend:
+    """A backend for a model of this server. Never raises: the first request will raise any error."""
+    context = server.context(model)  # this also finds the server's name
+    return OpenAIBackend(server.name, model, server.connection, needed=room, context=context, options=server.options)
 
 
 class OpenAIBackend(BackendDefaults):
@@ -81,15 +87,8 @@ class OpenAIBackend(BackendDefaults):
         self._connection = connection
         self._needed = needed
         self._options = options or ServerOptions()
-        self._reads_metrics = name == "vllm"
         self._thinks = False
         self._plain = False
-
-    @classmethod
-    def on(cls, server: OpenAIServer, model: str, needed: int) -> OpenAIBackend:
-        """A backend for a model of this server. Never raises: the first request will raise any error."""
-        context = server.context(model)  # this also finds the server's name
-        return cls(server.name, model, server.connection, needed=needed, context=context, options=server.options)
 
     @cached_property
     def counter(self) -> ServerCounter:
@@ -118,26 +117,19 @@ class OpenAIBackend(BackendDefaults):
             ModelError: the server cannot be used, or the prompt leaves no room for a reply.
         """
         wishes = {} if self._plain else self._wishes(tools, temperature, may_call)
-        request = self._request(messages, tools, max_tokens) | _shaped(shape)
-        try:
-            yield from self._answered(request | wishes, messages)
-        except OptionRefused:
-            if not wishes:
-                raise
-            self._plain = True
-            yield from self._answered(request, messages)
-
-    def _answered(self, body: Mapping[str, Any], messages: Sequence[Message]) -> Generator[Delta, None, None]:
-        """The reply to a request, as it streams, and its usage."""
-        request = encoded(body)
-        yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
-        before = prefix_cache(self._connection) if self._reads_metrics else None
-        allowance = self._connection.allowance(self._options.reply)
-        asks = partial(self._reply, request, messages, allowance)
-        left = allowance.seconds_left
-        with closing(retried(asks, sleep=self._connection.sleep, seconds_left=left)) as deltas:
-            for delta in deltas:
-                yield self._completed(delta, before) if isinstance(delta, Usage) else delta
+        plain = self._request(messages, tools, max_tokens) | _shaped(shape)
+        for body in [plain | wishes, plain] if wishes else [plain]:
+            request = encoded(body)
+            yield Sent(hidden(f"{self._connection.url}{CHAT}"), request.decode())
+            allowance = self._connection.allowance(self._options.reply)
+            asks = partial(self._reply, request, messages, allowance)
+            try:
+                yield from retried(asks, sleep=self._connection.sleep, seconds_left=allowance.seconds_left)
+                return
+            except OptionRefused:
+                if body is plain:
+                    raise
+                self._plain = True
 
     @property
     def ruled_out(self) -> Sequence[str]:
@@ -220,52 +212,51 @@ class OpenAIBackend(BackendDefaults):
         return max(1, self.context - prompt)
 
     def _reply(self, request: bytes, messages: Sequence[Message], allowance: Allowance) -> Generator[Delta, None, None]:
-        """Send one request, and stream the reply."""
-        reply = wire.Reply(wire.call_ids(messages))
-        with (
-            self._connection.as_model_errors(allowance),
-            self._connection.client(allowance) as client,
-            client.stream("POST", CHAT, content=request, headers=JSON) as response,
-        ):
-            for delta in apart(self._deltas(response, reply, allowance)):
-                self._thinks = self._thinks or isinstance(delta, Thinking)
-                yield delta
+        """Send one request, and stream the reply. Raises ModelError for a stream that ends too early."""
+        reply, tags, events = wire.Reply(wire.call_ids(messages)), ThinkingTags(), wire.Events()
+        with self._opened(request, allowance) as response:
+            if _is_whole(response):
+                chunk = self._connection.parsed(http.whole(response, allowance))
+                yield from self._apart(tags, reply.take(self._sound(chunk, begun=False)))
+            else:
+                for line in chain(http.lines(response, allowance), [b""]):
+                    field, data = events.take(line) or (b"", b"")
+                    if data == wire.DONE:
+                        break
+                    if data:
+                        yield from self._apart(tags, reply.take(self._chunk(field, data, reply)))
+                        allowance.say(reply.length)
+                else:
+                    if not reply.finish:
+                        raise http.stopped()
+            yield from self._apart(tags, reply.end())
 
-    def _deltas(self, response: httpx.Response, reply: wire.Reply, allowance: Allowance) -> Iterator[Delta]:
-        """The deltas of a response, streamed or whole."""
-        kind = response.headers.get("content-type", "")
-        whole = response.status_code != 200 or "json" in kind or "html" in kind
-        for chunk in [self._whole(response, allowance)] if whole else self._chunks(response, reply, allowance):
-            yield from reply.take(chunk)
-        yield from reply.end()
-
-    def _whole(self, response: httpx.Response, allowance: Allowance) -> dict[str, Any]:
-        """A reply that comes in one piece."""
+    @contextmanager
+    def _opened(self, request: bytes, allowance: Allowance) -> Iterator[httpx.Response]:
+        """The response to a request. Where the server has no such model, the error names those that it has."""
         try:
-            body = self._connection.read(response, allowance, self.model)
+            with self._connection.opened(CHAT, request, allowance, self.model) as response:
+                yield response
         except NoModel as error:
             names = []
             with suppress(ModelError):
                 names = [str(entry["id"]) for entry in model_list.listed(self._connection)]
             raise missing(self.model, names) from error
-        return self._sound(body, self._connection.parsed(body), begun=False)
 
-    def _chunks(self, response: httpx.Response, reply: wire.Reply, allowance: Allowance) -> Iterator[dict[str, Any]]:
-        """The chunks of a stream, up to its end. Raises ModelError for one that ends too early."""
-        lines = http.lines(response.iter_bytes(), blanks=True)
-        for field, data in wire.events(http.alive(lines, allowance)):
-            if data == wire.DONE:
-                return
-            try:
-                chunk = foreign.read(data)
-            except ValueError as error:
-                raise (http.stopped() if field else unreadable(data, self._connection.url)) from error
-            yield self._sound(data, {"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)
-            allowance.said = reply.length
-        if not reply.finish:
-            raise http.stopped()
+    def _apart(self, tags: ThinkingTags, deltas: Iterable[Delta]) -> list[Delta]:
+        parts = [part for delta in deltas for part in tags.take(delta)]
+        self._thinks = self._thinks or any(isinstance(part, Thinking) for part in parts)
+        return parts
 
-    def _sound(self, data: bytes, chunk: Any, *, begun: bool) -> dict[str, Any]:
+    def _chunk(self, field: bytes, data: bytes, reply: wire.Reply) -> dict[str, Any]:
+        """The chunk in an event."""
+        try:
+            chunk = foreign.read(data)
+        except ValueError as error:
+            raise (http.stopped() if field else unreadable(data, self._connection.url)) from error
+        return self._sound({"error": chunk} if field == b"error" else chunk, begun=reply.length > 0)
+
+    def _sound(self, chunk: Any, *, begun: bool) -> dict[str, Any]:
         """The chunk, if it is valid. Raises ModelError for an error from the server, and for anything else."""
         error = chunk.get("error") if isinstance(chunk, dict) else None
         if error:
@@ -274,16 +265,14 @@ class OpenAIBackend(BackendDefaults):
             refused = refusal(status, json.dumps({"error": error}), self.model, self._connection.url)
             raise ModelError(refused.what, refused.fix) if begun else refused
         if not isinstance(chunk, dict) or not isinstance(chunk.get("choices"), list):
-            raise unreadable(data, self._connection.url)
+            raise unreadable(json.dumps(chunk).encode(), self._connection.url)
         return chunk
 
-    def _completed(self, usage: Usage, before: PrefixCache | None) -> Usage:
-        """The usage, with the cached tokens from the metrics if the reply does not report them."""
-        if usage.cached_tokens is not None or before is None:
-            self._reads_metrics = False
-            return usage
-        after = prefix_cache(self._connection)
-        return replace(usage, cached_tokens=after.found(before, usage.prompt_tokens) if after else None)
+
+def _is_whole(response: httpx.Response) -> bool:
+    """Whether a reply comes in one piece."""
+    kind = response.headers.get("content-type", "")
+    return "json" in kind or "html" in kind
 
 
 def _shaped(shape: Schema | None) -> dict[str, Any]:

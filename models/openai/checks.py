@@ -8,13 +8,14 @@ from contextlib import closing, suppress
 from agent.errors import ModelError
 from agent.messages import Message, Schema
 from agent.protocols import Usage
-from models.openai import api_key
 from models.openai.backend import OpenAIBackend
+from models.openai.backend import backend as backend_of
 from models.openai.connection import Connection
 from models.openai.errors import WITH_TOOLS
-from models.openai.metrics import prefix_cache
 from models.openai.server import OpenAIServer
 from models.server import Check, ToolsRefused
+from models.text_calls.caller import ToolCaller
+from models.wire import api_key
 
 ASKED_TOKENS = 8_000
 """A smaller context gets a warning: the default budget does not fit."""
@@ -39,20 +40,23 @@ def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
     place = "server"
     try:
         server.models()
-        yield Check(place, "ok", f"{_kind(server.name, server.connection)} answers at {server.url}")
+        kind = "vLLM" if server.name == "vllm" else "an OpenAI-compatible server"
+        version = _version(server.connection, "/version")
+        yield Check(place, "ok", f"{kind} {version}".rstrip() + f" answers at {server.url}")
         if api_key.origin() and not api_key.is_private(server.url):
             what = f"the key in {api_key.origin()} is not sent: without https, everyone on the way could read it"
             yield Check("key", "warn", what, "take its https:// address, or a tunnel to this machine (ssh -L)")
         place = "model"
         model = server.choose(wanted)
-        backend = OpenAIBackend.on(server, model, 0)
+        backend = backend_of(server, model, 0)
     except ModelError as error:
         yield Check(place, "fail", error.what, error.fix)
         return
     yield Check(place, "ok", model)
-    if _is_ollama(server.connection):
+    if _version(server.connection, "/api/version"):
         what = "this is an Ollama, which would load the model for a reply: none is asked for"
         yield Check("reply", "warn", what, "--backend ollama")
+        yield from ToolCaller(backend, server.options.calls).how()
         return
     usage, tools = _probed(backend)
     yield tools
@@ -62,26 +66,18 @@ def checks(server: OpenAIServer, wanted: str) -> Iterator[Check]:
         "the server counts for nobody: tokens are estimated, and shown with ~",
     )
     yield Check.of("tokenizer", backend.counter.exact, exact, estimated)
-    yield _cache(server.connection, server.name, usage)
+    fix = TELL_CACHE if server.name == "vllm" else "a newer llama-server tells them"
+    told = usage.cached_tokens is not None
+    yield Check.of("prefix cache", told, "cached tokens are reported", "cached tokens are not reported", fix)
+    yield from ToolCaller(backend, server.options.calls).how()
 
 
-def _kind(name: str, connection: Connection) -> str:
-    """The name that the server gives itself, with its version if known."""
-    try:
-        answer = connection.asked("/version")
-        version = answer.get("version") if isinstance(answer, dict) else None
-    except ModelError:
-        version = None
-    kind = "vLLM" if name == "vllm" else "an OpenAI-compatible server"
-    return f"{kind} {version[:40]}" if isinstance(version, str) else kind
-
-
-def _is_ollama(connection: Connection) -> bool:
-    try:
-        answer = connection.asked("/api/version")
-    except ModelError:
-        return False
-    return isinstance(answer, dict) and "version" in answer
+def _version(connection: Connection, path: str) -> str:
+    """The version that the server tells at this path; "" where it tells none."""
+    answer = None
+    with suppress(ModelError):
+        answer = connection.asked(path)
+    return str(answer.get("version") or "")[:40] if isinstance(answer, dict) else ""
 
 
 def _probed(backend: OpenAIBackend) -> tuple[Usage, Check]:
@@ -109,21 +105,3 @@ def _context(backend: OpenAIBackend) -> Check:
     more = "--max-model-len 16384" if backend.name == "vllm" else "-c 16384"
     fix = f"start the server with {more}, or lower the budget (--budget N)"
     return Check.of("context", backend.context > ASKED_TOKENS, found, found, fix)
-
-
-def _cache(connection: Connection, name: str, usage: Usage) -> Check:
-    """Whether the server caches prompts, and whether it reports the cached tokens."""
-    metrics = prefix_cache(connection) if name == "vllm" else None
-    figures = ""
-    if metrics:
-        share = f", {metrics.hits / metrics.queries:.0%} of them found" if metrics.queries else ""
-        used = "" if metrics.used is None else f"; the cache is {metrics.used:.0%} full"
-        figures = f"{metrics.queries:,} tokens looked up{share}{used}"
-    if usage.cached_tokens is not None:
-        return Check("prefix cache", "ok", "; ".join(filter(None, ["cached tokens are reported", figures])))
-    if metrics and not metrics.queries:
-        return Check("prefix cache", "warn", "nothing was ever looked up in it: it may be off", TELL_CACHE)
-    if metrics:
-        return Check("prefix cache", "ok", f"{figures}, by the metrics")
-    fix = TELL_CACHE if name == "vllm" else "a newer llama-server tells them"
-    return Check("prefix cache", "warn", "cached tokens are not reported", fix)

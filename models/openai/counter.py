@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping, Sequence
-from threading import Lock
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol
+from contextlib import suppress
+from typing import Any
 
 from agent.errors import ModelError
 from agent.messages import Message, Schema
 from models.counting.choose import counter_for
 from models.counting.prompt_counter import SYSTEM, USER, PromptCounter, Refused, Tokenizer
 from models.openai import wire
-from models.openai.connection import JSON, Connection, encoded
+from models.openai.connection import Connection
 from models.wire import http
-
-if TYPE_CHECKING:
-    import httpx
-
-REST_SECONDS = 10.0
-"""Seconds until a server that failed to count is asked again."""
+from models.wire.connection import encoded
 
 PASSING = (429, 502, 503, 504)
 """Statuses that do not depend on the request."""
@@ -36,18 +29,25 @@ class ServerCounter(PromptCounter):
     """
 
     def __init__(self, connection: Connection, model: str, thinking: Mapping[str, Any] | None = None) -> None:
-        self._finding = _Finding(Asks(connection, {"model": model, **(thinking or {})}))
-        super().__init__(self._finding, counter_for(model))
+        super().__init__(counter_for(model))
+        self._asks = Asks(connection, {"model": model, **(thinking or {})})
         self._numbers: dict[str, list[int]] = {}
 
-    def begin(self) -> None:
-        """Ask again at once: the server has started."""
-        self._finding.wake()
+    def found(self) -> Tokenizer:
+        """The server's tokenizer, tried with a short prompt."""
+        if not self._asks.connection.url:
+            raise ModelError("the server is not started")
+        for kind in (_Vllm, _Llama):
+            with suppress(Refused):
+                found: Tokenizer = kind(self._asks)
+                found.prompt((SYSTEM, USER))
+                return found
+        raise Refused
 
     def numbers(self, texts: Iterable[str]) -> Mapping[str, int]:
         """Those of the texts that are one token of the model each, with its number; none where nobody tells."""
-        tokenizer = self._finding.found()
-        if tokenizer is None:
+        tokenizer = self.tokenizer
+        if not isinstance(tokenizer, _Vllm | _Llama):
             return {}
         for text in texts:
             if text not in self._numbers:
@@ -61,39 +61,23 @@ class ServerCounter(PromptCounter):
 
 
 class Asks:
-    """Requests to a server over one open connection. `body` is part of each."""
+    """Requests to a server. `body` is part of each."""
 
     def __init__(self, connection: Connection, body: Mapping[str, Any]) -> None:
         self.body = body
         self.connection = connection
-        self._client: httpx.Client | None = None
-        self._url = ""
-        self._allowance = connection.allowance()
-        self._lock = Lock()  # one question at a time, since all have the one allowance
 
     def post(self, path: str, wanted: str, **body: Any) -> Any:
         """The value of `wanted` in the answer. Raises Refused if there is none, ModelError on failure."""
-        content = encoded({**self.body, **body})
-        with self._lock, self.connection.as_model_errors(self._allowance):
-            if self._client is None or self._url != self.connection.url:
-                self._client, self._url = self.connection.client(self._allowance), self.connection.url
-                weakref.finalize(self, self._client.close)
-            self._allowance.begin()
-            with self._client.stream("POST", path, content=content, headers=JSON) as response:
-                said = http.whole(response, self._allowance)
+        allowance = self.connection.allowance()
+        with self.connection.answered(path, encoded({**self.body, **body}), allowance) as response:
+            said = http.whole(response, allowance)
         if response.status_code in PASSING:
             raise ModelError(f"the server failed with status {response.status_code}")
         answer = self.connection.parsed(said) if response.status_code == 200 else None
         if not isinstance(answer, dict) or wanted not in answer:
             raise Refused
         return answer[wanted]
-
-
-class _ServerTokenizer(Tokenizer, Protocol):
-    """Says the numbers of tokens too."""
-
-    def tokens(self, text: str) -> list[int]:
-        """The tokens of a text, a special one as one."""
 
 
 class _Vllm:
@@ -152,39 +136,6 @@ class _Llama:
 
     def _tokens(self, text: str, *, begin: bool) -> list[int]:
         return _list(self._asks.post("/tokenize", "tokens", content=text, add_special=begin, parse_special=True))
-
-
-class _Finding:
-    """Finds the tokenizer of a server. After a failure it waits; a server without one is not asked again."""
-
-    def __init__(self, asks: Asks) -> None:
-        self._asks = asks
-        self._kinds: list[_ServerTokenizer] = [_Vllm(asks), _Llama(asks)]
-        self._known: _ServerTokenizer | None = None
-        self._resting_until = 0.0
-
-    def found(self) -> _ServerTokenizer | None:
-        """The tokenizer, if it can be used now."""
-        if not self._asks.connection.url or monotonic() < self._resting_until:
-            return None
-        while self._known is None and self._kinds:
-            try:
-                self._kinds[0].prompt((SYSTEM, USER))
-                self._known = self._kinds[0]
-            except Refused:
-                self._kinds.pop(0)
-            except ModelError:
-                self.rest()
-                break
-        return self._known
-
-    def wake(self) -> None:
-        """Ask again at once."""
-        self._resting_until = 0.0
-
-    def rest(self) -> None:
-        """Wait before the next request."""
-        self._resting_until = monotonic() + REST_SECONDS
 
 
 def _number(value: Any) -> int:

@@ -9,11 +9,15 @@ from zlib import crc32
 
 from models.embeddings.served import ServedEmbedder, misshapen
 from models.openai import model_list
-from models.openai.connection import JSON, encoded
 from models.openai.server import OpenAIServer
 from models.wire.bounds import Bounds
 
 EMBEDDINGS = "/v1/embeddings"
+
+
+def embedder(server: OpenAIServer, model: str) -> OpenAIEmbedder:
+    """The embeddings of a model of this server. Sends nothing."""
+    return OpenAIEmbedder(server, model)
 
 
 class OpenAIEmbedder(ServedEmbedder):
@@ -32,15 +36,9 @@ class OpenAIEmbedder(ServedEmbedder):
 
     def _asked(self, texts: Sequence[str]) -> Any:
         """The vectors, in the order of their index."""
-        connection, options = self._server.connection, self._server.options
-        allowance = connection.allowance(Bounds(options.timeout_seconds, options.reply_seconds))
-        body = encoded({"model": self.model, "input": texts})
-        with (
-            connection.as_model_errors(allowance),
-            connection.client(allowance) as client,
-            client.stream("POST", EMBEDDINGS, content=body, headers=JSON) as response,
-        ):
-            answer = connection.parsed(connection.read(response, allowance, self.model, EMBEDDINGS))
+        options = self._server.options
+        bounds = Bounds(options.timeout_seconds, options.reply_seconds)
+        answer = self._server.connection.asked(EMBEDDINGS, {"model": self.model, "input": texts}, self.model, bounds)
         try:
             rows = {row["index"]: row["embedding"] for row in answer["data"]}
             return [rows[place] for place in range(len(texts))]

@@ -6,9 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from agent.errors import ModelError
-from models.openai import api_key
-from models.server import NAMES_TOLD, OptionRefused, TooLong, ToolsRefused
-from models.wire import http
+from models.server import NAMES_TOLD, NoModel, OptionRefused, TooLong, ToolsRefused
+from models.wire import api_key, http
 from models.wire.refusals import Refusal, recognised
 from models.wire.retry import Busy, after_seconds
 
@@ -119,10 +118,6 @@ REFUSALS = (
 """The refusals of vLLM, llama-server, LM Studio and SGLang. The first row that matches counts."""
 
 
-class NoModel(ModelError):
-    """The server does not have the model."""
-
-
 def refusal(
     status: int, body: str, model: str, url: str, headers: Mapping[str, str] | None = None, route: str = CHAT
 ) -> ModelError:
@@ -134,15 +129,13 @@ def refusal(
         model: The model of the request.
         url: Address of the server.
         headers: Headers of the response.
-        route: What the server lacks if it does not know the path.
+        route: The path of the request.
     """
     error = http.reason(api_key.hidden(body))
     if status in (401, 403):
         return _locked(status, error, url)
     if status == 404 or (status == 400 and re.search(r"\bmodel\b.{0,80}\b(not exist|not found)", error, re.I)):
         return _absent(error, body, model, url, route)
-    if 300 <= status < 400:
-        return http.moved(url, api_key.hidden((headers or {}).get("location", "")))
     if status in (429, 503):
         return _busy(status, error, headers or {})
     if status in (400, 413, 422, 500, 501, 200) and (found := recognised(REFUSALS, error, model)):
@@ -184,9 +177,9 @@ def _locked(status: int, error: str, url: str) -> ModelError:
 def _absent(error: str, body: str, model: str, url: str, route: str) -> ModelError:
     if re.search(r"\bmodel\b", error, re.I) and not body.lstrip().startswith("<"):
         return missing(model, ())
-    what = f"the server at {url} has no {route}: {error}"
     fix = f"{http.WHERE}, OPENAI_BASE_URL: what comes before /v1"
-    return ModelError(what, fix if route == CHAT else f"{WITH_EMBEDDINGS}; or {fix}")
+    fix = f"{WITH_EMBEDDINGS}; or {fix}" if route.endswith("/embeddings") else fix
+    return ModelError(f"the server at {url} has no {route}: {error}", fix)
 
 
 def _busy(status: int, error: str, headers: Mapping[str, str]) -> Busy:

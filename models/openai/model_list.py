@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from agent.errors import ModelError
@@ -65,14 +64,8 @@ def entry(entries: Sequence[Entry], model: str) -> Entry | None:
     return None
 
 
-def context_tokens(connection: Connection, told: Entry) -> int | None:
+def context_tokens(told: Entry) -> int | None:
     """The tokens of prompt and reply that a model holds; None if the server does not say."""
     meta = told.get("meta")
     figures = [told.get(name) for name in _CONTEXT] + [meta.get("n_ctx") if isinstance(meta, dict) else None]
-    known = next(filter(None, map(figure, figures)), None)
-    if known is None and told.get("owned_by") == "llamacpp":
-        with suppress(ModelError):
-            props = connection.asked("/props")
-            settings = props.get("default_generation_settings") if isinstance(props, dict) else None
-            known = figure(settings.get("n_ctx")) or None if isinstance(settings, dict) else None
-    return known
+    return next(filter(None, map(figure, figures)), None)

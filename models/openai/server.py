@@ -18,6 +18,11 @@ PORTS = {"vllm": 8000, "openai": 8080}
 """The default ports: of vLLM, and of llama-server for the others."""
 
 
+def server(name: Literal["vllm", "openai"], base_url: str, options: ServerOptions) -> OpenAIServer:
+    """The server at an address. Raises UsageError for an invalid one."""
+    return OpenAIServer(base_url, options, name=name)
+
+
 class OpenAIServer:
     """The server at an address, with or without /v1 at its end. Raises UsageError for an invalid address.
 
@@ -60,7 +65,7 @@ class OpenAIServer:
             if not self._entries:
                 self.models()
         entry = model_list.entry(self._entries, model)
-        return model_list.context_tokens(self.connection, entry) if entry else None
+        return model_list.context_tokens(entry) if entry else None
 
     def _is_answer(self, status: int, answer: Any) -> bool:
         if status == 200 and model_list.is_list(answer):

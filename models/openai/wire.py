@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -43,32 +43,34 @@ def _spelt(text: str, value: dict[str, Any]) -> str:
     return text
 
 
-def events(lines: Iterable[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """The server-sent events in the lines of a stream, blank ones included: the field that carries each, and its data.
+class Events:
+    """Puts the server-sent events of a stream together, a line at a time."""
 
-    A line without a known field is its own data, so that a web page or plain JSON can be recognised.
-    """
-    data: list[bytes] = []
-    length = 0
-    for line in lines:
+    def __init__(self) -> None:
+        self._data: list[bytes] = []
+        self._length = 0
+
+    def take(self, line: bytes) -> tuple[bytes, bytes] | None:
+        """The event that ends with this line, if one does: the field that carries it, and its data.
+
+        A line without a known field is its own data, so that a web page or plain JSON can be recognised.
+        """
         line = line.rstrip(b"\r\n")
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"data":
-            data.append(value)
-            length += len(line)
-            if length > LINE_BYTES or len(data) > LINES:
+            self._data.append(value)
+            self._length += len(line)
+            if self._length > LINE_BYTES or len(self._data) > LINES:
                 raise endless()
-            continue
-        if not line and data:
-            yield b"data", b"\n".join(data)
-            data, length = [], 0
+        elif not line and self._data:
+            whole, self._data, self._length = b"\n".join(self._data), [], 0
+            return name or b"data", whole
         elif name == b"error":
-            yield b"error", value
-        elif line and name not in (b"", b"event", b"id", b"retry"):
-            yield b"", line
-    if data:
-        yield b"data", b"\n".join(data)
+            return name, value
+        elif name not in (b"", b"event", b"id", b"retry"):
+            return b"", line
+        return None
 
 
 @dataclass
@@ -96,7 +98,7 @@ class Reply:
         self._calls: list[_Call] = []
         self._numbered: dict[int, _Call] = {}
 
-    def take(self, chunk: dict[str, Any]) -> Iterator[Delta]:
+    def take(self, chunk: dict[str, Any]) -> list[Delta]:
         """The deltas in one chunk, or in a whole reply."""
         self.account = _object(chunk.get("usage")) or self.account
         self.timings = _object(chunk.get("timings")) or self.timings
@@ -108,22 +110,18 @@ class Reply:
         self.refused = self.refused or bool(refusal)
         content = _text(delta.get("content")) + refusal
         self.length += len(thinking) + len(content)
-        if thinking:
-            yield Thinking(thinking)
-        if content:
-            yield Text(content)
         calls = delta.get("tool_calls")
         for fragment in calls if isinstance(calls, list) else ():
             if isinstance(fragment, dict):
                 self._add(fragment)
         finish = choice.get("finish_reason")
         self.finish = finish if isinstance(finish, str) and finish else self.finish
+        return [*([Thinking(thinking)] if thinking else []), *([Text(content)] if content else [])]
 
-    def end(self) -> Iterator[Delta]:
+    def end(self) -> list[Delta]:
         """The calls, which are now complete, then the usage."""
-        for call in self._calls:
-            yield given(call.id, call.name, "".join(call.arguments) or "{}", self._taken)
-        yield self.usage()
+        calls = [given(call.id, call.name, "".join(call.arguments) or "{}", self._taken) for call in self._calls]
+        return [*calls, self.usage()]
 
     def usage(self) -> Usage:
         """The server's report; None for values that it left out."""

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import closing
-from functools import cached_property, partial
-from typing import Literal
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol
 
 from agent.budget import Counter
-from agent.errors import Circled
-from agent.messages import Message, Schema, ToolCall, last_turn
-from agent.protocols import Backend, BackendDefaults, Delta, Text, Usage, Waiting
-from models.counting.kept import keep, kept
-from models.openai import api_key
+from agent.errors import Circled, ModelError
+from agent.messages import Message, Schema, last_turn
+from agent.protocols import Backend, BackendDefaults, Delta, Usage, Waiting
 from models.server import Calls, Check, OptionRefused, ServedBackend, ToolsRefused
+from models.text_calls.kept_way import keep_way, kept_way
 from models.text_calls.parsers import malformed, offered
 from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import REACT, Form, TextCounter, conversation
 from models.text_calls.schema import SCHEMA, Turn, turn_schema
+from models.wire import api_key
 
 PROTOCOLS: Mapping[Calls, str] = {"tools": "", "schema": "calls by schema", "text": "text ReAct"}
-
-_Ask = Callable[..., Generator[Delta, None, None]]
 
 
 class ToolCaller(BackendDefaults):
@@ -60,12 +58,17 @@ class ToolCaller(BackendDefaults):
         """Whether a trial has to say if this model calls tools in its server's own way. Raises ModelError."""
         if self.wanted != "auto" or self._known or self.calls != "tools" or not self._digest:
             return False
-        found = kept("calls", self._digest())
+        digest = self._digest()
+        found = kept_way(digest) if digest else ""
         self._known = next((way for way in PROTOCOLS if way == found), "")
         return not self._known
 
-    def how(self) -> Check:
-        """The doctor's finding of how this model calls tools. Raises ModelError."""
+    def how(self) -> Iterator[Check]:
+        """The doctor's finding of how this model calls tools; none where the server does not answer."""
+        with suppress(ModelError):
+            yield self._how()
+
+    def _how(self) -> Check:
         if self.is_open:
             return Check("calls", "ok", "the first question tries how the model calls tools, once")
         chosen = "" if self.wanted == "auto" else f", as --calls {self.wanted} says"
@@ -74,8 +77,8 @@ class ToolCaller(BackendDefaults):
     def settle(self, found: Calls) -> None:
         """Call in this way from now on, and whenever this model is used again: a trial has found it."""
         self._known = found
-        if self._digest:
-            keep("calls", self._digest(), found)
+        if self._digest and (digest := self._digest()):
+            keep_way(digest, found)
 
     @property
     def protocol(self) -> str:
@@ -111,39 +114,53 @@ class ToolCaller(BackendDefaults):
         may_call: bool = True,
     ) -> Generator[Delta, None, None]:
         """Stream one reply without the key, its calls as calls. Closing it closes the connection. Raises ModelError."""
-        ask = partial(self.inner.stream, max_tokens=max_tokens, temperature=temperature, may_call=may_call)
-        return api_key.taken_out(self._replied(messages, tools, ask, may_call))
-
-    def _replied(
-        self, messages: Sequence[Message], tools: Sequence[Schema], ask: _Ask, may_call: bool
-    ) -> Generator[Delta, None, None]:
-        tells = not _was_told(messages)
-        if not (self.protocol or tools):
-            yield from ask(messages, tools)
-            return
-        if self.calls == "tools":
-            printed = PrintedCalls(offered(tools), tells=tells)
+        key, usage, circled = api_key.KeyHider(), Usage(), False
+        while True:
+            way = self.calls
+            question = self._question(way, messages, tools, may_call)
+            reading = question.reading
             try:
-                yield from _with_calls(ask(messages, tools), printed)
-                return
-            except ToolsRefused:
-                self._refused.add("tools")
-        if self.calls == "schema":
-            texts = self._written(messages, tools)
-            shape = turn_schema(messages, tools, may_call) if tools else None
-            try:
-                yield from _in_turn(ask(texts, (), shape=shape), Turn(tools)) if tools else ask(texts, ())
-                return
-            except OptionRefused:
-                self._refused.add("schema")
-        printed = PrintedCalls(offered(tools), labelled=True, tells=tells)
-        yield from _with_calls(ask(self._written(messages, tools), ()), printed)
+                stream = self.inner.stream(
+                    question.messages,
+                    question.tools,
+                    max_tokens=max_tokens,
+                    temperature=temperature,
+                    **question.asked,
+                )
+                with closing(stream) as deltas:
+                    for delta in deltas:
+                        if isinstance(delta, Usage):
+                            usage = delta
+                        else:
+                            yield from _shown(key, reading.take(delta))
+                        if reading.over:
+                            break
+            except (ToolsRefused, OptionRefused) as refusal:
+                if way == "text" or (way == "tools") != isinstance(refusal, ToolsRefused):
+                    raise
+                self._refused.add(way)
+                continue
+            except Circled:
+                circled = True
+            break
+        yield from _shown(key, reading.end(cut=circled or usage.finish == "length"))
+        yield from key.end()
+        if circled:
+            raise Circled
+        yield usage
 
-    def _written(self, messages: Sequence[Message], tools: Sequence[Schema]) -> list[Message]:
-        """The messages in the form of the protocol, as they are about to be sent."""
-        texts = conversation(messages, tools, FORMS[self.calls])
-        self._counters[self.calls].sends(texts)
-        return texts
+    def _question(self, way: Calls, messages: Sequence[Message], tools: Sequence[Schema], may_call: bool) -> _Question:
+        """What the model is sent in this way, and how its reply is read."""
+        labelled, asked = way == "text", {"may_call": may_call}
+        printed = PrintedCalls(offered(tools), labelled=labelled, tells=not _was_told(messages))
+        if way == "tools":
+            return _Question(messages, tools, printed if tools else _AsItIs(), asked)
+        texts = conversation(messages, tools, FORMS[way])
+        self._counters[way].sends(texts)
+        if way == "text":
+            return _Question(texts, (), printed, asked)
+        shape = {"shape": turn_schema(messages, tools, may_call)} if tools else {}
+        return _Question(texts, (), Turn(tools) if tools else _AsItIs(), asked | shape)
 
     def rendered(self, messages: Sequence[Message], tools: Sequence[Schema]) -> str | None:
         """The prompt as the model reads it; None where the server does not tell. Raises ModelError."""
@@ -179,54 +196,40 @@ class ToolCaller(BackendDefaults):
 FORMS: Mapping[Calls, Form] = {"schema": SCHEMA, "text": REACT}
 
 
-def _in_turn(stream: Generator[Delta, None, None], turn: Turn) -> Generator[Delta, None, None]:
-    """A reply of one object as text or a call, then its usage."""
-    usage = Usage()
-    with closing(stream):
-        for delta in stream:
-            if isinstance(delta, Usage):
-                usage = delta
-            elif isinstance(delta, Text):
-                yield from map(Text, filter(None, [turn.feed(delta.text)]))
-            else:
-                yield delta
-    left = turn.close()
-    if left:
-        yield left
-    yield usage
+class Reading(Protocol):
+    """Reads the deltas of a reply, and takes the calls out of its text."""
+
+    over: bool
+    """Whether the rest of the reply is of no use: its stream is closed then, and its usage is unknown."""
+
+    def take(self, delta: Delta) -> list[Delta]:
+        """What can be shown now."""
+
+    def end(self, *, cut: bool) -> list[Delta]:
+        """What was held back, and the calls. `cut`: the reply did not come to its end."""
 
 
-def _with_calls(stream: Generator[Delta, None, None], printed: PrintedCalls) -> Generator[Delta, None, None]:
-    """A reply, with calls for those printed in its text. After a native call the rest of the text is only text.
+class _AsItIs:
+    """A reply without calls in its text."""
 
-    If the model makes up the result of its call, the stream is closed, and its usage is unknown. If its server ends the
-    reply because it went round in circles, so does this one, behind all that came.
-    """
-    usage, native, circled = Usage(), False, False
-    with closing(stream):
-        try:
-            for delta in stream:
-                if isinstance(delta, Usage):
-                    usage = delta
-                elif isinstance(delta, Text) and not native:
-                    shown = printed.feed(delta.text)
-                    if shown:
-                        yield Text(shown)
-                    if printed.over:
-                        break
-                elif isinstance(delta, ToolCall) and not native:
-                    native = True
-                    yield from map(Text, filter(None, [printed.held]))
-                    yield delta
-                else:
-                    yield delta
-        except Circled:
-            circled = True
-    if not native:
-        yield from printed.close(cut=circled or usage.finish == "length")
-    if circled:
-        raise Circled
-    yield usage
+    over = False
+
+    def take(self, delta: Delta) -> list[Delta]:
+        return [delta]
+
+    def end(self, *, cut: bool) -> list[Delta]:
+        return []
+
+
+class _Question(NamedTuple):
+    messages: Sequence[Message]
+    tools: Sequence[Schema]
+    reading: Reading
+    asked: Mapping[str, Any]
+
+
+def _shown(key: api_key.KeyHider, deltas: Iterable[Delta]) -> list[Delta]:
+    return [each for delta in deltas for each in key.take(delta)]
 
 
 def _was_told(messages: Sequence[Message]) -> bool:

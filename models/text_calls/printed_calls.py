@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 
 from agent.messages import ToolCall
-from agent.protocols import Text
+from agent.protocols import Delta, Text
 from agent.reply import CALL_CHARACTERS
 from models.text_calls.openings import CODE, label, openings
 from models.text_calls.parsers import Tools, malformed, read
@@ -39,14 +39,28 @@ class PrintedCalls:
         self._tells = tells
         self._prose = _Prose(labelled)
         self._form = ""
+        self._native = False
         self._result = re.compile(rf"{label('Observation', *['Final Answer'] * labelled)}|<tool_response>")
         self._looked = 0
 
-    def feed(self, text: str) -> str:
-        """The text to show after this piece.
+    def take(self, delta: Delta) -> list[Delta]:
+        """What can be shown after this delta. After a native call the rest of the text is only text.
 
         `over` becomes true when the model makes up the result of its call; later pieces are ignored.
         """
+        if isinstance(delta, ToolCall) and not self._native:
+            self._native = True
+            return [Text(self.held), delta] if self.held else [delta]
+        if self._native or not isinstance(delta, Text):
+            return [delta]
+        shown = self._feed(delta.text)
+        return [Text(shown)] if shown else []
+
+    def end(self, *, cut: bool = False) -> list[Delta]:
+        """The deltas left at the end of the reply. `cut`: the reply did not come to its end."""
+        return [] if self._native else [*self._read(self.held, cut)]
+
+    def _feed(self, text: str) -> str:
         shown = ""
         self.held += "" if self.over else text
         if not self._form:
@@ -56,10 +70,6 @@ class PrintedCalls:
         if self._form and (not self._tools or len(self.held) > CALL_CHARACTERS):
             shown, self.held, self._tools = shown + self.held, "", {}
         return shown
-
-    def close(self, *, cut: bool = False) -> list[Text | ToolCall]:
-        """The deltas left at the end of the reply. `cut`: the reply reached its limit of tokens."""
-        return self._read(self.held, cut)
 
     def _look(self) -> None:
         """End the reply before the first result in it, if a call stands there."""

@@ -12,7 +12,7 @@ from agent import foreign
 from agent.frame import is_framing
 from agent.messages import Message, Schema, ToolCall
 from agent.prompts import CANNOT
-from agent.protocols import Text
+from agent.protocols import Delta, Text
 from models.text_calls.prompt import Form
 
 TOLD = """\
@@ -152,13 +152,29 @@ class Turn:
         tools: What is offered.
     """
 
+    over = False
+
     def __init__(self, tools: Sequence[Schema]) -> None:
         self._functions = {tool["function"]["name"]: tool["function"] for tool in tools}
         self._text = ""
         self._said: re.Match[str] | None = None
         self._at = 0
 
-    def feed(self, text: str) -> str:
+    def take(self, delta: Delta) -> list[Delta]:
+        """What can be shown after this delta."""
+        if not isinstance(delta, Text):
+            return [delta]
+        shown = self._feed(delta.text)
+        return [Text(shown)] if shown else []
+
+    def end(self, *, cut: bool = False) -> list[Delta]:
+        """What is left at the end: the source of an answer, or the call; a malformed one has no name."""
+        if self._said:
+            named = SOURCED.match(self._text, self._at)
+            return [Text(f" [{json.loads(named[1])}]")] if named else []
+        return [self._call()] if self._text.strip() and not self._at else []
+
+    def _feed(self, text: str) -> str:
         """The text to show after this piece. What does not begin as an object is text, as if nothing were enforced."""
         self._text += text
         begins = ""
@@ -175,13 +191,6 @@ class Turn:
         assert words, "it may be empty"
         self._at = words.end()
         return begins + str(json.loads(f'"{words[0]}"', strict=False))
-
-    def close(self) -> Text | ToolCall | None:
-        """What is left at the end: the source of an answer, or the call; a malformed one has no name."""
-        if self._said:
-            named = SOURCED.match(self._text, self._at)
-            return Text(f" [{json.loads(named[1])}]") if named else None
-        return self._call() if self._text.strip() and not self._at else None
 
     def _call(self) -> ToolCall:
         try:

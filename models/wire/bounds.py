@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic
 
@@ -19,7 +21,7 @@ CONNECT_SECONDS = 5.0
 REPLY_SECONDS = 1_800.0
 """The longest time for a whole reply, if no setting says another: its retries and pauses included."""
 REPLY_BYTES = 256_000_000
-"""Bytes of a streamed reply, as they come over the network."""
+"""Bytes of a streamed reply."""
 REPLY_CHARACTERS = 1_000_000
 """Characters of a reply: text, thinking, and the names and arguments of calls. No model here writes a tenth of them."""
 REPLY_CALLS = 1_000
@@ -36,7 +38,7 @@ TOLD_CHARACTERS = 300
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The bounds of one answer: seconds without progress, seconds in all, and bytes as they come over the network."""
+    """The bounds of one answer: seconds without progress, seconds in all, and bytes."""
 
     quiet_seconds: float
     whole_seconds: float
@@ -44,67 +46,72 @@ class Bounds:
 
 
 class Allowance:
-    """What an answer may still use of its bounds. Each method raises ModelError where a bound is passed."""
+    """What an answer has used of its bounds. Each method but `is_over` raises ModelError where a bound is passed."""
 
     def __init__(self, bounds: Bounds, url: str) -> None:
         self.bounds = bounds
-        self.said = 0
-        """Characters of the reply so far."""
+        self._is_ours = False
         self._url = url
-        self.begin()
-
-    def begin(self) -> None:
-        """Begin anew, for another question."""
         self._begun = monotonic()
         self.again()
 
     def again(self) -> None:
         """Begin anew with all but the seconds of the whole: the same question is asked once more."""
         self._grown = monotonic()
-        self.said = self._length = self._bytes = 0
-
-    def seconds(self) -> float:
-        """Seconds that the next piece may take."""
-        left = min(self._quiet_until, self._whole_until) - monotonic()
-        if left <= 0:
-            raise self.late()
-        return left
+        self._length = self._bytes = 0
+        self._is_ended = False
 
     def seconds_left(self) -> float:
         """Seconds left for the whole; none where it is negative."""
-        return self._whole_until - monotonic()
+        return self._begun + self.bounds.whole_seconds - monotonic()
 
     @property
-    def is_costly(self) -> bool:
-        """Whether the answer has taken as long as a silence may, or more bytes than one line may have."""
-        return monotonic() - self._begun >= self.bounds.quiet_seconds or self._bytes > LINE_BYTES
+    def is_over(self) -> bool:
+        """Whether there was no progress for too long, or the time for the whole is over."""
+        return self._is_ended or (not self._is_ours and min(self._quiet_left(), self.seconds_left()) <= 0)
+
+    def end(self) -> None:
+        """Let it be over, whatever comes: its connection is ended."""
+        self._is_ended = True
+
+    @contextmanager
+    def ours(self) -> Iterator[None]:
+        """While our side is at work with what came: that is no silence of the server."""
+        self._is_ours, since = True, monotonic()
+        yield
+        self._grown += monotonic() - since
+        self._is_ours = False
 
     def take(self, count: int) -> None:
-        """Count bytes that came over the network."""
+        """Count bytes that came."""
         self._bytes += count
         if self._bytes > self.bounds.bytes:
             raise endless()
+        if self.is_over:
+            raise self.late()
 
     def grow(self, length: int) -> None:
         """See how long the answer is by now, in characters or bytes: only what makes it longer is progress."""
         if length > self._length:
             self._length, self._grown = length, monotonic()
-        self.seconds()
+        if self.is_over:
+            raise self.late()
+
+    def say(self, length: int) -> None:
+        """See how many characters the model has said by now."""
+        if length > REPLY_CHARACTERS:
+            raise endless()
+        self.grow(length)
 
     def late(self) -> ModelError:
         """The error for an answer that did not come in time: it says which time was too long."""
-        if self._quiet_until <= self._whole_until:
+        if self._quiet_left() <= self.seconds_left():
             return silent(self._url, self.bounds.quiet_seconds)
         what = f"no whole answer came from {self._url} in {self.bounds.whole_seconds:g} seconds"
         return ModelError(what, "ask for less at once, take a faster model, or wait longer: --reply-timeout SECONDS")
 
-    @property
-    def _quiet_until(self) -> float:
-        return self._grown + self.bounds.quiet_seconds
-
-    @property
-    def _whole_until(self) -> float:
-        return self._begun + self.bounds.whole_seconds
+    def _quiet_left(self) -> float:
+        return self._grown + self.bounds.quiet_seconds - monotonic()
 
 
 def endless() -> ModelError:

@@ -1,27 +1,20 @@
-"""HTTP for every model server: connections, the lines of a stream, and the errors that users see."""
+"""HTTP for every model server: a client within bounds, the lines of a stream, and the errors that users see."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import cache
-from typing import TYPE_CHECKING, TypeVar
-from urllib.parse import urlsplit
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent import foreign
+from agent import background, foreign
 from agent.errors import ModelError
+from models.wire import api_key
 from models.wire.address import is_loopback
-from models.wire.bounds import (
-    ANSWER_BYTES,
-    CONNECT_SECONDS,
-    LINE_BYTES,
-    REPLY_CHARACTERS,
-    TOLD_CHARACTERS,
-    Allowance,
-    endless,
-    silent,
-)
+from models.wire.bounds import ANSWER_BYTES, CONNECT_SECONDS, LINE_BYTES, TOLD_CHARACTERS, Allowance, endless, silent
 from models.wire.retry import Busy
 
 if TYPE_CHECKING:
@@ -37,38 +30,69 @@ LARGEST_FIGURE = 2**53
 """Readers of JSON that use floats cannot tell larger whole numbers apart."""
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 
-Piece = TypeVar("Piece")
+
+class Request(NamedTuple):
+    """What is sent to a path; without a content it is a GET."""
+
+    path: str
+    content: bytes | None = None
+    headers: Mapping[str, str] = {}
 
 
-def client(
+@contextmanager
+def opened(
     base_url: str,
+    request: Request,
     allowance: Allowance,
+    start: str,
     transport: httpx.BaseTransport | None = None,
-    headers: Mapping[str, str] | None = None,
-) -> httpx.Client:
-    """A client of this server. It uses no proxy to reach this machine, and loads certificates only for https.
+) -> Iterator[httpx.Response]:
+    """The response to a request, its body still to come; whatever comes keeps to the allowance.
+
+    It uses no proxy to reach this machine, and loads certificates only for https.
 
     Args:
         base_url: Address as `host_url` writes it.
-        allowance: What the answers may use; with `begin` it is the next one's.
+        request: What is sent.
+        allowance: What the answer may use.
+        start: How to start such a server.
         transport: Replaces the network, for tests.
-        headers: Sent with each request.
 
     Raises:
-        ModelError: The environment names certificates or a proxy that cannot be used.
+        ModelError: For each error of httpx, and for certificates or a proxy of the environment that cannot be used.
     """
+    seconds = allowance.bounds.quiet_seconds
+    sockets: list[socket.socket] = []
+    ended = Event()
+    client = _client(base_url, seconds, transport)
+    allowance.again()  # what it took to load the client is no silence of the server
+    Thread(target=_watch, args=(allowance, sockets, ended, background.halt()), daemon=True).start()
+    try:
+        with (
+            as_model_errors(base_url, allowance, start),
+            client,
+            client.stream(
+                "GET" if request.content is None else "POST",
+                request.path,
+                content=request.content,
+                headers={**request.headers, "Accept-Encoding": "identity"},
+                extensions={"trace": partial(_note, sockets)},
+            ) as response,
+        ):
+            _accept(response, base_url)
+            yield response
+    finally:
+        ended.set()
+
+
+def _client(base_url: str, seconds: float, transport: httpx.BaseTransport | None) -> httpx.Client:
     import httpx
 
-    from models.wire.network import bound
-
-    seconds = allowance.bounds.quiet_seconds
     try:
-        made = httpx.Client(
+        return httpx.Client(
             base_url=base_url,
             timeout=httpx.Timeout(seconds, connect=min(seconds, CONNECT_SECONDS)),
             transport=transport,
-            headers={**(headers or {}), "Accept-Encoding": "identity"},
-            event_hooks={"response": [_plain]},
             trust_env=not is_loopback(base_url),
             verify=httpx.create_ssl_context() if base_url.startswith("https:") else no_tls(),
         )
@@ -76,9 +100,23 @@ def client(
         raise ModelError(f"the trusted certificates cannot be read: {error}", CERTIFICATES) from error
     except (ImportError, ValueError, httpx.InvalidURL) as error:
         raise ModelError(f"the proxy in the environment cannot be used: {error}", NO_PROXY) from error
-    bound(made, allowance)
-    allowance.again()  # what it took to load the client is no silence of the server
-    return made
+
+
+def _note(sockets: list[socket.socket], name: str, info: Mapping[str, Any]) -> None:
+    """Note the socket of each connection that is made."""
+    if name in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        sockets.append(info["return_value"].get_extra_info("socket"))
+
+
+def _watch(allowance: Allowance, sockets: Sequence[socket.socket], ended: Event, halt: Event | None) -> None:
+    """End the connection when the allowance is used up, or a call in the background is stopped."""
+    while not ended.wait(background.SLICE_SECONDS):
+        if allowance.is_over:
+            allowance.end()
+        if allowance.is_over or (halt and halt.is_set()):
+            for each in sockets:
+                with suppress(OSError):
+                    socket.socket.shutdown(each, socket.SHUT_RDWR)
 
 
 @cache
@@ -89,16 +127,18 @@ def no_tls() -> ssl.SSLContext:
     return httpx.create_ssl_context(verify=False)
 
 
-def _plain(response: httpx.Response) -> None:
-    """Refuse what is packed: a few bytes may unpack to any number of them."""
+def _accept(response: httpx.Response, url: str) -> None:
+    """Refuse what leads elsewhere, and what is packed: a few bytes may unpack to any number of them."""
+    if response.is_redirect:
+        raise moved(url, api_key.hidden(response.headers.get("location", "")))
     packed = response.headers.get("content-encoding", "").strip().lower()
     if packed not in ("", "identity"):
         what = f"the server packs its answer ({_one_line(packed)[:40]}), though it was asked not to"
         raise ModelError(what, "switch compression off in the server, or in what stands before it")
 
 
-def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
-    """The lines of a stream, however it is cut into chunks; blank lines only with `blanks`.
+def lines(response: httpx.Response, allowance: Allowance) -> Iterator[bytes]:
+    """The lines of a stream, blank ones too, however it is cut into pieces.
 
     Only a line feed ends a line: httpx's own splitter also cuts at characters that JSON text may have unescaped,
     such as U+0085. Raises ModelError for a line of more than 4 MB, and for a connection that is lost after the first
@@ -109,8 +149,9 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
     rest: list[bytes] = []  # joined once: a long line may come in many small pieces
     begun, length = False, 0
     try:
-        for chunk in chunks:
-            first, *more = chunk.split(b"\n")
+        for piece in response.iter_bytes():
+            allowance.take(len(piece))
+            first, *more = piece.split(b"\n")
             rest.append(first)
             length = len(more[-1]) if more else length + len(first)
             if length > LINE_BYTES:
@@ -118,11 +159,13 @@ def lines(chunks: Iterable[bytes], *, blanks: bool = False) -> Iterator[bytes]:
             if more:
                 whole = [b"".join(rest), *more]
                 rest = [whole.pop()]
-                for line in whole if blanks else filter(bytes.strip, whole):
-                    begun = True
-                    yield line
+                for line in whole:
+                    begun = begun or bool(line.strip())
+                    with allowance.ours():
+                        yield line
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-        raise (stopped() if begun else lost()) from error
+        raise _lost(allowance, begun) from error
+    _ended(allowance)
     if last := b"".join(rest).strip():
         yield last
 
@@ -135,22 +178,14 @@ def whole(response: httpx.Response, allowance: Allowance) -> bytes:
         if len(body) > ANSWER_BYTES:
             raise endless()
         allowance.grow(len(body))
+    _ended(allowance)
     return bytes(body)
 
 
-def alive(pieces: Iterable[Piece], allowance: Allowance) -> Iterator[Piece]:
-    """The pieces of a reply, as long as `allowance.said` grows. Comments and empty pieces do not count as growth.
-
-    The time that our side takes for a piece is no silence of the server.
-
-    Raises:
-        ModelError: The reply has not grown for too long, or is longer than a million characters.
-    """
-    for piece in pieces:
-        yield piece
-        if allowance.said > REPLY_CHARACTERS:
-            raise endless()
-        allowance.grow(allowance.said)
+def _ended(allowance: Allowance) -> None:
+    """See that it was the server that ended an answer. Raises Halted or ModelError where we did."""
+    background.check()
+    allowance.grow(0)
 
 
 def figure(value: object) -> int | None:
@@ -182,18 +217,21 @@ def stopped() -> ModelError:
     return ModelError("the server stopped in the middle of a reply", "ask again; its log may say why it stopped")
 
 
-def lost() -> Busy:
-    """The error for a connection that is lost before a reply has begun, so that the request may be repeated."""
+def _lost(allowance: Allowance, begun: bool = False) -> ModelError:
+    """The error for a connection that is lost, by us or by the server; before a reply has begun it may be asked again.
+
+    Raises Halted in a call in the background that was stopped.
+    """
+    background.check()
+    if allowance.is_over:
+        return allowance.late()
     what, fix = "the server closed the connection without a reply", "ask again; its log may say why"
-    return Busy(what, fix, state="the connection was lost")
+    return stopped() if begun else Busy(what, fix, state="the connection was lost")
 
 
 @contextmanager
-def as_model_errors(base_url: str, seconds: float, start: str) -> Iterator[None]:
-    """Raise a ModelError for each error of httpx; `start` says how to start such a server.
-
-    A lost connection becomes Busy: `lines` has its own error for a reply that has begun.
-    """
+def as_model_errors(base_url: str, allowance: Allowance, start: str) -> Iterator[None]:
+    """Raise a ModelError for each error of httpx; `start` says how to start such a server."""
     import httpx
 
     try:
@@ -203,9 +241,9 @@ def as_model_errors(base_url: str, seconds: float, start: str) -> Iterator[None]
     except httpx.ProxyError as error:
         raise ModelError(f"the proxy before {base_url} refuses: {_one_line(str(error))}", NO_PROXY) from error
     except httpx.TimeoutException as error:
-        raise silent(base_url, seconds) from error
+        raise silent(base_url, allowance.bounds.quiet_seconds) from error
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-        raise lost() from error
+        raise _lost(allowance) from error
     except httpx.HTTPError as error:
         raise stopped() from error
 
@@ -218,19 +256,7 @@ def _unreachable(base_url: str, why: str, start: str) -> ModelError:
     if "ssl" in why.lower():  # a handshake that takes too long names only _ssl.c
         what = f"no secure connection to {base_url}: {_one_line(why)}"
         return ModelError(what, f"{WHERE}: does it begin with http:// rather than https://?")
-    why = _one_line(_ERRNO.sub("", why))
-    if _has_proxy(base_url):
-        return ModelError(f"nothing answers at {base_url}, or the proxy before it does not ({why})", NO_PROXY)
-    return ModelError(f"nothing answers at {base_url} ({why})", start)
-
-
-def _has_proxy(base_url: str) -> bool:
-    """Whether the environment names a proxy for this server."""
-    from urllib.request import getproxies, proxy_bypass
-
-    url = urlsplit(base_url)
-    meant = {url.scheme, "all"} & getproxies().keys()
-    return bool(meant) and not is_loopback(base_url) and not proxy_bypass(url.hostname or "")
+    return ModelError(f"nothing answers at {base_url} ({_one_line(_ERRNO.sub('', why))})", start)
 
 
 def _one_line(text: str) -> str:

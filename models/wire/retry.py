@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from random import random
@@ -74,13 +73,6 @@ def retried(
 
 
 def after_seconds(headers: Mapping[str, str]) -> float | None:
-    """The pause in seconds that a response asks for with Retry-After (seconds or a date); None without one."""
+    """The pause in seconds that a response asks for with Retry-After; None without one."""
     value = headers.get("retry-after", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value[:9])
-    from email.utils import parsedate_to_datetime
-
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return None
+    return float(value[:9]) if value.isascii() and value.isdigit() else None

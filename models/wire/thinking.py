@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 from agent.protocols import Delta, Text, Thinking, Usage
@@ -12,35 +12,30 @@ BLANKS = 1_000
 """Behind more blanks than these, a tag is text."""
 
 
-def apart(deltas: Iterable[Delta]) -> Iterator[Delta]:
-    """The deltas of a reply; text that begins with <think> is thinking until </think>.
+class ThinkingTags:
+    """Takes the deltas of a reply; text that begins with <think> is thinking until </think>.
 
     A model writes so if its server does not know that the model thinks, or has switched thinking off. Blanks around
     the tags are removed. A later tag is text: the model may be writing about tags. The result does not depend on how
-    the text is cut into deltas.
+    the text is cut into deltas. A possible beginning of a tag is held back, and so are blanks beside a tag.
     """
-    tags = _Tags()
-    for delta in deltas:
-        if isinstance(delta, Text):
-            yield from tags.add(delta.text)
-        elif isinstance(delta, Usage):
-            yield from tags.end()
-            yield delta
-        else:
-            yield delta
-    yield from tags.end()
-
-
-class _Tags:
-    """Text as it comes in. A possible beginning of a tag is held back, and so are blanks beside a tag."""
 
     def __init__(self) -> None:
         self._held = ""
         self._place: Literal["before", "inside", "after"] = "before"
         self._strips = False
 
-    def add(self, text: str) -> Iterator[Text | Thinking]:
-        """The text that can be classified now."""
+    def take(self, delta: Delta) -> list[Delta]:
+        """What can be told apart now; all of it before the usage, which ends a reply."""
+        if isinstance(delta, Text):
+            return [*self._add(delta.text)]
+        if isinstance(delta, Usage):
+            held, self._held = self._held, ""
+            rest: Delta = Thinking(held) if self._place == "inside" else Text(held)
+            return [rest, delta] if held else [delta]
+        return [delta]
+
+    def _add(self, text: str) -> Iterator[Delta]:
         self._held += text
         if self._place == "before":
             self._open()
@@ -58,12 +53,6 @@ class _Tags:
         if self._place == "after" and self._held:
             yield Text(self._held)
             self._held = ""
-
-    def end(self) -> Iterator[Text | Thinking]:
-        """The text that was held back; the reply has ended."""
-        held, self._held = self._held, ""
-        if held:
-            yield Thinking(held) if self._place == "inside" else Text(held)
 
     def _open(self) -> None:
         start = self._held.lstrip()

@@ -139,12 +139,12 @@ def test_a_lagged_errand_ends_after_so_many_calls_of_the_agent(steps: int) -> No
 
 def test_halting_is_heard_only_by_the_call_that_is_halted() -> None:
     background.check()
-    assert not background.is_here()
+    assert background.halt() is None
     seen: list[bool] = []
-    errand = Errand(lambda reply: seen.append(background.is_here()), Lagged())
+    errand = Errand(lambda reply: seen.append(background.halt()), Lagged())
     errand.run()
     background.pause(0)
-    assert (seen, background.is_here()) == ([True], False)
+    assert (seen, background.halt()) == ([errand.halt], None)
     stopped = Errand(lambda reply: background.pause(60), Lagged())
     stopped.stop()
     stopped.run()

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from models import room
-from models.openai import api_key
 from models.openai.server import PORTS
+from models.wire import api_key
 from session.settings import ADDRESSES, Settings
 from tests.support.paths import ROOT
 from tests.whole.test_failures import FAILURES

@@ -21,20 +21,29 @@ def test_an_example_is_matched_by_its_own_row_alone(table: str, row: Refusal, ex
     assert [each.what for each in TABLES[table] if re.search(each.pattern, example, re.IGNORECASE)] == [row.what]
 
 
-@pytest.mark.parametrize(("server", "row", "example"), [each for each in EXAMPLES if each[0] in SERVERS])
-@pytest.mark.parametrize("status", [400, 500, 200])
-@pytest.mark.parametrize("shape", ["object", "flat", "text"])
-def test_a_refusal_is_recognised_in_every_shape(
-    server: str, row: Refusal, example: str, status: int, shape: str
-) -> None:
-    body = {
-        "object": json.dumps({"error": {"message": example, "code": 400}}),
-        "flat": json.dumps({"error": example} if server == "ollama" else {"message": example, "object": "error"}),
-        "text": example,
-    }[shape].encode()
-    if status == 200 and shape != "object":
-        status = 400
-    error = failure(server, (status, body))
+SHAPES = {
+    "an object": '{{"error": {{"message": {}, "code": 400}}}}',
+    "flat": '{{"error": {}}}',
+    "a message": '{{"message": {}, "object": "error"}}',
+    "a detail": '{{"detail": {}}}',
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("status", [400, 500])
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_refusal_is_recognised_in_every_shape(server: str, status: int, shape: str) -> None:
+    row = TABLES[server][0]
+    error = failure(server, (status, SHAPES[shape].format(json.dumps(row.examples[0])).encode()))
     assert isinstance(error, row.kind)
-    assert error.what == row.what.format(model=SERVERS[server].model, error=example)
+    assert error.what == row.what.format(model=SERVERS[server].model, error=row.examples[0])
     assert error.fix == row.fix
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_so_is_one_that_is_bare_text_or_comes_in_the_stream(server: str) -> None:
+    row = TABLES[server][0]
+    assert isinstance(failure(server, (400, row.examples[0].encode())), row.kind)
+    assert isinstance(
+        failure(server, (200, SHAPES["an object"].format(json.dumps(row.examples[0])).encode())), row.kind
+    )

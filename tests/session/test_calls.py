@@ -14,7 +14,7 @@ import pytest
 from agent.events import Answered, Event, SideCalled, ToolReturned
 from agent.prompts import BY_SCHEMA, SYSTEM
 from agent.protocols import Waiting
-from models.counting.kept import keep
+from models.text_calls.kept_way import keep_way
 from session.session import Session, open_session
 from session.settings import Settings
 from tests.support.ollama_wire import SHOW, loopback, send
@@ -130,8 +130,8 @@ def test_a_strategy_brings_its_tools_along() -> None:
         assert {"search", "todo"} <= set(session.agent.offered())
 
 
-@pytest.mark.parametrize("verdict", [["schema"], "guess", 3, None])
-def test_a_verdict_that_cannot_be_one_is_tried_anew(verdict: object) -> None:
-    keep("calls", "a80c4f17acd5", verdict)
+@pytest.mark.parametrize("verdict", ["guess", "", "[]"])
+def test_a_verdict_that_cannot_be_one_is_tried_anew(verdict: str) -> None:
+    keep_way("a80c4f17acd5", verdict)
     with Model(calls=True).served() as url:
         assert trials(asked(url)[1]) == 2

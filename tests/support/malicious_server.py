@@ -121,7 +121,7 @@ def routes(where: Where) -> dict[str, Any]:
             "/api/show": {"capabilities": ["completion", "tools"], "model_info": {"qwen2.context_length": 32768}},
             "/api/ps": {"models": [{**each, "context_length": 32768} for each in listed]},
         }
-    size = {"max_model_len": 32768} if where.kind == "vllm" else {}
+    size: dict[str, Any] = {"max_model_len": 32768} if where.kind == "vllm" else {"meta": {"n_ctx": 32768}}
     owner = {"object": "model", "owned_by": "vllm" if where.kind == "vllm" else "llamacpp"}
     found: dict[str, Any] = {
         "/v1/models": {"object": "list", "data": [{"id": name, **owner, **size} for name in MODELS]},
@@ -129,10 +129,8 @@ def routes(where: Where) -> dict[str, Any]:
     }
     tokens = list(range(len(where.request) // 16))
     if where.kind == "vllm":
-        metrics = {"/metrics": "vllm:prefix_cache_queries_total 900\nvllm:prefix_cache_hits_total 800\n"}
-        return found | metrics | {"/tokenize": {"count": len(tokens), "tokens": tokens}}
-    props = {"/props": {"default_generation_settings": {"n_ctx": 32768}}}
-    return found | props | {"/apply-template": {"prompt": "p" * 400}, "/tokenize": {"tokens": tokens}}
+        return found | {"/tokenize": {"count": len(tokens), "tokens": tokens}}
+    return found | {"/apply-template": {"prompt": "p" * 400}, "/tokenize": {"tokens": tokens}}
 
 
 KINDS = ("ollama", "vllm", "llama")

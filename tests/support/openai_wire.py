@@ -15,7 +15,7 @@ from models.server import ServerOptions
 from tests.support.ollama_wire import Chunks
 
 URL = "http://127.0.0.1:8000"
-CHAT, MODELS, TOKENIZE, METRICS = "/v1/chat/completions", "/v1/models", "/tokenize", "/metrics"
+CHAT, MODELS, TOKENIZE = "/v1/chat/completions", "/v1/models", "/tokenize"
 
 SYSTEM, USER = Message("s", "system", "Be brief."), Message("u", "user", "What holds 2 ml?")
 CALL = ToolCall("call_1", "list_articles", '{"topic": "café"}')

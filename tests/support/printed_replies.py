@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from agent.messages import Schema, ToolCall
-from agent.protocols import Text
+from agent.protocols import Delta, Text
 from models.text_calls.parsers import Tools, offered
 from models.text_calls.printed_calls import PrintedCalls
 
@@ -61,17 +61,17 @@ def call(name: str = "read_article", **arguments: Any) -> ToolCall:
 def deltas(chunks: str | Iterable[str], tools: Tools = TOOLS, cut: bool = False, **how: bool) -> list[str | ToolCall]:
     """The texts and calls of a reply that comes in these chunks; texts that follow each other are one."""
     printed = PrintedCalls(tools, **how)
-    said: list[Text | ToolCall] = []
+    said: list[Delta] = []
     for chunk in [chunks] if isinstance(chunks, str) else chunks:
-        said.append(Text(printed.feed(chunk)))
+        said += printed.take(Text(chunk))
         if printed.over:
             break
     joined: list[str | ToolCall] = []
-    for delta in [*said, *printed.close(cut=cut)]:
+    for delta in [*said, *printed.end(cut=cut)]:
         if isinstance(delta, ToolCall):
             joined.append(delta)
-        elif joined and isinstance(joined[-1], str):
+        elif isinstance(delta, Text) and joined and isinstance(joined[-1], str):
             joined[-1] += delta.text
-        elif delta.text:
+        elif isinstance(delta, Text) and delta.text:
             joined.append(delta.text)
     return joined

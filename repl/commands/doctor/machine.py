@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from models.openai.api_key import VARIABLES
 from models.server import Check
 from models.wire.address import hidden
+from models.wire.api_key import VARIABLES
 from session import figures
 from session.settings import ADDRESSES
 

@@ -12,7 +12,6 @@ from agent.errors import ModelError
 from models.gguf.header import HEADER_BYTES, read_header
 from tests.support import gguf_writer
 
-FIELDS: dict[str, gguf_writer.Field] = {"general.architecture": "qwen2", "qwen2.context_length": 512}
 MANY = 2**63
 BEGIN = b"GGUF" + struct.pack("<I", 3)
 
@@ -27,16 +26,7 @@ def error(path: Path) -> ModelError:
 
 def test_a_sound_file_tells_what_a_session_needs(tiny: Path) -> None:
     header = read_header(tiny)
-    assert (header.architecture, header.context, header.file_bytes) == ("qwen2", 8192, tiny.stat().st_size)
-    assert header.token_bytes == 2 * 4 * 3 * (64 + 64), "two bytes, layers, heads, key and value"
-    assert header.memory_bytes(1000) == header.file_bytes + 1000 * header.token_bytes
-
-
-def test_heads_may_be_told_layer_by_layer(tmp_path: Path) -> None:
-    file = tmp_path / "x.gguf"
-    sizes = {"attention.head_count_kv": [0, 2, 1], "attention.key_length": 10, "attention.value_length": 6}
-    gguf_writer.write(file, FIELDS | {f"qwen2.{name}": size for name, size in sizes.items()})
-    assert read_header(file).token_bytes == 2 * 3 * 16
+    assert (header.architecture, header.context) == ("qwen2", 8192)
 
 
 def test_a_file_that_is_missing(tmp_path: Path) -> None:
@@ -62,8 +52,8 @@ def test_a_file_of_weights_that_cannot_chat(tmp_path: Path) -> None:
     assert "no model that can chat" in error(file).what
 
 
-@pytest.mark.parametrize("share", [0.0001, 0.001, 0.01, 0.1, 0.9])
-def test_a_file_that_is_cut_short_anywhere(tiny: Path, tmp_path: Path, share: float) -> None:
+@pytest.mark.parametrize("share", [0.0001, 0.001, 0.01])
+def test_a_header_that_is_cut_short(tiny: Path, tmp_path: Path, share: float) -> None:
     file, whole = tmp_path / "cut.gguf", tiny.read_bytes()
     file.write_bytes(whole[: int(len(whole) * share)])
     assert "it is cut short" in error(file).what
@@ -72,7 +62,6 @@ def test_a_file_that_is_cut_short_anywhere(tiny: Path, tmp_path: Path, share: fl
 @pytest.mark.parametrize(
     "lie",
     [
-        struct.pack("<QQ", MANY, 0),
         struct.pack("<QQ", 0, MANY),
         struct.pack("<QQQ", 0, 1, MANY),
         struct.pack("<QQQsIQ", 0, 1, 1, b"a", gguf_writer.STRING, MANY),
@@ -80,8 +69,6 @@ def test_a_file_that_is_cut_short_anywhere(tiny: Path, tmp_path: Path, share: fl
         struct.pack("<QQQsIIQ", 0, 1, 1, b"a", gguf_writer.ARRAY, gguf_writer.UINT32, MANY),
         struct.pack("<QQQsIIQ", 0, 1, 1, b"a", gguf_writer.ARRAY, gguf_writer.ARRAY, MANY),
         struct.pack("<QQQsI", 0, 1, 1, b"a", 77),
-        struct.pack("<QQQsI", 1, 0, 1, b"t", 2**32 - 1),
-        struct.pack("<QQQsIQIQ", 1, 0, 1, b"t", 1, MANY, 0, MANY),
     ],
 )
 def test_lengths_and_counts_that_lie_are_not_believed(tmp_path: Path, lie: bytes) -> None:
@@ -98,10 +85,7 @@ def test_a_header_without_an_end_is_read_for_so_long_and_no_longer(tmp_path: Pat
     assert "its header is damaged" in error(file).what
 
 
-def test_numbers_that_make_no_sense_make_no_trouble(tmp_path: Path) -> None:
+def test_a_name_that_makes_no_sense_makes_no_trouble(tmp_path: Path) -> None:
     file = tmp_path / "x.gguf"
-    odd = {"attention.head_count_kv": "many", "block_count": True, "embedding_length": 1.5, "attention.head_count": 0}
-    gguf_writer.write(file, FIELDS | {f"qwen2.{name}": value for name, value in odd.items()})
-    assert read_header(file).token_bytes == 0
     gguf_writer.write(file, {"general.architecture": 7, "qwen2.context_length": 512})
     assert "no model that can chat" in error(file).what

@@ -13,7 +13,7 @@ import pytest
 from agent.errors import ModelError, UsageError
 from agent.events import Answered
 from models import checks, embedder_on, find, make, server_at
-from models.gguf.local_models import SMOLLM2, SMOLLM2_FILE, LocalModels
+from models.gguf.server import SMOLLM2, SMOLLM2_FILE, LocalModels
 from models.server import NoModel
 from session.session import Session
 from session.settings import Settings

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from agent.errors import ModelError
 from agent.messages import Message, Schema, ToolCall
-from models.counting import kept
 from models.counting.choose import counter_for
 from models.ollama.backend import Ollama
-from models.ollama.counter import MARK, OllamaCounter
+from models.ollama.counter import OllamaCounter
 from models.ollama.server import OllamaServer
 from models.text_calls.caller import ToolCaller
 from models.text_calls.prompt import REACT, conversation
@@ -118,11 +117,6 @@ def size(counts: Any, messages: Sequence[Message], tools: Sequence[Schema] = ())
     return int(counts.overhead(tools)) + sum(map(counts.count, messages))
 
 
-@pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "folder", lambda: tmp_path)
-
-
 # ---- what a real server read ----
 
 
@@ -140,7 +134,7 @@ def test_each_prompt_of_a_session_has_the_tokens_that_the_server_read(prompt: An
 # ---- laws ----
 
 contents = st.text(st.characters(codec="utf-8")) | st.sampled_from(
-    ["words of a text", " blank ", "<think>x</think>", "<|im_end|>", MARK.format(0), MARK.format(1), "\\1 \\g<0>", "\n"]
+    ["words of a text", " blank ", "<think>x</think>", "<|im_end|>", "\n"]
 )
 rounds = st.lists(st.tuples(contents, contents, st.lists(contents, min_size=1, max_size=3), contents), max_size=3)
 
@@ -161,17 +155,6 @@ def test_the_parts_of_a_prompt_add_up_to_the_prompt(system: str, turns: Any, las
     prompt = model.rendered(messages, TOOLS)
     assert prompt
     assert size(model.counter, messages, TOOLS) == vocabulary().tokens(prompt)
-
-
-@given(st.lists(st.text(st.characters(codec="utf-8")).map(lambda text: f"a{text}b"), min_size=1, max_size=9))
-def test_messages_of_one_shape_are_rendered_once(texts: list[str]) -> None:
-    server = Server()
-    counts = counter(server)
-    counts.count(USER)
-    asked = len(server.chats())
-    for text in texts:
-        counts.count(Message("u", "user", text))
-    assert len(server.chats()) == asked + sum("think>" in text for text in set(texts))
 
 
 # ---- never in the way ----
@@ -222,7 +205,7 @@ def test_without_a_vocabulary_counts_are_what_they_are_without_a_server(told: di
 
 def test_a_server_that_is_away_is_asked_again_later(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("models.ollama.counter.monotonic", lambda: now[0])
+    monkeypatch.setattr("models.counting.prompt_counter.monotonic", lambda: now[0])
     server = Server()
     counts = counter(server)
     server.failing = True
@@ -235,66 +218,11 @@ def test_a_server_that_is_away_is_asked_again_later(monkeypatch: pytest.MonkeyPa
     assert size(counts, HISTORY, TOOLS) == SESSION["prompts"][-2]["prompt_eval_count"]
 
 
-# ---- kept ----
-
-
-def test_the_next_session_counts_exactly_before_the_model_is_loaded() -> None:
-    first = Server()
-    first.digest = "abc"
-    expected = size(counter(first), HISTORY[:4], TOOLS)
-    second = Server(loaded=0)
-    second.digest = "abc"
-    counts = counter(second)
-    assert size(counts, HISTORY[:2], TOOLS) == SESSION["prompts"][0]["prompt_eval_count"]
-    assert counts.exact
-    assert not [body for path, body in second.asked if path == "/api/show" and body.get("verbose")]
-    second.loaded = 8192
-    assert size(counts, HISTORY[:4], TOOLS) == expected
-
-
-def test_another_version_of_the_server_renders_anew() -> None:
-    for version, chats in (("0.33.0", True), ("0.33.0", False), ("0.34.0", True)):
-        server = Server()
-        server.digest, server.version = "abc", version
-        counter(server).count(USER)
-        assert bool(server.chats()) is chats
-
-
-def test_no_text_of_a_conversation_is_kept(tmp_path: Path) -> None:
-    server = Server()
-    server.digest = "abc"
-    size(counter(server), HISTORY, TOOLS)
-    files = {file.name.partition("-")[0]: file.read_text("utf-8") for file in tmp_path.iterdir()}
-    assert sorted(files) == ["template", "vocabulary"]
-    for message in HISTORY:
-        assert not message.content or json.dumps(message.content)[1:-1] not in files["template"]
-    assert "deep" not in files["template"], "an argument of a call"
-
-
-KEPT_BEFORE = '{"pre": "qwen2", "merged": ["ab"], "special": [], "begin": 0}'  # without the bytes that are lost
-KEPT = '{"pre": "qwen2", "merged": ["ab"], "special": [], "lost": '
-
-
-@pytest.mark.parametrize(
-    "damage", ["{}", "[1]", KEPT.replace("ab", "☃") + "[]}", KEPT + "7}", KEPT + '["a"]}', KEPT_BEFORE, '{"a": 1}']
-)
-def test_a_damaged_file_is_asked_for_anew(damage: str, tmp_path: Path) -> None:
-    expected = SESSION["prompts"][-2]["prompt_eval_count"]
-    for _ in range(2):
-        server = Server()
-        server.digest = "abc"
-        assert size(counter(server), HISTORY, TOOLS) == expected
-        for file in tmp_path.iterdir():
-            file.write_text(damage)
-
-
 # ---- checked by every reply ----
 
 
-def test_a_difference_is_said_once_and_counts_are_estimates_then(tmp_path: Path) -> None:
-    server = Server()
-    server.digest = "abc"
-    counts = counter(server)
+def test_a_difference_is_said_once_and_counts_are_estimates_then() -> None:
+    counts = counter(Server())
     counted = size(counts, HISTORY, TOOLS)
     assert counts.calibrate(counted, counted)
     assert (counts.exact, counts.doubt()) == (True, "")
@@ -305,7 +233,6 @@ def test_a_difference_is_said_once_and_counts_are_estimates_then(tmp_path: Path)
     assert size(counts, HISTORY, TOOLS) == pytest.approx(counted + 100, abs=20)
     assert counts.calibrate(counted, counted + 200)
     assert counts.doubt() == ""
-    assert [file.read_text() for file in tmp_path.glob("template-*")] == ["{}"], "the next session asks anew"
 
 
 def test_a_cut_prompt_is_no_difference() -> None:
@@ -322,9 +249,6 @@ def test_what_was_learnt_is_restored() -> None:
     other.learnt = json.loads(json.dumps(one.learnt))
     assert size(other, HISTORY) == size(one, HISTORY)
     assert not other.exact
-    older = counter(Server(told={}))
-    older.learnt = [1.1, True]
-    assert size(older, HISTORY) > size(counter(Server(told={})), HISTORY)
 
 
 # ---- the prompt as the model reads it ----

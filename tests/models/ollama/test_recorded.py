@@ -18,7 +18,7 @@ from models import checks
 from models.ollama.backend import Ollama
 from models.ollama.embedder import OllamaEmbedder
 from models.ollama.server import OllamaServer
-from models.openai.backend import OpenAIBackend
+from models.openai.backend import backend
 from models.openai.server import OpenAIServer
 from models.server import ServerOptions, ToolsRefused
 from models.wire.retry import Busy
@@ -236,7 +236,7 @@ def test_a_model_or_a_path_that_is_not_there() -> None:
 def test_the_compatible_routes_are_read_too() -> None:
     host = OpenAIServer("", ServerOptions(), again("v1-models", "v1-chat"))
     assert host.models() == [f"{name}:latest" for name in ("tiny", "pirate", "smol", "thinker")]
-    deltas = list(OpenAIBackend.on(host, "smol:latest", 4_096).stream([SYSTEM, USER], []))
+    deltas = list(backend(host, "smol:latest", 4_096).stream([SYSTEM, USER], []))
     assert said(deltas) == written("chat-first", "content")
     usage = deltas[-1]
     assert isinstance(usage, Usage)

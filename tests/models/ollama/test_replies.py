@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from agent.messages import Message, ToolCall
@@ -69,12 +67,6 @@ def test_what_an_older_server_had_cached_is_unknown_and_not_zero(ollama: tuple[O
     assert found.prompt_tokens
 
 
-def test_a_count_that_leaves_out_what_was_cached_is_none(ollama: tuple[Ollama, str]) -> None:
-    server, url = ollama
-    server.counts_cached, server.version = False, "0.30.0"
-    assert usage(ask(backend(url))).prompt_tokens is None
-
-
 # ---- keep-alive and loading ----
 
 
@@ -121,8 +113,9 @@ def test_a_model_that_runs_elsewhere_is_not_said_to_load() -> None:
 def test_an_empty_request_only_loads_which_is_no_reply(ollama: tuple[Ollama, str]) -> None:
     server, url = ollama
     body = {"model": "qwen2.5:7b", "messages": [], "keep_alive": -1}
-    (line,) = OllamaServer(url).chat(json.dumps(body), "qwen2.5:7b")
-    assert (line.done_reason, server.loads) == ("load", [4_096])
+    behind = OllamaServer(url)
+    (line,) = behind.stream("/api/chat", body, behind.allowance(), "qwen2.5:7b")
+    assert (line["done_reason"], server.loads) == ("load", [4_096])
     assert wire.usage(line) == Usage()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import pytest
@@ -91,7 +90,8 @@ def test_a_context_that_is_too_small_is_not_used(ollama: tuple[Ollama, str]) -> 
 def load(url: str, context: int) -> None:
     """What another client does that wants another context."""
     body = {"model": "qwen2.5:7b", "messages": [], "options": {"num_ctx": context}, "keep_alive": -1}
-    list(OllamaServer(url).chat(json.dumps(body), "qwen2.5:7b"))
+    server = OllamaServer(url)
+    list(server.stream("/api/chat", body, server.allowance(), "qwen2.5:7b"))
 
 
 # ---- truncate and shift ----

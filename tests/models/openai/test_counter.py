@@ -242,7 +242,7 @@ def test_where_the_server_cannot_count_an_estimate_does(routes: dict[str, Any]) 
 @pytest.mark.parametrize("failing", [httpx.ConnectError("refused"), httpx.ReadTimeout(""), (503, b""), b"<html>"])
 def test_a_server_that_fails_later_is_left_alone_for_a_while(failing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     wire, now = vllm(chatml), [0.0]
-    monkeypatch.setattr("models.openai.counter.monotonic", lambda: now[0])
+    monkeypatch.setattr("models.counting.prompt_counter.monotonic", lambda: now[0])
     counts, estimate = counter(wire), counter_for("tiny")
     known = counts.count(USER)
     working, wire.routes[TOKENIZE] = wire.routes[TOKENIZE], failing

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from agent.errors import ModelError
 from agent.protocols import Sent, Text, Waiting
 from models import checks
-from models.openai import api_key
 from models.openai.errors import refusal
 from models.openai.server import OpenAIServer
+from models.wire import api_key
 from models.wire.retry import Busy
 from tests.support import both_servers
 from tests.support.openai_wire import ANSWER, CHAT, MODELS, SYSTEM, TOOL, URL, USER, Reply, Wire, backend

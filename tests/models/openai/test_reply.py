@@ -298,6 +298,21 @@ def test_a_stream_that_ends_too_early_is_never_taken_for_a_reply(end: int) -> No
         assert not any(isinstance(delta, ToolCall | Usage) for delta in deltas)
 
 
+@pytest.mark.parametrize("field", ["reasoning", "reasoning_content"])
+def test_reasoning_comes_in_either_field_and_once(field: str) -> None:
+    body = chunk(f'"{field}":"Hm."') + chunk('"reasoning":"So.","reasoning_content":"So."') + chunk("", '"stop"') + DONE
+    assert reply(body)[:-1] == [Thinking("Hm."), Thinking("So.")]
+
+
+@pytest.mark.parametrize(
+    "details", ["", ',"prompt_tokens_details":null', ',"prompt_tokens_details":{"cached_tokens":null}']
+)
+def test_cached_tokens_that_are_not_reported_are_not_known(details: str) -> None:
+    account = f',"usage":{{"prompt_tokens":200,"completion_tokens":11{details}}}'
+    body = chunk('"content":"A"', '"stop"') + chunk(choices=False, rest=account) + DONE
+    assert reply(body)[-1] == Usage(200, None, 11, finish="stop")
+
+
 # ---- a request ----
 
 

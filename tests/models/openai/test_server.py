@@ -9,17 +9,16 @@ from agent.errors import ModelError, UsageError
 from agent.messages import Message, ToolCall
 from agent.protocols import Text
 from models import SERVERS, backend_on, checks, find, make, server_at
-from models.openai import api_key
-from models.openai.backend import OpenAIBackend
+from models.openai import backend as module
 from models.openai.server import OpenAIServer
 from models.server import ServedBackend
+from models.wire import api_key
 from tests.support.ollama_wire import loopback, send
 from tests.support.openai_wire import (
     ANSWER,
     CALLS,
     CHAT,
     LLAMA_MODELS,
-    METRICS,
     MODELS,
     PAGE,
     SYSTEM,
@@ -161,26 +160,19 @@ def test_what_is_no_list_is_told(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "props", "context"),
+    ("entry", "context"),
     [
-        ({"max_model_len": 8192}, b"", 8192),
-        ({"context_length": 131072}, b"", 131072),
-        ({"meta": {"n_ctx": 4096, "n_ctx_train": 8192}}, b"", 4096),
-        (
-            {"owned_by": "llamacpp", "meta": {"n_ctx_train": 8192}},
-            b'{"default_generation_settings":{"n_ctx":2048}}',
-            2048,
-        ),
-        ({"owned_by": "llamacpp"}, b"7", None),
-        ({"owned_by": "llamacpp"}, (404, b""), None),
-        ({"max_model_len": -1, "meta": 7}, b"", None),
-        ({"max_model_len": "many"}, b"", None),
-        ({}, b'{"default_generation_settings":{"n_ctx":2048}}', None),
+        ({"max_model_len": 8192}, 8192),
+        ({"context_length": 131072}, 131072),
+        ({"meta": {"n_ctx": 4096, "n_ctx_train": 8192}}, 4096),
+        ({"meta": {"n_ctx_train": 8192}}, None),
+        ({"max_model_len": -1, "meta": 7}, None),
+        ({"max_model_len": "many"}, None),
     ],
 )
-def test_how_much_a_model_holds(entry: dict[str, Any], props: Any, context: int | None) -> None:
-    found = server({MODELS: json.dumps({"data": [{"id": "x", **entry}]}).encode(), "/props": props})
-    model = OpenAIBackend.on(found, found.choose(), 14_144)
+def test_how_much_a_model_holds(entry: dict[str, Any], context: int | None) -> None:
+    found = server({MODELS: json.dumps({"data": [{"id": "x", **entry}]}).encode()})
+    model = module.backend(found, found.choose(), 14_144)
     assert isinstance(model, ServedBackend)
     assert (model.context, model.room) == (context, context or 14_144)
 
@@ -197,8 +189,6 @@ def test_a_server_does_not_grow_and_says_when_it_is_too_small() -> None:
 
 # ---- the doctor ----
 
-FIGURES = b'vllm:prefix_cache_queries_total{engine="0"} 1000.0\nvllm:prefix_cache_hits_total{engine="0"} 640.0\n'
-
 
 def checked(routes: dict[str, Any], name: Any = "openai", model: str = "") -> dict[str, tuple[str, str]]:
     found = {check.name: check for check in checks(server(routes, name), model)}
@@ -208,13 +198,12 @@ def checked(routes: dict[str, Any], name: Any = "openai", model: str = "") -> di
 
 def test_the_doctor_finds_a_healthy_vllm() -> None:
     count = b'{"count":7,"max_model_len":8192,"tokens":[]}'
-    routes = {CHAT: ANSWER, TOKENIZE: count, METRICS: FIGURES, "/version": b'{"version":"0.32.0"}'}
+    routes = {CHAT: ANSWER, TOKENIZE: count, "/version": b'{"version":"0.32.0"}'}
     found = checked(routes)
     assert {state for state, _ in found.values()} == {"ok"}
     assert list(found) == ["server", "model", "tools", "context", "tokenizer", "prefix cache", "calls"]
     assert "vLLM 0.32.0 answers at" in found["server"][1]
     assert "8,192 tokens" in found["context"][1]
-    assert "1,000 tokens looked up, 64% of them found" in found["prefix cache"][1]
 
 
 def test_the_doctor_says_what_to_type() -> None:
@@ -227,7 +216,7 @@ def test_the_doctor_says_what_to_type() -> None:
     assert "--jinja" in found["tools"][1]
     assert "-c 16384" in found["context"][1]
     plain = ANSWER.replace(b'"prompt_tokens_details"', b'"x"')
-    found = checked({CHAT: plain, METRICS: b"vllm:prefix_cache_queries_total 0\nvllm:prefix_cache_hits_total 0\n"})
+    found = checked({CHAT: plain})
     assert "--enable-prefix-caching --enable-prompt-tokens-details" in found["prefix cache"][1]
 
 

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent.messages import Message, ToolCall
+from agent.protocols import Text
 from models.text_calls.printed_calls import PrintedCalls
 from models.text_calls.prompt import as_text
 from tests.support.printed_replies import ARGUMENTS, JSON, REPLIES, TOOLS, WORDS, call, deltas
@@ -40,6 +41,11 @@ def test_a_reply_without_calls_comes_through_byte_for_byte(reply: str) -> None:
         assert said == [reply] * bool(reply)
 
 
+def fed(printed: PrintedCalls, text: str) -> str:
+    """The text that is shown after this piece."""
+    return "".join(delta.text for delta in printed.take(Text(text)) if isinstance(delta, Text))
+
+
 @given(REPLIES)
 def test_without_tools_everything_is_text(reply: str) -> None:
     assert deltas(reply, tools={}) == [reply] * bool(reply)
@@ -48,8 +54,8 @@ def test_without_tools_everything_is_text(reply: str) -> None:
 @given(st.text(st.characters(exclude_characters="<[{`#*_ALTFalrstf \t")), st.booleans())
 def test_text_that_can_be_no_call_flows_at_once(text: str, labelled: bool) -> None:
     printed = PrintedCalls(TOOLS, labelled=labelled)
-    assert "".join(map(printed.feed, text)) == text
-    assert printed.close() == []
+    assert "".join(fed(printed, letter) for letter in text) == text
+    assert printed.end() == []
 
 
 PROSE = (
@@ -60,9 +66,9 @@ PROSE = (
 def test_prose_waits_for_a_few_characters_at_most() -> None:
     printed, shown = PrintedCalls(TOOLS, labelled=True), ""
     for number, letter in enumerate(PROSE, 1):
-        shown += printed.feed(letter)
+        shown += fed(printed, letter)
         assert number - len(shown) <= len("# Thought"), PROSE[:number]
-    assert shown + "".join(str(delta) for delta in printed.close()) == PROSE
+    assert shown + "".join(str(delta) for delta in printed.end()) == PROSE
 
 
 NAMES = st.sampled_from([*TOOLS, "no_such_tool", "a.b", "Observation"])
@@ -201,11 +207,11 @@ def test_text_react(reply: str, said: list[str | ToolCall] | None) -> None:
 )
 def test_a_result_that_the_model_makes_up_ends_the_reply(written: str, made_up: str) -> None:
     printed = PrintedCalls(TOOLS, labelled=written.startswith("Action"))
-    assert printed.feed(f"I look.\n{written}\n") == "I look.\n"
+    assert fed(printed, f"I look.\n{written}\n") == "I look.\n"
     assert not printed.over
-    assert printed.feed(f"{made_up}\nIt is y.") == ""
+    assert fed(printed, f"{made_up}\nIt is y.") == ""
     assert printed.over
-    assert printed.close() == [X]
+    assert printed.end() == [X]
 
 
 def test_so_does_an_answer_before_the_result() -> None:

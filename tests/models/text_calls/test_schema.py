@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent.messages import Message, Schema, ToolCall
-from agent.protocols import Text
+from agent.protocols import Delta, Text
 from models.text_calls.schema import DECLINES, Turn, as_text, told, turn_schema
 from tests.support.histories import sound_histories
 
@@ -51,10 +51,11 @@ def forms(messages: Sequence[Message], may_call: bool = True) -> list[list[str]]
     return [[*form["properties"]] for form in turn_schema(messages, TOOLS, may_call)["anyOf"]]
 
 
-def read(written: str, *cuts: int) -> tuple[str, Text | ToolCall | None]:
+def read(written: str, *cuts: int) -> tuple[str, Delta | None]:
     """What a turn shows that arrives in pieces, and what it leaves at its end."""
     turn, places = Turn(TOOLS), sorted({0, len(written), *(cut for cut in cuts if cut < len(written))})
-    return "".join(turn.feed(written[a:b]) for a, b in pairwise(places)), turn.close()
+    shown = [delta for a, b in pairwise(places) for delta in turn.take(Text(written[a:b]))]
+    return "".join(delta.text for delta in shown if isinstance(delta, Text)), next(iter(turn.end()), None)
 
 
 # ---- what it is told ----

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import inspect
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -11,7 +10,6 @@ from itertools import repeat
 from time import sleep
 from typing import Any
 
-import httpcore
 import httpx
 import pytest
 from hypothesis import given
@@ -20,13 +18,13 @@ from hypothesis import strategies as st
 from agent import foreign
 from agent.errors import ModelError
 from agent.messages import Message
+from agent.protocols import Text, Thinking
 from models.ollama.backend import Ollama
 from models.ollama.server import OllamaServer
 from models.openai.backend import OpenAIBackend
 from models.openai.connection import Connection
 from models.openai.model_list import listed
 from models.server import ServerOptions
-from models.wire import http
 from models.wire.address import gets
 from models.wire.bounds import (
     ANSWER_BYTES,
@@ -41,7 +39,7 @@ from models.wire.bounds import (
 )
 from models.wire.calls import given as call_given
 from models.wire.retry import Busy, retried
-from models.wire.thinking import BLANKS, apart
+from models.wire.thinking import BLANKS, ThinkingTags
 from tests.support import ollama_wire, openai_wire
 from tests.support.both_servers import SERVERS, failure
 from tests.support.failing_server import Front
@@ -88,7 +86,7 @@ def test_what_drips_and_is_no_reply_is_silence(kind: str) -> None:
     waits = ServerOptions(timeout_seconds=0.1, reply_seconds=60)
     for name, pieces in DRIPS.items():
         with _front(drips(*pieces(kind))) as url, pytest.raises(ModelError) as caught:
-            list(backend(kind, url, waits)._reply(*_request(kind), Allowance(waits.reply, url)))
+            list(backend(kind, url, waits)._reply(*_request(), Allowance(waits.reply, url)))
         assert "nothing came from" in caught.value.what, name
 
 
@@ -102,7 +100,7 @@ def test_a_reply_that_grows_for_ever_ends_with_the_time_for_the_whole(kind: str)
 
     waits = ServerOptions(timeout_seconds=60, reply_seconds=0.2)
     with _front(grows) as url, pytest.raises(ModelError, match="no whole answer came") as caught:
-        list(backend(kind, url, waits)._reply(*_request(kind), Allowance(waits.reply, url)))
+        list(backend(kind, url, waits)._reply(*_request(), Allowance(waits.reply, url)))
     assert "--reply-timeout" in caught.value.fix
 
 
@@ -285,27 +283,10 @@ def test_a_server_is_not_waited_for_longer_than_there_is_time() -> None:
 
 @pytest.mark.parametrize("blanks", [BLANKS - 1, BLANKS + 9])
 def test_blanks_without_an_end_are_text(blanks: int) -> None:
-    from agent.protocols import Text, Thinking
-
+    tags = ThinkingTags()
     pieces = [*map(Text, " " * blanks), Text("<think>x</think>")]
-    kinds = {type(delta) for delta in apart(pieces)}
+    kinds = {type(delta) for piece in pieces for delta in tags.take(piece)}
     assert kinds == ({Thinking} if blanks < BLANKS else {Text})
-
-
-# --- what is private in httpx -----------------------------------------------------------------------------------------
-
-
-def test_every_connection_of_a_client_is_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    with http.client("http://box.example:1", Allowance(Bounds(1, 1), "http://box")) as client:
-        transports = [client._transport, *filter(None, client._mounts.values())]
-        assert len(transports) == 3
-        for each in transports:
-            assert isinstance(each, httpx.HTTPTransport)
-            assert type(each._pool._network_backend).__name__ == "_Network"
-    for pool in (httpcore.ConnectionPool, httpcore.HTTPProxy):
-        assert "self._network_backend" in inspect.getsource(pool.create_connection)
 
 
 def _front(answer: Callable[[Any, bytes], None]) -> Any:
@@ -322,8 +303,8 @@ def _front(answer: Callable[[Any, bytes], None]) -> Any:
     return served()
 
 
-def _request(kind: str) -> tuple[Any, Any]:
-    return ('{"model":"tiny","messages":[]}', set()) if kind == "ollama" else (b'{"model":"tiny"}', [USER])
+def _request() -> tuple[Any, Any]:
+    return b'{"model":"tiny","messages":[]}', [USER]
 
 
 def _limited(pieces: Iterable[bytes], most: int) -> Any:

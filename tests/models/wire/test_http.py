@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from time import sleep
 
 import httpx
 import pytest
@@ -10,14 +11,23 @@ from hypothesis import strategies as st
 from agent.errors import ModelError, UsageError
 from models import make
 from models.wire.bounds import REPLY_CHARACTERS, Allowance, Bounds
-from models.wire.http import alive, as_model_errors, client, figure, lines, moved, reason
+from models.wire.http import Request, figure, lines, moved, opened, reason
 from models.wire.retry import Busy
+
+
+def allowance(quiet: float = 60.0, whole: float = 60.0) -> Allowance:
+    return Allowance(Bounds(quiet, whole, 10**9), "http://box")
+
+
+def read(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The lines of a response of these pieces."""
+    return lines(httpx.Response(200, content=pieces), allowance())
 
 
 @given(st.lists(st.text("a\n \x85", max_size=6).map(str.encode)))
 def test_lines_are_the_same_wherever_the_pieces_end(pieces: list[bytes]) -> None:
     every = (line.strip() for line in b"".join(pieces).split(b"\n"))
-    assert [line.strip() for line in lines(pieces)] == [line for line in every if line]
+    assert [line.strip() for line in read(pieces) if line.strip()] == [line for line in every if line]
 
 
 def test_a_line_without_an_end_is_given_up_on() -> None:
@@ -30,9 +40,9 @@ def test_a_line_without_an_end_is_given_up_on() -> None:
             yield piece
 
     with pytest.raises(ModelError, match="without an end"):
-        list(lines(endless()))
+        list(read(endless()))
     assert pieces < 20
-    assert sum(map(len, lines([piece + b"\n"] * 20))) == 20_000_000, "many lines may be longer together"
+    assert sum(map(len, read([piece + b"\n"] * 20))) == 20_000_000, "many lines may be longer together"
 
 
 def broken(*pieces: bytes) -> Iterator[bytes]:
@@ -42,64 +52,55 @@ def broken(*pieces: bytes) -> Iterator[bytes]:
 
 def test_a_connection_lost_before_the_first_line_is_busy_and_after_it_an_error() -> None:
     with pytest.raises(Busy, match="without a reply"):
-        list(lines(broken(b'{"half')))
-    whole = lines(broken(b"one\ntwo"))
+        list(read(broken(b'{"half')))
+    whole = read(broken(b"one\ntwo"))
     assert next(whole) == b"one"
     with pytest.raises(ModelError, match="in the middle") as caught:
         next(whole)
     assert not isinstance(caught.value, Busy)
 
 
-def allowance(quiet: float = 60.0, whole: float = 60.0) -> Allowance:
-    return Allowance(Bounds(quiet, whole), "http://box")
-
-
 def test_a_reply_that_does_not_grow_is_given_up_on_and_so_is_one_without_an_end() -> None:
-    assert list(alive(range(5), allowance())) == list(range(5))
+    allowance().say(REPLY_CHARACTERS)
     with pytest.raises(ModelError, match="nothing came from http://box for 0 seconds"):
-        list(alive(range(5), allowance(quiet=0)))
+        allowance(quiet=0).say(0)
     with pytest.raises(ModelError, match="no whole answer came from http://box in 0 seconds"):
-        list(alive(range(5), allowance(whole=0)))
-    long = allowance()
-    pieces = alive(range(5), long)
-    next(pieces)
-    long.said = REPLY_CHARACTERS
-    next(pieces)
-    long.said += 1
+        allowance(whole=0).say(0)
     with pytest.raises(ModelError, match="does not end its answer"):
-        next(pieces)
+        allowance().say(REPLY_CHARACTERS + 1)
 
 
-@pytest.mark.parametrize(
-    ("url", "told"), [("http://box.example:1", True), ("http://127.0.0.1:1", False), ("http://near.example:1", False)]
-)
-def test_where_a_proxy_may_be_what_does_not_answer_it_is_told(
-    url: str, told: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    monkeypatch.setenv("no_proxy", "near.example")
-    refused = pytest.raises(ModelError, match=r"nothing answers at .* \(Connection refused\)")
-    with refused as caught, as_model_errors(url, 7, "start it"):
-        raise httpx.ConnectError("[Errno 111] Connection refused")
-    assert ("or the proxy before it does not" in caught.value.what) is told
-    assert ("NO_PROXY" in caught.value.fix) is told
+def test_what_our_side_does_with_a_piece_is_no_silence_of_the_server() -> None:
+    short = allowance(quiet=0.05)
+    with short.ours():
+        sleep(0.1)
+        assert not short.is_over
+    assert not short.is_over
+
+
+def ask(url: str) -> str:
+    """Why a server cannot be asked, and how to mend it."""
+    with pytest.raises(ModelError) as caught, opened(url, Request("/"), allowance(), "start it"):
+        pass
+    return f"{caught.value.what}; {caught.value.fix}"
+
+
+def test_what_answers_nowhere_is_told_with_how_to_start_it() -> None:
+    assert ask("http://127.0.0.1:9").startswith("nothing answers at http://127.0.0.1:9")
+    assert ask("http://127.0.0.1:9").endswith("; start it")
 
 
 @pytest.mark.parametrize("proxy", ["socks9://x", "ftp://x"])
 def test_a_proxy_that_is_none_is_named(proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
-    with pytest.raises(ModelError, match="the proxy in the environment cannot be used") as caught:
-        client("http://box.example:1", allowance())
-    assert "NO_PROXY" in caught.value.fix
-    client("http://127.0.0.1:1", allowance()).close()
+    assert "the proxy in the environment cannot be used" in ask("http://box.example:1")
+    assert "nothing answers" in ask("http://127.0.0.1:9")
 
 
 def test_certificates_that_cannot_be_read_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", "/nowhere/ca.pem")
-    with pytest.raises(ModelError, match="certificates cannot be read") as caught:
-        client("https://box.example:1", allowance())
-    assert "SSL_CERT_FILE" in caught.value.fix
-    client("http://box.example:1", allowance()).close()
+    assert "certificates cannot be read" in ask("https://127.0.0.1:9")
+    assert "nothing answers" in ask("http://127.0.0.1:9")
 
 
 def test_a_redirect_names_where_it_leads() -> None:

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from email.utils import formatdate
-from time import time
 
 import pytest
 from hypothesis import given
@@ -113,14 +111,10 @@ def test_closing_closes_the_reply_and_ends_the_pause() -> None:
     assert (server.pauses, len(server.tries)) == ([], 1)
 
 
-def test_retry_after_is_read_in_each_form() -> None:
+def test_retry_after_is_read() -> None:
     assert after_seconds({"retry-after": "7"}) == 7
     assert after_seconds({}) is None
     assert after_seconds({"retry-after": "soon"}) is None
-    assert after_seconds({"retry-after": formatdate(time() - 60, usegmt=True)}) == 0
-    later = after_seconds({"retry-after": formatdate(time() + 20, usegmt=True)})
-    assert later is not None
-    assert 15 < later <= 20
 
 
 @given(st.text())

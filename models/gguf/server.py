@@ -37,6 +37,11 @@ class LocalModel(NamedTuple):
     unused: str = ""
 
 
+def server(name: str, base_url: str, options: ServerOptions) -> LocalModels:
+    """The models of this machine."""
+    return LocalModels(options)
+
+
 class LocalModels:
     """All of them, as one server among others. Each runs in a process of its own, which is not started here."""
 

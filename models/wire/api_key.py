@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 
 from agent import foreign
-from agent.errors import Circled, ModelError
+from agent.errors import ModelError
 from agent.messages import ToolCall
-from agent.protocols import Delta, Text, Thinking, Usage
+from agent.protocols import Delta, Text, Thinking
 from models.wire.address import is_loopback
 
 VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
@@ -19,7 +18,6 @@ VARIABLES = ("THIMBLE_API_KEY", "OPENAI_API_KEY", "VLLM_API_KEY")
 HIDDEN = "[key]"
 LEAST_SECRET = 8
 """Letters of the shortest key that is hidden: EMPTY or none, which a server without keys is given, are words."""
-Held = dict[type[Text] | type[Thinking], str]
 _NEVER = frozenset("\"'\\")
 
 
@@ -60,41 +58,33 @@ def hidden(text: str) -> str:
     return text
 
 
-def taken_out(deltas: Generator[Delta, None, None]) -> Generator[Delta, None, None]:
-    """A reply without the key: in text, in thinking, also where it is split over deltas, and in each part of a call.
+class KeyHider:
+    """Takes the deltas of a reply and hides the key in them: in text, in thinking, and in each part of a call.
 
-    An end that may be the beginning of the key is held back until the next delta shows it. Closing it closes `deltas`.
+    An end that may be the beginning of the key is held back until the next delta shows it.
     """
-    held: Held = {Text: "", Thinking: ""}
-    key, circled = _secret(), False
-    with closing(deltas):
-        try:
-            for delta in deltas:
-                if key and isinstance(delta, Text | Thinking):
-                    *before, rest = (held[type(delta)] + delta.text).split(key)
-                    begun = len(rest) - _begun(key, rest)
-                    held[type(delta)] = rest[begun:]
-                    if shown := HIDDEN.join([*before, rest[:begun]]):
-                        yield type(delta)(shown)
-                elif key and isinstance(delta, ToolCall):
-                    yield ToolCall(*map(hidden, (delta.id, delta.name, delta.arguments)))
-                else:
-                    if isinstance(delta, Usage):
-                        yield from _rest(held)
-                    yield delta
-        except Circled:
-            circled = True
-    yield from _rest(held)
-    if circled:
-        raise Circled
 
+    def __init__(self) -> None:
+        self._key = _secret()
+        self._held: dict[type[Text] | type[Thinking], str] = {Text: "", Thinking: ""}
 
-def _rest(held: Held) -> Iterator[Text | Thinking]:
-    """What was held back, once."""
-    for kind, text in held.items():
-        held[kind] = ""
-        if text:
-            yield kind(text)
+    def take(self, delta: Delta) -> list[Delta]:
+        """What can be shown now."""
+        if not self._key:
+            return [delta]
+        if isinstance(delta, ToolCall):
+            return [ToolCall(*map(hidden, (delta.id, delta.name, delta.arguments)))]
+        if not isinstance(delta, Text | Thinking):
+            return [delta]
+        *before, rest = (self._held[type(delta)] + delta.text).split(self._key)
+        begun = len(rest) - _begun(self._key, rest)
+        self._held[type(delta)] = rest[begun:]
+        shown = HIDDEN.join([*before, rest[:begun]])
+        return [type(delta)(shown)] if shown else []
+
+    def end(self) -> list[Delta]:
+        """What was held back."""
+        return [kind(text) for kind, text in self._held.items() if text]
 
 
 def _begun(key: str, text: str) -> int:
