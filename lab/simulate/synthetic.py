@@ -14,7 +14,7 @@ from agent.protocols import Text
 from lab.replay.server import StandIn
 from lab.replay.trajectories import Trajectory
 from lab.simulate.formula import Sizes
-from strategies.observation_masking import mask
+from strategies.masks import mask
 
 TASK = "Find the fault and mend it."
 TOOL = "read"
