@@ -11,15 +11,13 @@ from typing import Literal
 from agent.budget import Budget
 from agent.messages import LONGEST, Message, pending
 from agent.turns import newest
-from strategies import llmlingua
 from strategies.kinds.excerpt import excerpt
-from strategies.kinds.registry import recognised
+from strategies.kinds.recognised import recognised
 from strategies.making_room import offers
 from strategies.parameter import parameter
 from strategies.sliding_window import Slid, SlidingWindow
 from strategies.state import Stateful
 
-MARK = "[compressed from {letters:,} characters: words that say little are left out]"
 OLD, NEW = (1, 2, 3, 4, 5, 6), (0.25, 0.5, 0.75, 1, 2, 3, 4, 5, 6)
 """How often an old observation can be compressed: to `ratio`, to `ratio` of `ratio`, and so on. New ones go slower."""
 TWICE = 2
@@ -43,10 +41,10 @@ class Compressed:
 class Compress(Stateful):
     """Keep the most informative parts of old observations. `recall` shows the whole.
 
-    The kind of an observation says what its parts, the units, are: the records of a log, the rows of a table, failed
-    tests, signatures, sentences. What one tells is counted in bits of self-information (`kinds/excerpt.py`). The first
-    and the last unit stay, and a marker in each gap says how many are left out. Prose first loses its least informative
-    words (Selective Context: Li et al., 2023).
+    The kind of an observation says what its parts, the units, are: the records of a log or of JSON, the rows of a
+    table, the pieces of a page, signatures, lines. What one tells is counted in bits of self-information
+    (`kinds/excerpt.py`). The first and the last unit stay, and a marker in each gap says how many are left out. Prose
+    loses its least informative words instead (Selective Context: Li et al., 2023).
 
     Over the budget, observations older than the `window` newest turns are compressed to `ratio` of their size, oldest
     first, until the view is down to `target` of the budget; if that is not enough, to `ratio` of that. They become
@@ -58,8 +56,6 @@ class Compress(Stateful):
     `when=arrival` compresses each result of 2,000 characters or more to `ratio` as it comes, and nothing later: so the
     prefix never changes. Over the budget the next strategy makes room, as in `compress:when=arrival+thrifty`, or else
     `fit` (/help budget).
-
-    With `by=llmlingua` the LLMLingua package chooses words (Jiang et al., 2023; Pan et al., 2024).
     """
 
     tools = ("recall",)
@@ -67,15 +63,8 @@ class Compress(Stateful):
     window: int = parameter(2, "newest turns whose observations stay if they can")
     ratio: float = parameter(0.5, "share of an observation's size that stays", 0.1, 0.9)
     target: float = parameter(0.5, "share of the budget to come down to when over it", 0.1, 1)
-    by: Literal["information", "llmlingua"] = parameter(
-        "information", "who chooses: the kind and self-information, or LLMLingua (an extra)"
-    )
     when: Literal["over", "arrival"] = parameter("over", "compress when over the budget, or long results as they come")
     memory: Compressed = field(default_factory=Compressed)
-
-    def __post_init__(self) -> None:
-        if self.by == "llmlingua":
-            llmlingua.load()
 
     def prepare(self, messages: Sequence[Message], budget: Budget) -> list[Message]:
         """The history with old observations compressed; see the class."""
@@ -145,21 +134,17 @@ class Compress(Stateful):
         return self._copy(message, 1) if len(message.content) >= LONG and message.name != "recall" else message
 
     def _copy(self, message: Message, times: float) -> Message:
-        return compressed(message, self.ratio**times, self.by) if times else message
+        return compressed(message, self.ratio**times) if times else message
 
 
 @lru_cache(maxsize=8192)
-def compressed(message: Message, ratio: float, by: str) -> Message:
+def compressed(message: Message, ratio: float) -> Message:
     """A copy with about `ratio` of the message's size. It depends on nothing else, so the prefix stays the same."""
     if len(message.content) > LONGEST:
         return message
-    if by == "llmlingua":
-        mark = MARK.format(letters=len(message.content))
-        text = f"{llmlingua.compressed(message.content, ratio)}\n{mark}"
-        return message.rewritten(text, f"compressed to {ratio:.0%} of its words, chosen by llmlingua")
     most = max(SHORTEST * (ratio > LEAST), round(ratio * len(message.content)))
     text = excerpt(message.content, most, f'; recall(id="{message.id}") shows all')
     if "\n" not in text.rstrip("\n"):
         return message.rewritten(text, "compressed until only the line that opens it is left", ref=message.id)
-    kind, size = recognised(message.content)[0].name, len(message.content)
+    kind, size = recognised(message.content)[0], len(message.content)
     return message.rewritten(text, f"compressed to {len(text):,} of {size:,} characters, as {kind}")

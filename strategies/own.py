@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from dataclasses import FrozenInstanceError, dataclass
-from itertools import islice
 from pathlib import Path
 from traceback import extract_tb
 from types import CodeType, ModuleType
@@ -25,8 +24,6 @@ from strategies.own_code import HOW_TO_RETRY, guarded, in_line, in_words
 HOW_TO_WRITE = "write: def prepare({}messages, budget)"
 HOW_TO_COPY = "a message never changes: message.rewritten(content, why) makes a copy"
 HOW_TO_RETURN = "return messages: those that you were given, or copies by message.rewritten(content, why)"
-MOST_TOOLS = 100
-"""The most tools that a strategy names; a longer list may have no end."""
 T = TypeVar("T")
 
 
@@ -196,7 +193,7 @@ def _code(prepare: Callable[..., Any]) -> CodeType | None:
 
 def _names(tools: Any) -> tuple[str, ...]:
     """The names of tools. Raises TypeError if they are none."""
-    names = (*islice(() if isinstance(tools, str) else tools, MOST_TOOLS),)
+    names = tuple(tools)
     if isinstance(tools, str) or not all(type(name) is str for name in names):
         raise TypeError("tools is a list of the names of tools")
     return names
