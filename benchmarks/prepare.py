@@ -4,9 +4,9 @@
     python benchmarks/prepare.py --check    # the same, and exit 1 if a limit is broken
 
 Times are in milliseconds of the processor, for the strategies that call no model, and `thrifty`. A next call is all
-that the loop does between two calls of a model: it enters the reply and the result, makes the view and enters it. The first
-call finds all messages at once. A view is made from the whole history, so the limit grows with a history of more than
-4,002 messages. A strategy that reads the observations for its view (`READING`) is not held to the limit.
+that the loop does between two calls of a model: it enters the reply and the result, makes the view and enters it. The
+first call finds all messages at once. A view is made from the whole history, so the limit grows with a history of
+more than 4,002 messages. A strategy that reads the observations for its view (`READING`) is not held to the limit.
 
 Prefill counts, as `agent.view.measure` does, the tokens after the first difference from the last prompt.
 """
