@@ -35,7 +35,7 @@ def fit(
     Raises:
         BudgetError: even the task, the question and the last turn with its observations cut are too large.
     """
-    counts = [budget.count(message) for message in view]
+    counts = [*map(budget.counter.count, view)]
     over = budget.overhead + sum(counts) - budget.limit
     if over <= 0:
         return [*view]

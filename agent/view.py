@@ -109,7 +109,8 @@ def prepare(
 
 def _told(view: View, stages: Sequence[Stage], strategy: Strategy, budget: Budget) -> View:
     """The view with what each stage took out of it, and why."""
-    fated, sizes = [*view.fated], tuple((by, budget.size(messages)) for by, messages in stages)
+    fated, sent = [*view.fated], stages[-1].messages
+    sizes = tuple((by, view.tokens if messages == sent else budget.size(messages)) for by, messages in stages)
     whys = Lazy(lambda: left_out(fated, stages, strategy, budget))
     return replace(view, left_out=whys, steps=Lazy(lambda: steps(fated, stages, whys, budget)), sizes=sizes)
 

@@ -1,6 +1,6 @@
 """How long does a replay take? /compare and /probe prepare every call of a session again, under each strategy.
 
-    python benchmarks/replays.py         # 4,000 messages, 2,000 calls: some minutes
+    python benchmarks/replays.py         # 1,000 messages, 500 calls
     python benchmarks/replays.py 400     # this many messages
 
 Seconds for all calls of a session of tool calls, and milliseconds a call; its tokens are already counted. The work of a
@@ -24,7 +24,7 @@ from strategies import parse
 from strategies.table import without_a_model
 from tests.support.histories import react
 
-MESSAGES, LIMIT_TOKENS = 4_000, 8_000
+MESSAGES, LIMIT_TOKENS = 1_000, 8_000
 
 
 def main(messages: int = MESSAGES) -> None:

@@ -28,7 +28,7 @@ from lab.replay.trajectories import read
 from models.counting.estimate import EstimateCounter
 from models.scripted import Scripted
 from strategies import parse
-from strategies.observation_masking import mask
+from strategies.masks import mask
 
 PRICES = (0.02, 0.1, 0.25, 0.4, 0.7, 1.0)
 WINDOW = 5

@@ -13,7 +13,7 @@ from agent.fit import fit
 from agent.messages import Message, turns
 from agent.side import SideModel
 from agent.turns import question
-from strategies.observation_masking import Masks, mask
+from strategies.masks import Masks, mask
 from strategies.parameter import parameter
 from strategies.state import Stateful
 

@@ -9,7 +9,8 @@ from typing import Literal
 from agent.budget import Budget
 from agent.messages import Message
 from agent.side import SideModel
-from strategies.observation_masking import Masks, ObservationMasking
+from strategies.masks import Masks
+from strategies.observation_masking import ObservationMasking
 from strategies.paper import N_HYBRID, M, scaled
 from strategies.parameter import parameter
 from strategies.state import Stateful

@@ -15,7 +15,7 @@ from agent.messages import Message, pending, turns
 from agent.turns import newest
 from corpus.markdown import shorten
 from strategies.making_room import enough, offers
-from strategies.observation_masking import mask, with_masks
+from strategies.masks import mask, with_masks
 from strategies.parameter import parameter
 from strategies.recital import recital
 from strategies.state import Stateful

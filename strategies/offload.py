@@ -60,6 +60,8 @@ class Offload(Stateful):
         view, shown = self._view(messages), min(MOST, budget.limit // 8)
 
         def copy(message: Message) -> Message:
+            if message.id in self.memory.offloaded:
+                return message
             return _copy(message, [budget.count(message), shown, ""])
 
         def offload(whys: Mapping[str, str]) -> list[Message]:
@@ -69,8 +71,8 @@ class Offload(Stateful):
 
         came, most = f"larger than {self.share:.0%} of the budget when it came", self.share * budget.limit
         whole = view[: len(view) - len(pending(view))]
-        bulky = [message for message in whole if message.name != "recall" and budget.count(message) > most]
-        if new := offers(bulky, copy, budget):
+        results = (message for message in whole if message.role == "tool" and message.name != "recall")
+        if new := offers([message for message in results if budget.count(message) > most], copy, budget):
             view = offload({message.id: came for message, _ in new})
         size = budget.size(view)
         if size <= budget.limit:

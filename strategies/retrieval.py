@@ -17,7 +17,8 @@ from agent.protocols import Embedder, Mapper
 from agent.turns import question
 from corpus.markdown import shorten
 from corpus.words import STOPWORDS, content_words, stem, words
-from strategies.observation_masking import Masks, ObservationMasking
+from strategies.masks import Masks
+from strategies.observation_masking import ObservationMasking
 from strategies.parameter import parameter
 from strategies.recital import recital
 from strategies.sliding_window import Slid, SlidingWindow

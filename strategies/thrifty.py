@@ -10,7 +10,8 @@ from agent.messages import Message, blocks, common_prefix, last_turn, pending
 from agent.side import SideModel
 from agent.turns import acts, pinned
 from strategies.making_room import aged, offers
-from strategies.observation_masking import Masks, ObservationMasking, mask, with_masks
+from strategies.masks import Masks, mask, with_masks
+from strategies.observation_masking import ObservationMasking
 from strategies.parameter import parameter
 from strategies.state import Stateful
 from strategies.summary import Folded, Folding, newest

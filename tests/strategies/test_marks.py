@@ -14,7 +14,7 @@ from agent.messages import Message
 from strategies.compress import compressed
 from strategies.dedup import with_references
 from strategies.delegate import briefed
-from strategies.observation_masking import mask
+from strategies.masks import mask
 from strategies.offload import reference
 from strategies.repeated_lines import places, runs, telling
 from strategies.tidy import written

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from agent.messages import Message, turns
 from agent.view import measure, prepare
-from strategies.observation_masking import ObservationMasking, mask
+from strategies.masks import mask
+from strategies.observation_masking import ObservationMasking
 from tests.support.histories import LIMITS, SIZES, Story, budget, calls_of, react, react40, sound_histories
 from tests.support.specs import build
 

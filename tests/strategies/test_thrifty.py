@@ -13,7 +13,7 @@ from agent.budget import UNLIMITED, Budget, Prices
 from agent.messages import Message, common_prefix, turns
 from agent.view import View, prepare
 from scripts.foresight import cheapest, sizes
-from strategies.observation_masking import mask
+from strategies.masks import mask
 from strategies.thrifty import CREDIT, Thrifty
 from tests.support.histories import Story, budget, calls_of, react, sound_histories
 from tests.support.specs import SUMMARISERS, Summariser, build

@@ -12,7 +12,7 @@ from agent.prompts import SUMMARY_TAG
 from strategies.compress import compressed
 from strategies.dedup import reference
 from strategies.delegate import briefed
-from strategies.observation_masking import mask
+from strategies.masks import mask
 from strategies.offload import reference as offloaded
 from strategies.tidy import written
 from tests.support.histories import TinyCounter

@@ -13,7 +13,7 @@ from agent.marks import CANCELLED
 from agent.messages import Message
 from agent.prompts import CLOSING
 from corpus.library import Library
-from strategies.observation_masking import mask
+from strategies.masks import mask
 from tests.servers.tiny.corpora import KINDS, QUESTIONS, Question, articles, library, question
 from tests.servers.tiny.words import Split, draw
 from tools.articles import ArticleTools
