@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from agent.errors import ToolError
 from corpus import below
-from corpus.below import DEEPEST
 from corpus.library import load
+from corpus.safe_open import DEEPEST
 from tests.support import hostile_folder
 from tests.support.hostile_folder import SECRET, swapped
 from tools.confined import PATH, Folder

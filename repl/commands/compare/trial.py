@@ -19,6 +19,7 @@ from repl.commands.compare.replay import broke
 
 ENDINGS: dict[Ending, str] = {
     "answered": "answered",
+    "passages": "no answer: the closest passages",
     "refused": "declined to answer",
     "turn-limit": "answered at the turn limit",
     "thought": "no answer: only thinking",
