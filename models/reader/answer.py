@@ -10,7 +10,7 @@ from corpus.article import OPENING
 from models.reader.evidence import Evidence, best_run, cite, evidence, readable, shared
 from models.reader.request import CALCULATES, SAID, Request
 from models.reader.results import CERTAIN, Result, Said, first_sentences
-from models.reader.steps import article, note_text, untold
+from models.reader.steps import article, untold
 from models.reader.view import CANNOT, PASSAGES, View
 
 MOST_WORDS = 110
@@ -36,6 +36,7 @@ COMMANDS = (
 )
 UNDERSTOOD = "Understood. I know that for as long as it stays in what I am sent."
 ROWS_ONLY = "I do not count, add up or compare rows."
+NO_NOTES = f"{CANNOT} keep notes. What you say of yourself I know for as long as it stays in what I am sent."
 WHICH = f"{CANNOT} tell which article you mean. Please name it."
 ASKABLE = "Ask what one of the articles says, which articles there are, or to read a file."
 
@@ -105,10 +106,7 @@ def _refusal(wanted: Request, view: View) -> str:
     """That there is no answer, and what can be asked."""
     if SAID.search(wanted.text):
         return f"{CANNOT} tell what you said of that: nothing of it is in view."
-    made = view.current("search_articles", "search_files", "read_file")
-    errors = [act.shows.head for act in made if act.shows.form == "error"]
-    if errors and len(errors) == len(made):
-        return f"{CANNOT} answer that: the tools failed ({errors[-1]})."
+    errors = [act.shows.head for act in view.acts if act.current and act.shows.form == "error"]
     if view.hidden("search_articles"):
         return f"{CANNOT} answer that: what the search found is not in view."
     files = " or ".join(readable(wanted.text, view))
@@ -199,7 +197,7 @@ def _list(wanted: Request, view: View) -> str:
     for entry in shows.entries:
         gist = f": {entry.gist}" if len(shows.entries) <= LONG_LIST else ""
         lines.append(f"- “{entry.title}” [{entry.slug}]{gist}")
-    return "\n".join([*lines, *(["There are more than these."] if shows.last < shows.of else [])])
+    return "\n".join(lines)
 
 
 def _not_listed(wanted: Request, view: View) -> str:
@@ -209,19 +207,10 @@ def _not_listed(wanted: Request, view: View) -> str:
     return f"{CANNOT} find an article{about} here."
 
 
-def _as_it_is(wanted: Request, view: View) -> str:
-    """The newest list of the files, or of the notes, as the tool gave it."""
-    name = {"files": "list_files", "notes": "get_notes"}[wanted.kind]
-    shown = [act.shows for act in view.acts if act.name == name and act.shows.form == "list"]
-    return "\n".join(one.text for one in shown[-1].said) if shown else f"{CANNOT} see a list of the {wanted.kind}."
-
-
-def _note(wanted: Request, view: View) -> str:
-    text = note_text(wanted, view)
-    saved = [act for act in view.acts if act.name == "save_note" and act.shows.form != "error"]
-    if kept := [act.text("text") for act in saved if act.current or act.text("text") == text]:
-        return f"I have noted: {kept[-1]}"
-    return f"{CANNOT} save a note here." if text else f"{CANNOT} tell what to note. Please say it."
+def _files(wanted: Request, view: View) -> str:
+    """The newest list of the files, as the tool gave it."""
+    shown = [act.shows for act in view.acts if act.name == "list_files" and act.shows.form == "list"]
+    return "\n".join(one.text for one in shown[-1].said) if shown else f"{CANNOT} see a list of the files."
 
 
 def gave(shows: Result) -> str:
@@ -230,18 +219,17 @@ def gave(shows: Result) -> str:
         return f"That did not work: {shows.head}."
     if shows.said and shows.form in ("page", "hits", "matches"):
         return f"Found: {first_sentences(shows.said[0].text, 1)} [{shows.said[0].source}]"
-    return f"{shows.head}." if shows.head.startswith(("No ", "Saved ")) else ""
+    return f"{shows.head}." if shows.head.startswith("No ") else ""
 
 
 COMPOSERS: Mapping[str, Callable[[Request, View], str]] = {
     "about me": lambda wanted, view: ABOUT_ME,
     "program": lambda wanted, view: COMMANDS,
     "told": lambda wanted, view: UNDERSTOOD,
+    "note": lambda wanted, view: NO_NOTES,
     "question": _question,
     "read": _read,
     "more": _more,
     "list": _list,
-    "files": _as_it_is,
-    "notes": _as_it_is,
-    "note": _note,
+    "files": _files,
 }

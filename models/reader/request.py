@@ -39,10 +39,8 @@ KINDS: Mapping[str, re.Pattern[str]] = {
         r"(?:left out|sent|masked|dropped|shortened|hidden|costs?|spent|strategy|budget|model)\W*$",
     ),
     "note": _any(
-        rf"{LEAD}(?:note|remember|memori[sz]e|jot|save|keep)\b(?! \w+ (?:between|for) \w+\?)", r"\bsave a note\b"
-    ),
-    "notes": _any(
-        r"\b(?:my|your) notes\b", r"\bwhat (?:have|did) you (?:\w+ )?not(?:ed?|e down)\b", r"\b(?:list|show) notes\b"
+        rf"{LEAD}(?:note|memori[sz]e|jot|save)\b|{LEAD}(?:remember|keep) (?:that|this|in mind)\b",
+        r"\b(?:my|your|save a|list|show) notes?\b",
     ),
     "files": _any(r"\b(?:what|which|list|show)\b.{0,20}\bfiles\b(?! (?:say|hold|contain|are in|does|do(?! you have)))"),
     "more": _any(rf"{LEAD}(?:read on|go on|continue|tell me more|more(?: of (?:it|that))?|the rest)\W*$"),

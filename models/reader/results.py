@@ -64,7 +64,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An article, file or note that a result names."""
+    """An article that a result names, and its summary where that is shown."""
 
     slug: str
     title: str
@@ -75,9 +75,9 @@ class Entry:
 class Result:
     """What a result shows.
 
-    `form` is page, hits, listing, lines, matches, list, error, text or gone; `head` its first line.
-    It goes from `first` to `last` of `of`: pages of an article or a list, or lines of a file; `of` is 0 where nothing
-    says so. `whole`: nothing of it is left out. `more`: the id by which `recall` shows all of it, "" for none.
+    `form` is page, hits, listing, lines, matches, list, error, text or gone; `head` its first line. It goes from
+    `first` to `last` of `of`: pages of an article, or lines of a file; 0 where nothing says so. `whole`: no part is
+    left out. `more`: the id by which `recall` shows all of it, "" for none.
     """
 
     form: str
@@ -126,8 +126,7 @@ def _page(text: str, path: str) -> Result:
     found = ARTICLE.read(facts)
     if not found:
         return _text(text, path)
-    contents = SECTIONS.read(body[0]) if body else None
-    rest = "\n".join(line for line in body[1 if contents else 0 :] if not REST.read(line))
+    rest = "\n".join(line for line in body if not (REST.read(line) or SECTIONS.read(line)))
     slug, said = found["slug"], list[Said]()
     part = PART.read(found["place"].rpartition(" · ")[2])
     section = "" if PART.read(found["place"]) else found["place"].partition(" · ")[0].removeprefix("section: ")
@@ -135,7 +134,7 @@ def _page(text: str, path: str) -> Result:
         heading, _, below = piece.partition("\n") if at else (section, "", piece)
         said += [Said(passage.text, slug, heading) for passage in passages(below)]
     page, pages = (int(part["page"]), int(part["pages"])) if part else (1, 1)
-    entry = Entry(slug, title.removeprefix("# "), contents["titles"] if contents else "")
+    entry = Entry(slug, title.removeprefix("# "))
     return Result("page", tuple(said), (entry,), found["length"], page, page, pages)
 
 
@@ -153,13 +152,10 @@ def _hits(text: str, path: str) -> Result:
 
 def _listing(text: str, path: str) -> Result:
     entries: list[Entry] = []
-    page, pages = 1, 1
     for line, below in pairwise([*text.split("\n"), ""]):
         if found := LISTED_ARTICLE.read(line):
             entries.append(Entry(found["slug"], found["title"], below.strip() if below.startswith(BELOW) else ""))
-        elif (rest := REST.read(line)) and (part := PART.read(rest["place"])):
-            page, pages = int(part["page"]), int(part["pages"])
-    return Result("listing", (), tuple(entries), text.split("\n")[0].rstrip("."), page, page, pages)
+    return Result("listing", (), tuple(entries), text.split("\n")[0].rstrip("."))
 
 
 def _lines(text: str, path: str) -> Result:
@@ -204,9 +200,7 @@ _FORMS: Mapping[str, Callable[[str, str], Result]] = {
     "read_article": _page,
     "search_files": _matches,
     "list_files": _as_it_is,
-    "save_note": _as_it_is,
     "read_file": _lines,
-    "get_notes": _as_it_is,
 }
 """How the result of each tool is read; that of any other is text."""
 

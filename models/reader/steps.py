@@ -14,7 +14,7 @@ from typing import Any
 from agent.messages import Schema
 from corpus.article import OPENING
 from corpus.markdown import sentences
-from models.reader.evidence import WEAK, cite, earlier, evidence, in_view, looked_up, readable, searched
+from models.reader.evidence import WEAK, earlier, evidence, in_view, looked_up, readable, searched
 from models.reader.lines import Lines
 from models.reader.request import ARTICLES, IN_FILES, OURS, SAID, WHAT, Request
 from models.reader.results import CERTAIN, Said
@@ -22,13 +22,6 @@ from models.reader.view import View
 
 MOST_CALLS = 8
 """Calls for one question, after which the reader answers with what it has."""
-FEWEST = 2
-"""Results that a search gives where there is no room for more."""
-NOTED = re.compile(
-    r"\b(?:notes?|remember|down|memori[sz]e|jot|save|keep)\b[^:.]{0,40}?(?::\s*|\bthat (?!down\b))(?P<text>\S.*\S)",
-    re.IGNORECASE | re.DOTALL,
-)
-"""A request to note something, and the words to note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +44,11 @@ def next_step(wanted: Request, view: View, tools: Sequence[Schema]) -> Step | No
         if "recall" in offered:
             calls = [_recall(view, *call) or call for call in calls]
         new = tuple(
-            (name, given) for name, given in calls if (name, given) not in made and not _shown(view, name, given)
+            (name, given) for name, given in calls if (name, given) not in made and not view.result(name, given)
         )
         if new and len(made) < MOST_CALLS:
             return Step(new, step.why)
     return None
-
-
-def _shown(view: View, name: str, arguments: Mapping[str, Any]) -> bool:
-    return name != "get_notes" and view.result(name, arguments) is not None
 
 
 def _recall(view: View, name: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -82,9 +71,6 @@ def _question(wanted: Request, view: View) -> Plan:
     unsearched = [part for part in parts if not any(not shows.more for shows in searched(part, view))]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in unsearched)}.")
-    lost = [part for part in parts if not searched(part, view)]
-    fewer = tuple(("search_articles", {"query": part, "limit": FEWEST}) for part in lost)
-    yield Step(fewer, "The results have no room; I will ask for fewer.")
     weak = [part for part in parts if evidence(part, view).score < WEAK or IN_FILES.search(part) or OURS.search(part)]
     looks = tuple(("search_files", one) for part in weak for one in looked_up(part, view))
     yield Step(looks, "I will look into the files too.")
@@ -159,22 +145,6 @@ def _files(wanted: Request, view: View) -> Plan:
     yield Step((("list_files", {}),), "I will list the files.")
 
 
-def _notes(wanted: Request, view: View) -> Plan:
-    yield Step((("get_notes", {}),), "I will look at the notes.")
-
-
-def _note(wanted: Request, view: View) -> Plan:
-    if text := note_text(wanted, view):
-        title = wanted.topic or " ".join(text.split()[:6]).rstrip(".,;:")
-        yield Step((("save_note", {"title": title[:80], "text": text}),), "I will save that as a note.")
-
-
-def note_text(wanted: Request, view: View) -> str:
-    """What to save: the words given, or what was quoted last."""
-    given = NOTED.search(wanted.text)
-    return given["text"] if given else cite(view.own[-1:])
-
-
 def untold(view: View, slug: str) -> list[Said]:
     """The sentences of an article that are in view and were not said yet."""
     pieces = dict.fromkeys(one for page in view.pages(slug) for one in page.said)
@@ -188,6 +158,4 @@ PLANS: Mapping[str, Callable[[Request, View], Plan]] = {
     "read": _read,
     "more": _more,
     "files": _files,
-    "notes": _notes,
-    "note": _note,
 }

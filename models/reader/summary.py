@@ -113,12 +113,11 @@ def _earlier(messages: Sequence[Message]) -> Points:
 
 
 def _read(view: View) -> list[str]:
-    """The articles and files that were read, the newest first, and the notes that were saved."""
+    """The articles and files that were read, the newest first."""
     slugs = dict.fromkeys((*view.read, *(act.text("slug") for act in view.acts if act.name == "read_article")))
     titles = [f"“{view.title(slug)}” [{slug}]" for slug in reversed(slugs) if slug in view.entries]
     files = [act.text("path") for act in view.acts if act.name == "read_file"]
-    notes = [act.shows.said[0].text for act in view.acts if act.name == "save_note" and act.shows.form == "text"]
-    return [*titles, *filter(None, files), *map(_line, notes)]
+    return [*titles, *filter(None, files)]
 
 
 def _open(messages: Sequence[Message]) -> list[str]:

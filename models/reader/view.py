@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from agent.messages import Message, ToolCall
@@ -167,7 +168,7 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
     copies: dict[str, Act] = {}
     last = max((index for index, message in enumerate(messages) if message.role == "assistant"), default=0)
     for index, message in enumerate(messages):
-        results = _results(messages, index) if message.calls else []
+        results = [*takewhile(lambda one: one.role == "tool", messages[index + 1 :])] if message.calls else []
         for position, call in enumerate(message.calls):
             by_id = [result for result in results if call.id and result.call_id == call.id]
             found = by_id or results[position : position + 1]
@@ -187,15 +188,6 @@ def _acts(messages: Sequence[Message], start: int) -> Iterator[Act]:
 
 def _shown(message: Message, act: Act) -> Result:
     return read(message.content, act.name, act.text("path"), message.id if message.why else "")
-
-
-def _results(messages: Sequence[Message], index: int) -> list[Message]:
-    found = []
-    for message in messages[index + 1 :]:
-        if message.role != "tool":
-            break
-        found.append(message)
-    return found
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

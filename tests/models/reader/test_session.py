@@ -119,7 +119,6 @@ def test_what_is_still_in_view_is_shown_again_without_a_call(session: Session) -
         "What articles do you have?",
         "Read the article about varroa",
         "Read stock.csv",
-        "Note that it rains",
     ):
         first, calls = session.ask(question), len(session.calls())
         assert session.ask(question) == first
@@ -255,10 +254,10 @@ def test_files_are_read_and_cited_by_line(session: Session) -> None:
     assert "\nlogs/pump.log (" in session.ask("What files are there?")
 
 
-def test_notes_are_saved_and_found(session: Session) -> None:
-    assert session.ask("What have you noted?") == "No notes yet."
-    assert session.ask("Note that valve 7 sticks") == "I have noted: valve 7 sticks"
-    assert "valve 7 sticks" in session.ask("What are my notes?")
+@pytest.mark.parametrize("question", ["Note that valve 7 sticks", "What are my notes?", "Remember that it rains"])
+def test_it_keeps_no_notes_and_says_so(session: Session, question: str) -> None:
+    assert session.ask(question).startswith("I cannot keep notes.")
+    assert session.calls() == []
 
 
 def test_instructions_in_an_article_are_only_text(session: Session) -> None:
@@ -291,7 +290,7 @@ def test_it_stops_where_every_call_fails() -> None:
         if not said.calls:
             break
         history += [Message(f"t{turn}", "tool", "Error: out of order", call_id=call.id) for call in said.calls]
-    assert history[-1].content.startswith("I cannot answer that: the tools failed (out of order)")
+    assert history[-1].content.startswith("I cannot answer that from these articles or files (out of order)")
 
 
 def test_a_question_that_was_dropped_is_asked_for() -> None:
