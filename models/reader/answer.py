@@ -28,7 +28,7 @@ LONG_LIST = 8
 ABOUT_ME = (
     "I am thimble's built-in reader: not a language model, but a small program that searches articles and files and "
     "quotes the passages that answer. Ask me what they say, which articles or files there are, or to read one. I do "
-    "not count, add up, compare or conclude."
+    "not count, add up or conclude."
 )
 COMMANDS = (
     "That is a question about thimble itself. /strategy lists the strategies and swaps them, /context shows what was "
@@ -84,9 +84,10 @@ def _quoted(found: Evidence, part: str, most: int, short: bool) -> list[Said]:
     chosen: list[Said] = []
     left = most
     for one in best:
-        if not chosen or (one.score >= SECOND * best[0].score and len(one.text.split()) <= left):
-            chosen.append(one)
-            left -= len(one.text.split())
+        text = one.text if not chosen else best_run(one.text, part, left)
+        if not chosen or (one.score >= SECOND * best[0].score and len(text.split()) <= left):
+            chosen.append(Said(text, one.source))
+            left -= len(text.split())
     return chosen
 
 

@@ -97,6 +97,10 @@ NEXT = re.compile(
     re.IGNORECASE,
 )
 ASKING = re.compile(rf"(?:\w+\s+){{0,2}}{_WH}", re.IGNORECASE)
+COMPARED = re.compile(
+    rf"{LEAD}compare\b(?:.*\b(?:about|of|between)\b)?\s+(?P<one>.+?)\s+(?:and|with|to|versus|vs\.?|against)\s+(?P<other>.+?)\W*$",
+    re.IGNORECASE,
+)
 MOST_PARTS = 3
 BEGINNING = Lines()
 
@@ -177,7 +181,9 @@ def titled(text: str, view: View) -> str:
 
 
 def _questions(text: str) -> tuple[str, ...]:
-    """The questions in a text, if each asks something of its own; else the text as one."""
+    """The questions in a text, if each asks something of its own, or what is to be compared; else the text as one."""
+    if compared := COMPARED.match(text):
+        return compared["one"], compared["other"]
     parts = [part.strip() for part in NEXT.split(text) if part and part.strip()]
     alone = all(ASKING.match(part) and len([w for w in words(part) if w not in STOPWORDS]) > 1 for part in parts)
     return tuple(parts[:MOST_PARTS]) if alone and len(parts) > 1 else (text,)
