@@ -71,6 +71,8 @@ def _question(wanted: Request, view: View) -> Plan:
     unsearched = [part for part in parts if not any(not shows.more for shows in searched(part, view))]
     searches = tuple(("search_articles", _with_earlier(part, wanted, view)) for part in unsearched)
     yield Step(searches, f"I will search the articles for {' and '.join(f'“{part}”' for part in unsearched)}.")
+    lost = tuple(("search_articles", {"query": part, "limit": 2}) for part in parts if not searched(part, view))
+    yield Step(lost, "The results have no room; I will ask for fewer.")
     weak = [part for part in parts if evidence(part, view).score < WEAK or IN_FILES.search(part) or OURS.search(part)]
     looks = tuple(("search_files", one) for part in weak for one in looked_up(part, view))
     yield Step(looks, "I will look into the files too.")

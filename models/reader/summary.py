@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agent.messages import Message, Schema
 from agent.prompts import SUMMARY_TAG
 from models.reader.evidence import cite
+from models.reader.results import Said, first_sentences
 from models.reader.view import CANNOT, View, is_summary, look, real_question
 
 HEADING = re.compile(r"^(?:#+ )?\**(?P<name>[A-Z][\w ,/&-]{0,40}?)\**:\**\s*(?P<rest>.*)$")
@@ -90,7 +91,7 @@ def _points(messages: Sequence[Message]) -> Points:
     asked = [_line(message.content) for message in messages if real_question(message)]
     points = {
         "asked": [*asked[-1:], *asked[:1], *reversed(asked[1:-1]), *earlier["asked"]],
-        "found": [*map(cite, ([one] for one in reversed((*view.own, *view.thoughts)))), *earlier["found"]],
+        "found": [*map(_cited, reversed((*view.own, *view.thoughts))), *earlier["found"], *map(_cited, _unsaid(view))],
         "read": [*_read(view), *earlier["read"]],
         "open": [*_open(messages), *earlier["open"]],
     }
@@ -110,6 +111,17 @@ def _earlier(messages: Sequence[Message]) -> Points:
             if point and point != "none" and not (answered and point.startswith(PENDING)):
                 points[kind].append(point)
     return points
+
+
+def _unsaid(view: View) -> list[Said]:
+    """How each section begins that is in view and was not yet spoken of."""
+    shown = {(one.source, one.section): one for act in view.acts for one in reversed(act.shows.said) if one.source}
+    begun = [Said(first_sentences(one.text, 1), one.source) for one in shown.values()]
+    return [one for one in begun if not any(one.text in told.text for told in view.own)]
+
+
+def _cited(one: Said) -> str:
+    return cite([one])
 
 
 def _read(view: View) -> list[str]:

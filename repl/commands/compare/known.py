@@ -6,7 +6,8 @@ import re
 from functools import cache
 
 from corpus.questions import Exchange, load
-from corpus.score import score
+from corpus.score import score, shows
+from models.reader.view import PASSAGES
 from session.settings import Settings
 
 
@@ -19,9 +20,11 @@ def known(question: str, settings: Settings) -> Exchange | None:
 
 
 def verdict(exchange: Exchange | None, answer: str) -> str:
-    """`right`, `wrong: why`, or `–` where no answer is known."""
+    """`right`, `wrong: why`, `shown` or `not shown` of passages, or `–` where no answer is known."""
     if exchange is None:
         return "–"
+    if answer.startswith(PASSAGES):
+        return "shown" if shows(exchange, answer, "") else "not shown"
     found = score(exchange, answer)
     return "right" if found.right else f"wrong: {found.why}"
 
