@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from agent import figures
 from agent.events import Answered, Asked, BudgetChanged, ModelChanged, Planted, StrategyChanged, TidyChanged, Withdrawn
 from repl.commands.export.story import beginning, path
 from repl.screen.exchange import Screen
 from repl.screen.footer import footer
 from repl.screen.sanitise import clean, line
 from repl.screen.theme import GLYPH, STYLES
+from session import figures
 from session.journal.records import Change, Record
 from session.journal.state import SavedState
 
