@@ -19,10 +19,8 @@ def known(question: str, settings: Settings) -> Exchange | None:
     return _answered().get(_words(question))
 
 
-def verdict(exchange: Exchange | None, answer: str) -> str:
-    """`right`, `wrong: why`, `shown` or `not shown` of passages, or `–` where no answer is known."""
-    if exchange is None:
-        return "–"
+def verdict(exchange: Exchange, answer: str) -> str:
+    """`right`, or `wrong: why`; of passages that are no answer, `shown` or `not shown`."""
     if answer.startswith(PASSAGES):
         return "shown" if shows(exchange, answer, "") else "not shown"
     found = score(exchange, answer)
